@@ -126,9 +126,11 @@ def helpers(process: int) -> list[int]:
 
 
 def unpin_helpers(process: int) -> list[int]:
-    """Let the child processes of a server use both cores; returns them."""
+    """Let the child processes of a server use both cores, but for those that play matches; returns all."""
     found = helpers(process)
     for helper in found:
+        if b"further_process" in Path(f"/proc/{helper}/cmdline").read_bytes():
+            continue  # they share the server's core: else bots would have none of their own
         for thread in Path(f"/proc/{helper}/task").iterdir():
             os.sched_setaffinity(int(thread.name), {SERVER_CORE, CLIENT_CORE})
     return found

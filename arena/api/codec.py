@@ -139,6 +139,8 @@ def encode(message: Outgoing) -> bytes:
     parts = [_decision(question) for question in message.questions]
     if message.rounds:
         parts += [_round(over) for over in message.rounds]
+    if message.encoded:
+        parts.insert(0, message.encoded)  # the beginning of a match comes before its first question
     if message.routine:
         return b"".join(parts)
     response = play_pb2.PlayResponse(

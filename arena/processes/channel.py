@@ -68,6 +68,21 @@ class Channel:
             if messages := self._frames.take(piece):
                 return messages
 
+    @property
+    def socket(self) -> socket.socket:
+        """This end, for who waits for several at once."""
+        return self._line
+
+    def received(self) -> list[Any] | None:
+        """Return the messages that have come, without waiting; None if the helper has ended. FrameTooLarge."""
+        try:
+            piece = self._line.recv(PIECE)
+        except BlockingIOError:
+            return []
+        except ConnectionError:
+            return None
+        return self._frames.take(piece) if piece else None
+
     async def run(self, take: Callable[[list[Any]], None], allowed_silence: Callable[[], float] | None = None) -> str:
         """Pass all messages to `take` until the helper ends or is silent for more than `allowed_silence()` seconds.
 
@@ -98,6 +113,17 @@ class Channel:
         except FrameTooLarge as error:
             wrong.append(str(error))
             return []
+
+    async def send_on(self) -> None:
+        """Send what the socket did not accept, until cancelled; for who takes what is `received` without `run`."""
+        try:
+            async with trio.open_nursery() as nursery:
+                self._nursery = nursery
+                if self._unsent:
+                    nursery.start_soon(self._send_rest)
+                await trio.sleep_forever()
+        finally:
+            self._nursery = None
 
     async def _watch(self, allowed_silence: Callable[[], float], wrong: list[str], running: trio.CancelScope) -> None:
         while (silent := trio.current_time() - self._last_active) <= (limit := allowed_silence()):

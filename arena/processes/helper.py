@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -60,9 +60,12 @@ class Helper:
 
 
 @asynccontextmanager
-async def helper(module: str, *arguments: str) -> AsyncIterator[Helper]:
-    """Run `python -m module arguments…` as a helper process that ends with the block; HelperFailed."""
-    started = await _start(command(module, arguments))
+async def helper(module: str, *arguments: str, files: Sequence[int] = ()) -> AsyncIterator[Helper]:
+    """Run `python -m module arguments…` as a helper process that ends with the block; HelperFailed.
+
+    It has these open files, too, under their numbers.
+    """
+    started = await _start(command(module, arguments), files)
     try:
         await _ready(started, module)
         yield started
@@ -70,12 +73,17 @@ async def helper(module: str, *arguments: str) -> AsyncIterator[Helper]:
         await started.end()
 
 
-async def _start(words: list[str]) -> Helper:
+async def _start(words: list[str], files: Sequence[int]) -> Helper:
     ours, theirs = socket.socketpair()
     with theirs:
         try:
             process = await trio.lowlevel.open_process(
-                words, stdin=theirs, stdout=subprocess.DEVNULL, env=environment(), process_group=OWN_GROUP
+                words,
+                stdin=theirs,
+                stdout=subprocess.DEVNULL,
+                env=environment(),
+                process_group=OWN_GROUP,
+                pass_fds=files,
             )
         except BaseException as error:
             ours.close()

@@ -19,6 +19,8 @@ from arena.server.matches.persistence import RETRY, MatchPersistence
 from arena.server.matches.pruning import prune_replays
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.matchmaking.search_seats import SearchSeats
+from arena.server.processes.first import FurtherProcesses
+from arena.server.processes.remote_call import RemoteCall
 from arena.server.ratings.publisher import LadderPublisher
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
@@ -27,7 +29,7 @@ from arena.server.sessions.accounts import Accounts, parked_notice
 from arena.server.sessions.admission import Admission
 from arena.server.sessions.authorization import Authorization
 from arena.server.sessions.kept_paces import KeptPaces
-from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason, Welcome
+from arena.server.sessions.messages import NOT_STORING, STORING, Closed, Notice, NoticeKind, Reason, Welcome
 from arena.server.sessions.missed_results import missed
 from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
@@ -43,10 +45,11 @@ if TYPE_CHECKING:
     from arena.log.head import LogState
     from arena.replay.header import Header
     from arena.server.config import Config
-    from arena.server.matches.driver import MatchDriver
     from arena.server.matches.ready_check import ReadyCheck
+    from arena.server.matches.seated_match import SeatedMatch
     from arena.server.ratings.fit_client import FitClient
     from arena.server.sessions.messages import Hello, Link, MessageCodec
+    from arena.server.sessions.player import BotPlayer
     from arena.store.bots import Bot
     from arena.store.errors import StoreError
     from arena.store.store import Store
@@ -55,11 +58,6 @@ if TYPE_CHECKING:
 VOIDS_AT_ONCE: Final = 100
 """Results made void in one transaction."""
 DRAINING: Final = Notice(NoticeKind.DRAINING, "the server is stopping and forms no more matches")
-NOT_STORING: Final = Notice(
-    NoticeKind.HELD, "the server cannot store anything at the moment: nothing is sent until it can, and nothing is lost"
-)
-STORING: Final = Notice(NoticeKind.RELEASED, "the server can store again and goes on")
-
 log = structlog.get_logger(__name__)
 
 
@@ -96,22 +94,49 @@ async def open_arena(
 
         figures = MatchFigures()
 
-        def played(driver: MatchDriver, ready_check: ReadyCheck | None) -> None:
+        def played(driver: SeatedMatch, ready_check: ReadyCheck | None) -> None:
             figures.ended(driver)
             matchmaker.match_ended(driver, ready_check)
 
         observers = Observers(rated, accounts.park, played, matchmaker.close)
         persistence = MatchPersistence(config, store)
         live = LiveMatches(turns)
+        processes = FurtherProcesses(config, store.lock, players, turns, timers) if config.processes > 1 else None
         lifecycle = MatchLifecycle(
-            config, house, players, persistence, pool, store.journal, timers, observers, live, newest, nursery
+            config,
+            house,
+            players,
+            persistence,
+            pool,
+            store.journal,
+            timers,
+            observers,
+            live,
+            newest,
+            nursery,
+            processes,
         )
         arena = Arena(
-            config, store, players, matchmaker, lifecycle, accounts, turns, publisher, live, figures, pool, nursery
+            config,
+            store,
+            players,
+            matchmaker,
+            lifecycle,
+            accounts,
+            turns,
+            publisher,
+            live,
+            figures,
+            pool,
+            nursery,
+            processes,
         )
         kept_paces = KeptPaces(store, players)
         await kept_paces.load()
         await lifecycle.take_up()
+        if processes is not None:
+            processes.open(lifecycle)
+            await nursery.start(processes.run)
         matchmaker.open(lifecycle.announce)
         nursery.start_soon(timers.run)
         nursery.start_soon(live.run)
@@ -154,6 +179,7 @@ class Arena:
         figures: MatchFigures,
         workers: WorkerPool,
         nursery: trio.Nursery,
+        processes: FurtherProcesses | None = None,
     ) -> None:
         self.config = config
         self.store = store
@@ -175,6 +201,8 @@ class Arena:
         self.figures = figures
         """Of matches that are over."""
         self.workers = workers
+        self.processes = processes
+        """The further processes of the server; None without any."""
         self._games = {game.name: game for game in config.games}
         self._lifecycle = lifecycle
         self._nursery = nursery
@@ -185,7 +213,7 @@ class Arena:
         return self._lifecycle.playing
 
     @property
-    def drivers(self) -> Collection[MatchDriver]:
+    def drivers(self) -> Collection[SeatedMatch]:
         """The matches being played."""
         return self._lifecycle.drivers
 
@@ -225,7 +253,7 @@ class Arena:
         bot_player.newcomer = bot_player.newcomer and not known
         if bot_player.session is not None:
             bot_player.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
-        session = Session(link, codec, hello, self.turns, self.config.limits)
+        session = self._session(link, codec, hello, bot_player)
         session.welcome(self._welcome(bot, games, hello, log_state))
         bot_player.parked = bot.parked is not None
         if bot_player.parked:
@@ -240,9 +268,20 @@ class Arena:
         try:
             await session.run(bot_player.hear)
         finally:
+            if self.processes is not None:
+                self.processes.disown(session)
             bot_player.disconnected(trio.current_time(), session)
             self.players.release(bot_player)
             log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(bot_player.matches))
+
+    def _session(self, link: Link, codec: MessageCodec, hello: Hello, bot_player: BotPlayer) -> Session:
+        """Begin a session, which is held where the bot is connected."""
+        if isinstance(link, RemoteCall):
+            return link.begin(codec, hello, self.turns, bot_player)
+        session = Session(link, codec, hello, self.turns, self.config.limits)
+        if self.processes is not None:
+            self.processes.own(session)
+        return session
 
     def _welcome(self, bot: Bot, games: tuple[Game, ...], hello: Hello, log_state: LogState | None) -> Welcome:
         config = self.config

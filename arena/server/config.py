@@ -62,6 +62,14 @@ class Config:
             "to whoever reaches it."
         },
     )
+    processes: int = field(
+        default=1,
+        metadata={
+            "least": 1,
+            "most": 64,
+            "help": "Processes that serve connections and play matches, so many cores at most; see docs/processes.md.",
+        },
+    )
     house: bool = field(default=True, metadata={"help": "Let house bots fill tables."})
     house_workers: int = field(
         default=1,

@@ -8,12 +8,16 @@ database only.
 
 One file is appended to at a time. A file is deleted when all matches that began in it or earlier are over; opening the
 journal copies the running matches to a new file.
+
+Each further process of a server has a journal of its own, in a folder below: its number. What a process leaves behind
+the first takes over. Where two journals have a match, the one that has more of it was written later.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -70,6 +74,18 @@ class Journal:
         text = input_line(event, header.game)
         self._unwritten.append(f"{header.match_id} {text}")
         return text
+
+    def take_over(self, match_id: int, lines: Sequence[str]) -> None:
+        """Write all lines of a running match that another journal has; DiskFull, StoreUnusable: it has none here."""
+        self._first_file[match_id] = self._number
+        before = len(self._unwritten)
+        self._unwritten += [f"{match_id} {text}" for text in lines]
+        try:
+            self.commit()
+        except StoreError:
+            del self._unwritten[before:]
+            self.forget(match_id)
+            raise
 
     def commit(self) -> None:
         """Write the lines added since the last commit. DiskFull, StoreUnusable: they are kept for the next commit."""
@@ -130,17 +146,47 @@ def open_journal(
     directory = data / _DIRECTORY
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
-        numbers = _numbers(directory)
-        content = _content(directory, numbers)
+        content = _all_content(directory)
         left = {match_id: content.lines[match_id] for match_id in sorted(playing) if match_id in content.lines}
         content = JournalContent(left, content.damaged.intersection(playing))
         check(content)
-        number = max(numbers, default=0) + 1
+        number = max(_numbers(directory), default=0) + 1
         _write(directory, number, left)
     except OSError as error:
         raise file_error(directory, error) from error
     _remove(directory, below=number)
+    for further in _further(directory):
+        shutil.rmtree(further, ignore_errors=True)
     return Journal(directory, number, left), content
+
+
+def open_further_journal(data: Path, process: int) -> Journal:
+    """Open the journal of a further process, which has none yet; StoreUnusable."""
+    directory = data / _DIRECTORY / str(process)
+    try:
+        directory.mkdir(mode=0o700)
+    except OSError as error:
+        raise file_error(directory, error) from error
+    return Journal(directory, 1, ())
+
+
+def read_further_journal(data: Path, process: int) -> JournalContent:
+    """Return what a further process that has ended left in its journal; StoreUnusable."""
+    directory = data / _DIRECTORY / str(process)
+    try:
+        return _content(directory, _numbers(directory))
+    except OSError as error:
+        raise file_error(directory, error) from error
+
+
+def remove_further_journal(data: Path, process: int) -> None:
+    """Remove the journal of a further process, all of whose matches are elsewhere or over; StoreUnusable."""
+    directory = data / _DIRECTORY / str(process)
+    try:
+        if directory.exists():
+            shutil.rmtree(directory)
+    except OSError as error:
+        raise file_error(directory, error) from error
 
 
 def read_journal(data: Path, match_id: int) -> Sequence[str]:
@@ -150,7 +196,7 @@ def read_journal(data: Path, match_id: int) -> Sequence[str]:
     """
     directory = data / _DIRECTORY
     try:
-        return _content(directory, _numbers(directory)).lines.get(match_id, ())
+        return _all_content(directory).lines.get(match_id, ())
     except OSError as error:
         raise file_error(directory, error) from error
 
@@ -159,7 +205,7 @@ def read_running(data: Path, playing: Collection[int]) -> Mapping[int, Sequence[
     """Return the lines of the matches `playing` that can be read, even while a server writes them; StoreUnusable."""
     directory = data / _DIRECTORY
     try:
-        lines = _content(directory, _numbers(directory)).lines
+        lines = _all_content(directory).lines
     except OSError as error:
         raise file_error(directory, error) from error
     return {match_id: lines[match_id] for match_id in playing if match_id in lines}
@@ -183,6 +229,24 @@ def journal_files(data: Path) -> frozenset[int]:
 def journal_of(data: Path) -> Path:
     """Return the directory of a data directory's journal."""
     return data / _DIRECTORY
+
+
+def _further(directory: Path) -> list[Path]:
+    """Return the folders of further processes' journals."""
+    return [path for path in directory.glob("*") if path.name.isdecimal() and path.is_dir()]
+
+
+def _all_content(directory: Path) -> JournalContent:
+    """Return what the journals of all processes hold, of each match the most that any has."""
+    first = _content(directory, _numbers(directory))
+    lines, damaged = dict(first.lines), set(first.damaged)
+    for each in _further(directory):
+        content = _content(each, _numbers(each))
+        damaged |= content.damaged - lines.keys()
+        for match_id, texts in content.lines.items():
+            if match_id not in first.damaged and len(texts) > len(lines.get(match_id, ())):
+                lines[match_id] = texts
+    return JournalContent(lines, frozenset(damaged - lines.keys()))
 
 
 def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:

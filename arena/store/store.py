@@ -72,6 +72,7 @@ class Store:
         unfinished: Mapping[int, Sequence[str]],
         lost: Mapping[int, str],
         files: FilesFound,
+        lock: int,
     ) -> None:
         self.journal: Final = journal
         """The log of inputs from which running matches are continued."""
@@ -81,6 +82,8 @@ class Store:
         """Why matches that an earlier server left running were interrupted at this start, by match."""
         self.replay_files: Final = files
         """What was found of the files of replays at this start."""
+        self.lock: Final = lock
+        """The descriptor of the data directory's lock, which is held by every process that has it open."""
         self.operator_token: Final = operator_token
         """The token that authenticates the operator."""
         self._writer: Final = writer
@@ -169,7 +172,7 @@ async def open_store(
             ):
                 token = operator_token(directory)
                 with disposed(database.reading()) as reader:
-                    yield Store(writer, reader, database, token, journal, left.lines, lost, found)
+                    yield Store(writer, reader, database, token, journal, left.lines, lost, found, lock)
 
 
 def _replay_files(database: Database, directory: Path, progress: Callable[[int, int], None]) -> FilesFound:

@@ -27,6 +27,7 @@ from arena.transport.http2_stream import Headers, Http2Stream
 from arena.transport.listener import NO_CONTEXT, Listener, TurnContext
 from arena.transport.refusals import explained, over_budget
 from arena.transport.settings import TransportSettings
+from arena.transport.sharing import Received, Sharer
 from arena.transport.work_budget import metered
 
 FAILED: Final = CallRefused(
@@ -75,18 +76,20 @@ class Service(NamedTuple):
 
 async def serve(
     services: Iterable[Service],
-    address: str,
+    address: str | Received,
     *,
     settings: TransportSettings = TransportSettings(),  # noqa: B008 - frozen
     credentials: ssl.SSLContext | None = None,
     turn: TurnContext = NO_CONTEXT,
     grace: float = 1.0,
     error_domain: str = "",
+    sharer: Sharer | None = None,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serve until cancelled; the started value is the number of the bound port.
 
-    `address` is "host:port", port 0 for any free one, or "unix:PATH"; `turn` is entered around the handling of input
+    `address` is "host:port", port 0 for any free one, or "unix:PATH", or where another process gives the connections
+    that it accepts; a `sharer` may give those accepted here to others. `turn` is entered around the handling of input
     that arrived together. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE;
     connections that are still open after `grace` seconds are closed. `error_domain` is that of every
     `google.rpc.ErrorInfo` of its own.
@@ -96,7 +99,7 @@ async def serve(
     for service in services:
         methods.as_bytes = service.as_bytes
         service.register(service.servicer, methods)
-    listener = Listener(address, settings, credentials, turn)
+    listener = Listener(address, settings, credentials, turn, sharer)
     listening = trio.CancelScope(shield=True)  # calls are ended with a status while handlers are being cancelled
     async with trio.open_nursery() as nursery:
         calls = _Calls(methods.by_path, listener, nursery, error_domain)

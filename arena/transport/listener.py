@@ -20,9 +20,10 @@ import structlog
 import trio
 
 from arena.transport.connection import AcceptRequest, Connection
-from arena.transport.connection_limits import ConnectionLimits
+from arena.transport.connection_limits import ConnectionLimits, Origin, origin_of
 from arena.transport.memory_budget import MemoryBudget
 from arena.transport.proxy_protocol import PeerAddress, ProxiedConnection, among, networks
+from arena.transport.sharing import Received, Sharer, take
 from arena.transport.sockets import bind, bind_unix, peer_name
 from arena.transport.work_budget import WorkBudget
 
@@ -55,14 +56,16 @@ class Listener:
 
     def __init__(
         self,
-        address: str,
+        address: str | Received,
         settings: TransportSettings,
         credentials: ssl.SSLContext | None = None,
         turn: TurnContext = NO_CONTEXT,
+        sharer: Sharer | None = None,
     ) -> None:
         """Bind "host:port", port 0 for any free one, or "unix:PATH"; `turn` is entered around each turn's input.
 
-        Raises RuntimeError where the address cannot be bound.
+        Another process may accept the connections, which then come from there. `sharer`: may give those accepted here
+        to other processes; they count as of here. Raises RuntimeError where the address cannot be bound.
         """
         self.settings = settings
         self.now = trio.current_time()
@@ -87,8 +90,10 @@ class Listener:
             raise RuntimeError(f"proxies: {error}") from error
         self._proxied: set[ProxiedConnection] = set()
         """Connections of proxies of which it is not known yet whose they are."""
-        self._sockets = bind(address)
-        if settings.unix_socket is not None:
+        self._sharer = sharer
+        self._received = None if isinstance(address, str) else address
+        self._sockets = bind(address) if isinstance(address, str) else []
+        if settings.unix_socket is not None and self._received is None:
             try:
                 self._sockets.append(bind_unix(settings.unix_socket))
             except RuntimeError:
@@ -111,9 +116,8 @@ class Listener:
     @property
     def port(self) -> int:
         """Number of the bound port; 0 for a Unix socket."""
-        first = self._sockets[0]
-        number: int = 0 if first.family == socket.AF_UNIX else first.getsockname()[1]
-        return number
+        first = self._sockets[0] if self._sockets else None
+        return 0 if first is None or first.family == socket.AF_UNIX else int(first.getsockname()[1])
 
     async def run(self, accept_request: AcceptRequest) -> None:
         """Accept connections and handle their input until cancelled; `accept_request` creates streams of requests."""
@@ -121,6 +125,11 @@ class Listener:
         try:
             for listening in () if self.closed else self._sockets:
                 self._start_accepting(listening)
+            if self._received is not None:
+                self.watch(self._received.line, self._take_received)
+                self._received.listening(self)
+            if self._sharer is not None:
+                self._sharer.listening(self)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._check_connections)
                 nursery.start_soon(self._resume_connections)
@@ -180,6 +189,23 @@ class Listener:
         if events:
             self._selector.register(connection.socket, events, connection.ready)
 
+    def watch(self, other: socket.socket, ready: Callable[[int], None]) -> None:
+        """Have `ready` called in a turn whenever there is something to read from a socket that is no connection's."""
+        self._selector.register(other, selectors.EVENT_READ, ready)
+
+    def unwatch(self, other: socket.socket) -> None:
+        """Stop that, before the socket is closed."""
+        if not self._finished:
+            self._selector.unregister(other)
+
+    def adopt(self, accepted: socket.socket, address: PeerAddress) -> None:
+        """Serve a connection of another process, which passes on what somebody at an address asked it."""
+        origin = self._connection_limits.admit(address[0], self.now)
+        if origin is None:
+            accepted.close()
+        else:
+            self._begin(accepted, address, origin, None)
+
     def pause(self, connection: Connection) -> None:
         """Have `connection.resume` called, each in its turn, when its origin has something to spend again."""
         self._paused_connections[connection] = None
@@ -188,7 +214,7 @@ class Listener:
     def remove(self, connection: Connection) -> None:
         """Forget a connection whose socket is about to be closed."""
         self.connections.discard(connection)
-        self._connection_limits.release(connection.origin)
+        self._release(connection.origin)
         self._to_flush.pop(connection, None)
         self._paused_connections.pop(connection, None)
         with suppress(KeyError):
@@ -263,6 +289,22 @@ class Listener:
             else:
                 self._connect(accepted, address, self.credentials)
 
+    def _take_received(self, _: int) -> None:
+        """Begin the connections that another process has accepted."""
+        assert self._received is not None, "they come from there"
+        for _ in range(ACCEPTS_PER_TURN):
+            if (found := take(self._received.line)) is None:
+                return
+            accepted, address = found
+            self._begin(accepted, address, origin_of(address[0]), self.credentials)
+
+    def _release(self, origin: Origin) -> None:
+        """Stop counting a connection, where it is counted."""
+        if self._received is None:
+            self._connection_limits.release(origin)
+        else:
+            self._received.closed(origin)
+
     def _wait_for_header(self, proxied: ProxiedConnection) -> None:
         self._proxied.add(proxied)
         self._selector.register(proxied.socket, selectors.EVENT_READ, partial(self._read_header, proxied))
@@ -296,6 +338,20 @@ class Listener:
         if origin is None:
             accepted.close()
             return
+        if self._sharer is not None and address is not None and accepted.family != socket.AF_UNIX:
+            ended = partial(self._connection_limits.release, origin)
+            if self._sharer.share(accepted, address, origin, len(self.connections), ended):
+                return
+        self._begin(accepted, address, origin, credentials)
+
+    def _begin(
+        self,
+        accepted: socket.socket,
+        address: PeerAddress | None,
+        origin: Origin,
+        credentials: ssl.SSLContext | None,
+    ) -> None:
+        """Begin a connection that is counted."""
         start = thread_time()
         connection = Connection(self, accepted, peer_name(address) if address else "unix:", origin, credentials)
         self.connections.add(connection)

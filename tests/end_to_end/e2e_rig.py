@@ -66,6 +66,9 @@ def tail(text: str, lines: int = 5) -> str:
 
 # --- servers ---
 
+SEVERAL = ("--processes", many) if (many := os.environ.get("ARENA_TEST_PROCESSES")) else ()
+"""So many processes has every server that does not say otherwise: `ARENA_TEST_PROCESSES=2 pytest tests/end_to_end`."""
+
 
 class Server:
     """A server process that listens."""
@@ -130,7 +133,7 @@ def server(
 ) -> Iterator[Server]:
     """A server for the block; killed if it still runs at the end."""
     log = log or data.with_name(f"{data.name}.log")
-    command = [*program, "--data", str(data), "--address", address, "--seats", seats, "--no-house", *options]
+    command = [*program, "--data", str(data), "--address", address, "--seats", seats, "--no-house", *SEVERAL, *options]
     with log.open("a") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, cwd=ROOT)
     try:

@@ -147,7 +147,8 @@ async def test_stale_answers_of_a_seat_are_recorded_up_to_a_limit_and_then_close
             nursery.start_soon(bot.attend, arena)
         await bad.until(lambda: bad.questions)
         first = bad.questions[0]
-        [table] = arena._lifecycle._drivers
+        [table] = arena._lifecycle.drivers
+        assert isinstance(table, MatchDriver)
         before = recorded(table)
         stray = replace(answer(first), decision=first.ask.decision + 7)
         for _ in range(MOST_STRAYS + 1):
@@ -181,7 +182,8 @@ async def test_ready_without_a_suspension_is_not_recorded(nursery: trio.Nursery,
             bot.answers = False
             nursery.start_soon(bot.attend, arena)
         await bots[0].until(lambda: bots[0].questions)
-        [table] = arena._lifecycle._drivers
+        [table] = arena._lifecycle.drivers
+        assert isinstance(table, MatchDriver)
         before = recorded(table)
         for _ in range(50):
             bots[0].line.say(ready=[Ready(table.match_id, b"")])

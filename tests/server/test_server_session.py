@@ -40,8 +40,8 @@ class Asking:
     def ask(self, session: Session, decision: int) -> None:
         session.ask(self.match_id, ask(decision), self._sent)
 
-    def _sent(self, now: float, ask: Ask, lag: int) -> None:
-        self.went.append((now, ask.decision))
+    def _sent(self, now: float, seat: int, decision: int, lag: int) -> None:
+        self.went.append((now, decision))
         self.lags.append(lag)
 
 

@@ -9,6 +9,7 @@ import pytest
 import trio
 
 from arena.match.inputs import Restored
+from arena.server.matches.driver import MatchDriver
 from arena.server.sessions.player import HousePlayer
 from arena.server.workers.pool import WorkerPool
 from engine.game import Game
@@ -93,7 +94,8 @@ async def test_a_question_a_house_bot_had_not_answered_is_put_again_by_the_next_
         first.start_soon(ann.attend, arena)
         await ann.until(lambda: ann.questions)
         stopped = await stopped_thinking(arena._lifecycle._pool, ann)
-        (table,) = arena._lifecycle._drivers
+        (table,) = arena._lifecycle.drivers
+        assert isinstance(table, MatchDriver)
         await arena.drain(0)
         first.cancel_scope.cancel()
         house = [seat for seat, player in enumerate(table.players) if isinstance(player, HousePlayer)]

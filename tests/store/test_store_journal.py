@@ -20,7 +20,15 @@ from arena.replay.read import read_unfinished
 from arena.store import journal as module
 from arena.store import matches
 from arena.store.errors import DiskFull, StoreUnusable
-from arena.store.journal import Journal, open_journal, read_journal
+from arena.store.journal import (
+    Journal,
+    open_further_journal,
+    open_journal,
+    read_further_journal,
+    read_journal,
+    read_running,
+    remove_further_journal,
+)
 from arena.store.rows import MatchState
 from arena.store.store import DAMAGED, open_store
 from engine.deal import commitment
@@ -474,3 +482,82 @@ async def test_a_changed_byte_of_the_journal_costs_nothing_and_two_cost_what_ran
             return
         match = await store.read(lambda connection: matches.get_match(connection, 7))
         assert (match.state, match.reason) == (MatchState.INTERRUPTED, DAMAGED)
+
+
+def further(data: Path, process: int, *numbers: int) -> Journal:
+    """The journal of a further process in which matches have begun."""
+    journal = open_further_journal(data, process)
+    begin(journal, *numbers)
+    return journal
+
+
+def test_what_further_processes_left_is_found_at_the_next_start_and_kept_by_the_first(tmp_path: Path) -> None:
+    first, _ = open_journal(tmp_path, ())
+    begin(first, 1)
+    second, third = further(tmp_path, 2, 2), further(tmp_path, 3, 3)
+    third.add(header(3), sent(5))
+    for journal in (first, second, third):
+        journal.close()
+    assert read_journal(tmp_path, 3)[1:] == [text(BEGUN), text(sent(5))]
+    assert set(read_running(tmp_path, [1, 2, 3])) == {1, 2, 3}
+    again, found = open_journal(tmp_path, [1, 2, 3])
+    again.close()
+    assert {number: len(lines) for number, lines in found.lines.items()} == {1: 2, 2: 2, 3: 3}
+    assert [path.name for path in (tmp_path / "journal").iterdir()] == ["00000002.log"]
+
+
+def test_a_match_that_was_taken_over_is_the_longer_of_two_journals(tmp_path: Path) -> None:
+    first, _ = open_journal(tmp_path, ())
+    second = further(tmp_path, 2, 2)
+    first.take_over(2, read_further_journal(tmp_path, 2).lines[2])
+    first.add(header(2), sent(5))
+    first.commit()
+    assert read_journal(tmp_path, 2)[1:] == [text(BEGUN), text(sent(5))]
+    remove_further_journal(tmp_path, 2)
+    remove_further_journal(tmp_path, 2)
+    assert read_journal(tmp_path, 2)[1:] == [text(BEGUN), text(sent(5))]
+    first.forget(2)
+    first.close()
+    second.close()
+
+
+def test_damage_in_the_first_journal_never_brings_back_an_older_course(tmp_path: Path) -> None:
+    first, _ = open_journal(tmp_path, ())
+    second = further(tmp_path, 2, 2)
+    first.take_over(2, read_further_journal(tmp_path, 2).lines[2])
+    first.add(header(2), sent(5))
+    first.commit()
+    path = tmp_path / "journal" / "00000001.log"
+    damaged = path.stat().st_size - 20
+    first.add(header(2), sent(9))
+    first.close()
+    second.close()
+    content = bytearray(path.read_bytes())
+    content[damaged : damaged + 3] = b"???"
+    path.write_bytes(content)
+    _, found = open_journal(tmp_path, [2])
+    assert 2 not in found.lines
+    assert found.damaged == {2}
+
+
+def test_a_match_is_not_taken_over_while_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, _ = open_journal(tmp_path, ())
+    lines = [header_line(header(2)), text(BEGUN)]
+
+    def full(_: int, __: bytes) -> int:
+        raise OSError(errno.ENOSPC, "no room")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", full)
+        with pytest.raises(DiskFull):
+            first.take_over(2, lines)
+    first.take_over(2, lines)
+    first.close()
+    assert list(read_journal(tmp_path, 2)) == lines
+
+
+def test_a_further_journal_that_is_there_already_is_an_error_with_its_name(tmp_path: Path) -> None:
+    open_journal(tmp_path, ())[0].close()
+    further(tmp_path, 2).close()
+    with pytest.raises(StoreUnusable, match="journal/2"):
+        open_further_journal(tmp_path, 2)

@@ -14,13 +14,13 @@ import trio
 from arena.house import title
 from arena.match.effects import Ask, Back, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
 from arena.match.inputs import Acted, Begun, Input, Instant, Left, Restored, Returned, Sent, StoodIn, TimeUp
-from arena.replay.header import MatchKind, OfferOutcome
+from arena.replay.header import OfferOutcome
 from arena.replay.lines import input_line
 from arena.replay.record import Recorder
 from arena.scheduling.candidate import LastMatch
-from arena.scheduling.pace import OwedTime
 from arena.server.matches.notices import NoticeTexts
-from arena.server.sessions.messages import MatchOver, MatchStart, RatingMove, RoundOver
+from arena.server.matches.seated_match import SeatedMatch
+from arena.server.sessions.messages import MatchStart, RoundOver
 from arena.server.sessions.player import BotPlayer, HousePlayer
 from engine.game import option_text
 
@@ -28,14 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from arena.house import HouseBot
-    from arena.ladder import live
-    from arena.log.head import LogEntry
-    from arena.match.effects import Cause, Effect
+    from arena.match.effects import Effect
     from arena.match.match import Match
     from arena.replay.header import Header
     from arena.replay.record import Draft
     from arena.replay.thinking import Thinking
-    from arena.server.sessions.messages import Answer, Notice
+    from arena.server.sessions.messages import Answer
     from arena.server.sessions.player import Player
     from arena.server.sessions.session import Session
     from arena.server.workers.pool import WorkerPool
@@ -47,7 +45,7 @@ MOST_STRAYS: Final = 500
 recorded."""
 
 
-class MatchDriver:
+class MatchDriver(SeatedMatch):
     """Drives one match for the players at its table."""
 
     def __init__(
@@ -67,36 +65,27 @@ class MatchDriver:
 
         `round_over` is told of each round that all seats are shown, with the match's number.
         """
-        self.match_id = header.match_id
-        self.players = players
-        self.wakes_at = math.inf
-        self.timer_id = 0
+        super().__init__(
+            header,
+            players,
+            charged,
+            NoticeTexts(header.match_id, [each.name for each in players], stand_in.name, header.game.actions),
+        )
         self._match = match
-        self._header = header
         self._stand_in = stand_in
         self._actions = header.game.actions
         self._journal = journal
         self._recorder = Recorder(header)
-        self.owed = OwedTime(len(players))
-        """Who owed an answer in the match, and for how long."""
-        self.forced: list[Cause] = []
-        """Why decisions were made by this server for their seats, one by one."""
         self._fault: Exception | None = None
         self._frozen = False
-        self._notices = NoticeTexts(
-            self.match_id, [player.name for player in players], stand_in.name, header.game.actions
-        )
         self._chance = chance
         self._pool = pool
         self._over: Over | None = None
         self._ended = trio.Event()
         self._strays = [0] * len(players)
-        self._absences = [0] * len(players)
         self._watch = watch
-        self._charged = charged
         self._round_over = round_over
         self._began = trio.current_time()
-        self._seats = {player: seat for seat, player in enumerate(players) if isinstance(player, BotPlayer)}
         for bot_player in self._seats:
             bot_player.matches[self.match_id] = self
 
@@ -111,29 +100,9 @@ class MatchDriver:
         self._feed(TimeUp(max(self._instant(now), self._match.deadline or Instant(0))))
 
     @property
-    def header(self) -> Header:
-        """What the match was before its first input. Secret until it is over."""
-        return self._header
-
-    @property
-    def game(self) -> str:
-        """The name of the game."""
-        return self._header.game.name
-
-    @property
-    def kind(self) -> MatchKind:
-        """Its kind."""
-        return self._header.kind
-
-    @property
     def last_match(self) -> LastMatch:
         """The match as the scheduler remembers it of its players."""
         return LastMatch(self.match_id, self._match.now / 1e6)
-
-    @property
-    def tells_paces(self) -> Sequence[bool]:
-        """By seat, whether its bot made so many of its decisions itself that the match tells its pace."""
-        return [2 * seat.missed < seat.decisions for seat in self._recorder.thinking()]
 
     @property
     def over(self) -> bool:
@@ -190,25 +159,11 @@ class MatchDriver:
         assert self._over is not None, "that is what has ended"
         return self._over
 
-    def report(self, over: Over, changes: Sequence[live.RatingChange], entry: LogEntry | None = None) -> None:
-        """Tell the bots how the match ended, and what the log says of it; without `changes` it was not rated."""
+    def go_on(self) -> None:
+        """Let the bots play on that are here, after `resume`: they need not be told that the match has begun."""
         for bot_player, seat in self._seats.items():
             if bot_player.session is not None:
-                rating = RatingMove(changes[seat].before.value, changes[seat].after.value) if changes else None
-                bot_player.session.report(
-                    MatchOver(
-                        self.match_id,
-                        seat,
-                        over.scores,
-                        over.places,
-                        rating,
-                        over.counts,
-                        over.interrupted,
-                        self._header.kind,
-                        over.spoilt,
-                        entry,
-                    )
-                )
+                self._feed(Returned(self._instant(trio.current_time()), seat))
 
     @property
     def thinking(self) -> Sequence[Thinking]:
@@ -220,22 +175,10 @@ class MatchDriver:
         """By seat, the number of decisions so far."""
         return self._recorder.due_so_far()
 
-    def troubles(self, over: Over) -> list[bool | None]:
-        """By seat, whether the match counts as trouble for its bot; None where the absence behind it has counted."""
-        if not self._charged:
-            return [None] * len(over.troubled)
-        troubles: list[bool | None] = list(over.troubled)
-        for bot_player, seat in self._seats.items():
-            absence = self._absences[seat]
-            if over.troubled[seat] and absence:
-                troubles[seat] = None if bot_player.counted_absence == absence else True
-                bot_player.counted_absence = absence
-        return troubles
-
-    def delayed(self) -> None:
-        """Tell the bots that the result cannot be stored yet."""
-        for seat in self._seats.values():
-            self._notify(seat, self._notices.result_delayed())
+    def stored(self) -> None:
+        """Release what the journal has of the match: it is over and stored."""
+        if self._journal is not None:
+            self._journal.forget(self.match_id)
 
     def draft(self) -> Draft:
         """The replay of a match that is over, without its ratings; raises what was raised in recording it."""
@@ -243,14 +186,9 @@ class MatchDriver:
             raise self._fault
         return self._recorder.draft()
 
-    def dissolve(self) -> None:
-        """Remove the match from its players."""
-        for bot_player in self._seats:
-            del bot_player.matches[self.match_id]
-
-    def sent(self, now: float, ask: Ask, lag: int) -> None:
+    def sent(self, now: float, seat: int, decision: int, lag: int) -> None:
         """Start the clock of a question handed to the transport; `lag` is the bot's round trip in microseconds."""
-        self._feed(Sent(self._instant(now), ask.seat, ask.decision, lag))
+        self._feed(Sent(self._instant(now), seat, decision, lag))
 
     def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
         """Apply a bot's answer that arrived at an instant."""
@@ -267,7 +205,7 @@ class MatchDriver:
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
         """Record that a bot is gone; one that leaves in order hands its seat over at once."""
         seat = self._seats[bot_player]
-        self._absences[seat] = bot_player.absence
+        self.absent(bot_player)
         self._feed(Left(self._instant(now), seat, in_order))
 
     def ready(self, now: float, bot_player: BotPlayer) -> None:
@@ -402,12 +340,3 @@ class MatchDriver:
 
     def _sessions(self) -> list[Session]:
         return [bot_player.session for bot_player in self._seats if bot_player.session is not None]
-
-    def _session(self, seat: int) -> Session | None:
-        player = self.players[seat]
-        return player.session if isinstance(player, BotPlayer) else None
-
-    def _notify(self, seat: int, notice: Notice) -> None:
-        session = self._session(seat)
-        if session is not None:
-            session.notify(notice)

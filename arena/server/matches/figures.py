@@ -10,7 +10,7 @@ from arena.transport.durations import Durations
 
 if TYPE_CHECKING:
     from arena.match.effects import Cause
-    from arena.server.matches.driver import MatchDriver
+    from arena.server.matches.seated_match import SeatedMatch
 
 
 class MatchFigures:
@@ -25,7 +25,7 @@ class MatchFigures:
         self.thinking: defaultdict[str, Durations] = defaultdict(Durations)
         """By game, think times of bots' own decisions."""
 
-    def ended(self, driver: MatchDriver) -> None:
+    def ended(self, driver: SeatedMatch) -> None:
         """Count a match that is over."""
         self.matches[driver.game, driver.kind.value] += 1
         self.forced.update(driver.forced)
@@ -36,7 +36,7 @@ class MatchFigures:
                 times.add(microseconds / 1e6)
 
 
-def decisions_of(driver: MatchDriver) -> Counter[tuple[str, str]]:
+def decisions_of(driver: SeatedMatch) -> Counter[tuple[str, str]]:
     """Return the decisions of a match so far, by game and whose they were."""
     found: Counter[tuple[str, str]] = Counter()
     for player, due in zip(driver.players, driver.due_so_far, strict=True):

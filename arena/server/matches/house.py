@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from arena.house import SEARCH_BOTS
 from arena.house.random_bot import RandomBot
@@ -18,12 +18,31 @@ if TYPE_CHECKING:
     from arena.replay.header import Header
     from arena.server.config import Config
     from arena.server.sessions.player import BotPlayer, Player
-    from arena.store.bots import Bot
     from arena.store.store import Store
 
 
 class CannotBeRestored(Exception):  # noqa: N818 - the match is void, the server is well
     """A match that was left running cannot be continued; the message says why."""
+
+
+class Seated(Protocol):
+    """Who has a seat, as it is known elsewhere."""
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def owner(self) -> str:
+        """Whose it is; empty for a house bot."""
+
+    @property
+    def house(self) -> bool:
+        """Whether it is a house bot."""
 
 
 class House:
@@ -57,7 +76,7 @@ class House:
         return cls(house_bots, search_bots, fillers, searchers)
 
     def take_up(
-        self, header: Header, seated: Sequence[Bot], enter: Callable[[int, str, str], BotPlayer]
+        self, header: Header, seated: Sequence[Seated], enter: Callable[[int, str, str], BotPlayer]
     ) -> list[Player]:
         """Return the players of a match that an earlier server left running, by seat; CannotBeRestored.
 
@@ -80,13 +99,17 @@ class House:
                 players.append(HousePlayer(bot.id, stand_in, plays_for=bot.name))
         return players
 
+    def searches(self, game: str, players: Sequence[Player]) -> bool:
+        """Whether one of these players is the house bot that searches; the worker for it is the first process's."""
+        searching = self._search_bots.get(game)
+        return any(isinstance(player, HousePlayer) and player.bot is searching for player in players)
+
     def stand_in(self, game: str, players: Sequence[Player] = ()) -> HouseBot:
         """The house bot that plays on for bots that are gone, and for house bots that are no more: the strongest.
 
         One that searches does so only among players of whom it is one: others are not to wait for it.
         """
-        searching = self._search_bots.get(game)
-        if any(isinstance(player, HousePlayer) and player.bot is searching for player in players):
+        if self.searches(game, players):
             return self._search_bots[game]
         return next(reversed(self._bots.get(game, ())), RandomBot(game))
 

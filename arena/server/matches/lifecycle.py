@@ -6,17 +6,20 @@ A match is a `ReadyCheck` and a timer until all its bots are ready, one task fro
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import structlog
 import trio
 
 from arena.house import title
 from arena.replay.header import Header, MatchKind, SeatedBot
+from arena.replay.read import read_unfinished
+from arena.replay.replay import ReplayError
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.house import CannotBeRestored
-from arena.server.matches.persistence import RETRY
+from arena.server.matches.persistence import RETRY, Beginnings
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits, Replacement
+from arena.server.processes.remote_match import PlayedOnHere
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.player import BotPlayer, HousePlayer
 from arena.store.errors import StoreError
@@ -31,12 +34,15 @@ if TYPE_CHECKING:
     from arena.server.matches.house import House
     from arena.server.matches.live import LiveMatches
     from arena.server.matches.persistence import MatchPersistence
+    from arena.server.matches.seated_match import SeatedMatch
+    from arena.server.processes.remote_match import RemoteMatch
     from arena.server.runtime.timers import Timers
     from arena.server.sessions.player import Player
     from arena.server.sessions.players import Players
     from arena.server.workers.pool import WorkerPool
     from arena.store.bots import Bot
-    from arena.store.journal import Journal
+    from arena.store.journal import Journal, JournalContent
+    from engine.game import RoundReport
 
 LAST_RETRIES: Final = 10.0
 """Seconds a stopping server goes on trying."""
@@ -52,10 +58,24 @@ class Observers(NamedTuple):
     """A match that moved ratings is stored."""
     parked: Callable[[Sequence[Bot]], None]
     """Bots are given no seats from now on, as the store has it already."""
-    played: Callable[[MatchDriver, ReadyCheck | None], None]
+    played: Callable[[SeatedMatch, ReadyCheck | None], None]
     """A match is over and its bots are about to be released; without a ready check an earlier server began it."""
     stuck: Callable[[float], None]
     """No match can be stored before an instant of the server's clock."""
+
+
+class Place(Beginnings, Protocol):
+    """Another process that plays matches."""
+
+    def play(self, header: Header, players: Sequence[Player], charged: bool, stand_in: str) -> RemoteMatch:
+        """Have it play a match whose beginning it has stored."""
+
+
+class Elsewhere(Protocol):
+    """The other processes that play matches."""
+
+    def choose(self, players: Sequence[Player]) -> Place | None:
+        """Return the process that is to play a match; None for this one."""
 
 
 class MatchLifecycle:
@@ -74,8 +94,9 @@ class MatchLifecycle:
         live: LiveMatches,
         newest: int,
         nursery: trio.Nursery,
+        processes: Elsewhere | None = None,
     ) -> None:
-        """`newest`: the number of the newest match so far. What is played runs in the nursery."""
+        """`newest`: the number of the newest match so far. What is played runs in the nursery, or in `processes`."""
         self.newest = newest
         self.changed = trio.Event()
         """Is set, and replaced, by `change`."""
@@ -91,7 +112,9 @@ class MatchLifecycle:
         self._live = live
         self._nursery = nursery
         self._ready_checks: set[ReadyCheck] = set()
-        self._drivers: set[MatchDriver] = set()
+        self._processes = processes
+        self._drivers: dict[int, SeatedMatch] = {}
+        """By number, the matches being played."""
         self._leaving = False  # running matches are left to the next server
 
     @property
@@ -100,9 +123,17 @@ class MatchLifecycle:
         return len(self._drivers)
 
     @property
-    def drivers(self) -> Collection[MatchDriver]:
+    def drivers(self) -> Collection[SeatedMatch]:
         """The matches being played."""
-        return self._drivers
+        return self._drivers.values()
+
+    def get(self, match_id: int) -> SeatedMatch | None:
+        """Return a match that is being played; None for any other number."""
+        return self._drivers.get(match_id)
+
+    def round_over(self, match_id: int, report: RoundReport) -> None:
+        """Show a round of a match that is played elsewhere to everybody."""
+        self._live.round_over(match_id, report)
 
     async def take_up(self) -> None:
         """Continue the matches that an earlier server left running."""
@@ -116,6 +147,43 @@ class MatchLifecycle:
             driver = self._drive(header, players, header.kind is MatchKind.RATED)
             driver.resume(inputs)
             self._nursery.start_soon(self._finish, driver)
+
+    async def take_over(self, left: Sequence[RemoteMatch], content: JournalContent) -> None:
+        """Play on here what a process has left that ended, all clocks stopped until every bot is back."""
+        for match in left:
+            lines = content.lines.get(match.match_id, ())
+            try:
+                _, inputs = read_unfinished(lines, f"the journal of match {match.match_id}")
+            except ReplayError as error:
+                log.error("match is void", match_id=match.match_id, error=str(error))
+                match.lost(f"a process of the server died and the match cannot be restored: {error}")
+                continue
+            await self._copied(match.match_id, lines)
+            log.info("match taken over", match_id=match.match_id, inputs=len(inputs))
+            shown = self._live.rounds(match.match_id)
+
+            def round_over(match_id: int, report: RoundReport, shown: int = shown) -> None:
+                if report.round >= shown:
+                    self._live.round_over(match_id, report)
+
+            driver = self._driver(match.header, match.players, match.charged, round_over)
+            self._drivers[match.match_id] = driver
+            driver.resume(inputs)
+            driver.go_on()
+            if self._leaving:
+                driver.freeze()
+            match.move(PlayedOnHere(driver))
+
+    async def _copied(self, match_id: int, lines: Sequence[str]) -> None:
+        """Copy what another process has left of a match to this one's journal, as often as it takes."""
+        while True:
+            try:
+                self._journal.take_over(match_id, lines)
+            except StoreError as error:
+                log.error("match not taken over yet", match_id=match_id, error=str(error), retry_in=RETRY)
+                await trio.sleep(RETRY)
+            else:
+                return
 
     def announce(
         self, offer: Offer, players: Sequence[Player], kind: MatchKind, replacement: Replacement
@@ -150,13 +218,15 @@ class MatchLifecycle:
         with trio.move_on_after(limit):
             await self._until(lambda: self._leaving or not (self._drivers or self._ready_checks))
         self._leaving = True
-        for driver in self._drivers:
+        for driver in self._drivers.values():
             driver.freeze()
         self.change()
         with trio.move_on_after(LAST_RETRIES):
-            await self._until(lambda: not self._ready_checks and not any(driver.over for driver in self._drivers))
+            await self._until(
+                lambda: not self._ready_checks and not any(driver.over for driver in self._drivers.values())
+            )
         if self._drivers:
-            log.info("matches are left to the next start", matches=sorted(driver.match_id for driver in self._drivers))
+            log.info("matches are left to the next start", matches=sorted(self._drivers))
 
     def change(self) -> None:
         """Wake whoever waits for matches to end."""
@@ -192,7 +262,7 @@ class MatchLifecycle:
         driver.begin()
         await self._finish(driver, ready_check)
 
-    async def _open(self, ready_check: ReadyCheck) -> MatchDriver | None:
+    async def _open(self, ready_check: ReadyCheck) -> SeatedMatch | None:
         """The driver of a match that everybody is ready for; None if its beginning cannot be stored."""
         game, players = ready_check.game, ready_check.players
         self.newest += 1
@@ -211,43 +281,62 @@ class MatchLifecycle:
             kind=ready_check.kind,
             offers=ready_check.offers,
         )
+        here = self._processes is None or self._house.searches(game.name, players)
+        elsewhere = None if here or self._processes is None else self._processes.choose(players)
         try:
-            await self._persistence.begin(header, ready_check.options, players)
+            await self._persistence.begin(header, ready_check.options, players, elsewhere)
         except StoreError as error:
             log.error("match not begun", match_id=header.match_id, error=str(error))
             self._observers.stuck(trio.current_time() + RETRY)
             ready_check.call_off("the server cannot store matches at the moment")
             return None
-        return self._drive(header, players, ready_check.charged)
+        if elsewhere is None:
+            return self._drive(header, players, ready_check.charged)
+        match = elsewhere.play(header, players, ready_check.charged, self._house.stand_in(game.name, players).name)
+        self._live.began(header)
+        self._drivers[header.match_id] = match
+        return match
 
     def _drive(self, header: Header, players: Sequence[Player], charged: bool) -> MatchDriver:
         """The driver of a match whose beginning is stored; `charged`: whether its troubles count."""
-        stand_in, key = self._house.stand_in(header.game.name, players), match_key(header.seed, header.nonces)
-        watch = self._timers.watch
-        driver = MatchDriver(
+        driver = self._driver(header, players, charged, self._live.round_over)
+        self._live.began(header)
+        self._drivers[header.match_id] = driver
+        return driver
+
+    def _driver(
+        self,
+        header: Header,
+        players: Sequence[Player],
+        charged: bool,
+        round_over: Callable[[int, RoundReport], None],
+    ) -> MatchDriver:
+        return MatchDriver(
             header.new_match(),
             header,
             players,
-            stand_in,
-            key,
+            self._house.stand_in(header.game.name, players),
+            match_key(header.seed, header.nonces),
             self._pool,
             self._journal,
-            watch,
+            self._timers.watch,
             charged,
-            self._live.round_over,
+            round_over,
         )
-        self._live.began(header)
-        self._drivers.add(driver)
-        return driver
 
-    async def _finish(self, driver: MatchDriver, ready_check: ReadyCheck | None = None) -> None:
+    async def _finish(self, driver: SeatedMatch, ready_check: ReadyCheck | None = None) -> None:
         """Wait for the end of a match that is being played, store it and tell its bots."""
-        over, changes, parked, entry = await self._persistence.record(driver.match_id, await driver.played(), driver)
+        try:
+            ended = await driver.played()
+        except PlayedOnHere as moved:
+            driver = moved.driver
+            ended = await driver.played()
+        over, changes, parked, entry = await self._persistence.record(driver.match_id, ended, driver)
         if changes:
             self._observers.rated(driver.header)
         self._observers.parked(parked)
         self._live.over(driver.match_id, over)
-        self._drivers.discard(driver)
+        del self._drivers[driver.match_id]
         self._timers.forget(driver)
         driver.dissolve()
         for player in driver.players:

@@ -153,6 +153,12 @@ class LiveMatches:
         match = self._playing[header.match_id] = LiveMatch(header)
         self._happen(match, None)
 
+    def rounds(self, match_id: int) -> int:
+        """Return how many rounds of a match were shown, or are about to be."""
+        match = self._playing[match_id]
+        about = [each for each in self._happened if each.match is match and each.what is not None]
+        return len(match.rounds) + len(about)
+
     def round_over(self, match_id: int, report: RoundReport) -> None:
         """Show a round to everybody, as it is shown to all seats now."""
         self._happen(self._playing[match_id], report)

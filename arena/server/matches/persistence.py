@@ -76,6 +76,19 @@ class Recording(Protocol):
     def draft(self) -> Draft:
         """Its replay, but for its ratings; raises what went wrong in recording it."""
 
+    def stored(self) -> None:
+        """Release what the journal has of it."""
+
+
+class Beginnings(Protocol):
+    """Where a match is played: its journal there."""
+
+    async def begin(self, header: Header) -> None:
+        """Store the header of a new match; StoreError."""
+
+    def forget(self, match_id: int) -> None:
+        """Release a match that does not begin."""
+
 
 class Recorded(NamedTuple):
     """What was stored of the end of a match."""
@@ -96,9 +109,17 @@ class MatchPersistence:
         self._config = config
         self._store = store
 
-    async def begin(self, header: Header, options: Mapping[str, Option], players: Sequence[Player]) -> None:
-        """Store the beginning of a match with the options its offer names; StoreError, and nothing is stored."""
-        self._store.journal.begin(header)
+    async def begin(
+        self, header: Header, options: Mapping[str, Option], players: Sequence[Player], elsewhere: Beginnings | None
+    ) -> None:
+        """Store the beginning of a match with the options its offer names; StoreError, and nothing is stored.
+
+        `elsewhere`: where it is played; None for here.
+        """
+        if elsewhere is None:
+            self._store.journal.begin(header)
+        else:
+            await elsewhere.begin(header)
         try:
             await self._store.write(
                 partial(
@@ -113,7 +134,7 @@ class MatchPersistence:
                 )
             )
         except StoreError:
-            self._store.journal.forget(header.match_id)
+            (elsewhere or self._store.journal).forget(header.match_id)
             raise
         names = [player.name for player in players]
         log.info("match began", match_id=header.match_id, game=header.game.name, bots=names)
@@ -136,6 +157,7 @@ class MatchPersistence:
         """Record that a match of an earlier server cannot go on, as often as it takes."""
         log.error("match is void", match_id=number, error=str(why))
         await self.void(number, f"the server died and the match cannot be restored: {why}")
+        self._store.journal.forget(number)
 
     async def record(self, match_id: int, over: Over, recording: Recording) -> Recorded:
         """Store how a match ended, as often as it takes."""
@@ -167,8 +189,9 @@ class MatchPersistence:
                 log.exception("a fault of the server: the match is void", match_id=number)
                 reason = "the server could not record the result"
                 entry = await self.void(number, reason)
+                recording.stored()
                 return Recorded(Over((), (), over.forced, over.troubled, (), reason), (), (), entry)
-        self._store.journal.forget(number)
+        recording.stored()
         log.info("match over", match_id=number, scores=over.scores, places=over.places)
         return Recorded(over, tuple(map(_change, figures)), parked, _entry(entry))
 
@@ -181,7 +204,6 @@ class MatchPersistence:
             except StoreError as error:
                 log.error("void match not stored yet", match_id=number, error=str(error), retry_in=RETRY)
                 await trio.sleep(RETRY)
-        self._store.journal.forget(number)
         return _entry(entry)
 
 

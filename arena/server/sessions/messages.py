@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from arena.log.head import LogEntry, LogState
 from arena.match.effects import Ask
@@ -158,6 +158,20 @@ class Question:
         self.ask = ask
 
 
+@dataclass(init=False, slots=True)
+class EncodedAsk:
+    """A question of a match that another process plays, as the bytes that its bot is to be sent."""
+
+    seat: int
+    decision: int
+    encoded: bytes
+
+    def __init__(self, seat: int, decision: int, encoded: bytes) -> None:
+        self.seat = seat
+        self.decision = decision
+        self.encoded = encoded
+
+
 class NoticeKind(Enum):
     """The subject of a notice."""
 
@@ -194,6 +208,12 @@ class Notice:
     time: int | None = None
     """Microseconds."""
     invitation_id: int | None = None
+
+
+NOT_STORING: Final = Notice(
+    NoticeKind.HELD, "the server cannot store anything at the moment: nothing is sent until it can, and nothing is lost"
+)
+STORING: Final = Notice(NoticeKind.RELEASED, "the server can store again and goes on")
 
 
 class RoundOver(NamedTuple):
@@ -242,6 +262,10 @@ class Outgoing:
     rounds: list[RoundOver]
     reports: list[MatchOver]
     heartbeat: int | None
+    encoded: bytes
+    """What another process says, as the bytes that the bot is to be sent."""
+    encoded_asks: int
+    """The number of things that it asks the bot for."""
 
     def __init__(self, questions: Sequence[Question] = ()) -> None:
         self.welcome = None
@@ -252,11 +276,13 @@ class Outgoing:
         self.rounds = []
         self.reports = []
         self.heartbeat = None
+        self.encoded = b""
+        self.encoded_asks = 0
 
     @property
     def asks(self) -> int:
         """The number of things it asks a bot for; a suspended bot is asked to say that it is back."""
-        asks = len(self.questions) + len(self.invitations) + (self.heartbeat is not None)
+        asks = len(self.questions) + len(self.invitations) + (self.heartbeat is not None) + self.encoded_asks
         if self.notices:
             asks += sum(notice.kind is NoticeKind.SUSPENDED for notice in self.notices)
         return asks

@@ -188,6 +188,14 @@ class BotPlayer:
         if message.capacity is not None and self.session is not None:
             self.session.capacity = message.capacity
         self._hear_of_invitations(message)
+        self.hear_of_matches(message)
+        if message.leaves:
+            self._leave(message.at)
+        if message.capacity is not None or message.leaves:
+            self._changed(self)
+
+    def hear_of_matches(self, message: BotMessage) -> None:
+        """Take what a message says of matches."""
         for match_id in message.resumed:
             if (resumed := self.matches.get(match_id)) is not None:
                 resumed.ready(message.at, self)
@@ -199,10 +207,6 @@ class BotPlayer:
                 self._unknown(answer.match_id, answer.decision, answer.action)
             else:
                 match.answered(message.at, self, answer)
-        if message.leaves:
-            self._leave(message.at)
-        if message.capacity is not None or message.leaves:
-            self._changed(self)
 
     def _hear_of_invitations(self, message: BotMessage) -> None:
         for invitation_id in message.declined:

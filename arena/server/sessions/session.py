@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import trio
 
 from arena.server.sessions.limits import Limits
-from arena.server.sessions.messages import Closed, Outgoing, Question, Reason
+from arena.server.sessions.messages import Closed, EncodedAsk, Outgoing, Question, Reason
 from arena.server.sessions.rate_limit import RateLimit
 from arena.server.sessions.round_trip import RoundTrip
 
@@ -37,8 +37,9 @@ if TYPE_CHECKING:
         Welcome,
     )
 
-Sent: TypeAlias = "Callable[[float, Ask, int], None]"
-"""Called when a question was handed to the transport: the instant, the question, the round trip in microseconds."""
+Asked: TypeAlias = "Ask | EncodedAsk"
+Sent: TypeAlias = "Callable[[float, int, int, int], None]"
+"""Called when a question was handed to the transport: the instant, seat, decision, round trip in microseconds."""
 
 SEND_LIMIT: Final = 30.0
 """Seconds a bot may leave a message unread before its stream is closed."""
@@ -64,6 +65,8 @@ class Session:
         self.hello = hello
         self.capacity = hello.capacity
         """How many matches the bot can play at once."""
+        self.number = 0
+        """Its number among the sessions of all processes of the server; 0 where there is one process."""
         self._round_trip = RoundTrip()
         self._codec = codec
         self._turns = turns
@@ -71,7 +74,7 @@ class Session:
         self._hear: Callable[[BotMessage], None] | None = None
         self._waiting: Outgoing | None = None
         """What is to be said besides questions."""
-        self._questions: dict[tuple[int, int], tuple[Ask, Sent]] = {}
+        self._questions: dict[tuple[int, int], tuple[Asked, Sent]] = {}
         self._in_flight: dict[tuple[int, int], float] = {}
         """Questions that the bot has yet to answer, each with the instant at which it was handed over."""
         self._held = False  # something waits for the message before to leave
@@ -141,11 +144,15 @@ class Session:
 
     def tell(self, notice: Notice) -> None:
         """Send a notice at once, ahead of what waits, which it must not depend on; a busy link goes without."""
+        message = Outgoing()
+        message.notices.append(notice)
+        self.tell_encoded(self._codec.encode(message))
+
+    def tell_encoded(self, encoded: bytes) -> None:
+        """Send what is encoded, as `tell` does."""
         if not self._over and not self.link.busy:
-            message = Outgoing()
-            message.notices.append(notice)
             with suppress(trio.BrokenResourceError):  # `run` is told, too
-                self._hand_over(message)
+                self.link.hand_over(encoded)
 
     def show(self, report: RoundOver) -> None:
         """Queue the report of a round."""
@@ -155,6 +162,12 @@ class Session:
         """Queue the report of a match."""
         self._letter().reports.append(report)
 
+    def say(self, encoded: bytes, asks: int) -> None:
+        """Queue what another process says, in the encoding of the session; it asks the bot for so many things."""
+        letter = self._letter()
+        letter.encoded += encoded
+        letter.encoded_asks += asks
+
     def beat(self, now: float) -> None:
         """Queue a heartbeat; its number is the instant in microseconds, so that the answer tells the round trip."""
         self._letter().heartbeat = self._round_trip.beat(now)
@@ -163,7 +176,7 @@ class Session:
         """Measure the round trip by the answer to a heartbeat."""
         self._round_trip.beaten(at, number, self.link.shortest_round_trip())
 
-    def ask(self, match_id: int, ask: Ask, sent: Sent) -> None:
+    def ask(self, match_id: int, ask: Asked, sent: Sent) -> None:
         """Queue a question of a match, to go out with others; `sent` is called when it does."""
         self._questions[match_id, ask.decision] = (ask, sent)
         if self._may_ask():
@@ -225,7 +238,7 @@ class Session:
         self._turns.due(self)
         return self._waiting
 
-    def _next(self) -> dict[tuple[int, int], tuple[Ask, Sent]]:
+    def _next(self) -> dict[tuple[int, int], tuple[Asked, Sent]]:
         """The questions that go out now, which are no longer waiting then."""
         if not self._may_ask():
             return {}
@@ -246,7 +259,12 @@ class Session:
             message = Outgoing()
         else:
             self._waiting = None
-        message.questions = [Question(match_id, ask) for (match_id, _), (ask, _) in asked.items()]
+        for (match_id, _), (ask, _) in asked.items():
+            if isinstance(ask, EncodedAsk):
+                message.encoded += ask.encoded
+                message.encoded_asks += 1
+            else:
+                message.questions.append(Question(match_id, ask))
         self._rate_limit.asked(message.asks)
         self._hand_over(message)
         now = self._handed_over_at = trio.current_time()
@@ -254,7 +272,7 @@ class Session:
             self._in_flight.update(dict.fromkeys(asked, now))
             lag = round((self._round_trip.seconds or 0.0) * 1e6)
             for ask, sent in asked.values():
-                sent(now, ask, lag)
+                sent(now, ask.seat, ask.decision, lag)
 
     def _hand_over(self, message: Outgoing) -> None:
         self.link.hand_over(self._codec.encode(message))

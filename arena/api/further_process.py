@@ -1,0 +1,161 @@
+"""A further process of a server: connections that the first process accepted, and matches that it gives away.
+
+    python -m arena.api.further_process DESCRIPTOR
+
+Connections come through the socket of that number, everything else through standard input. Calls of `Play` are held
+here; every other call is passed on to the first process, on a connection of its own.
+"""
+
+from __future__ import annotations
+
+import gc
+import socket
+import ssl
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from functools import partial
+from typing import Any, Final
+
+import grpc
+import trio
+from google.protobuf.descriptor import ServiceDescriptor
+from grpc_health.v1 import health_pb2_grpc
+
+from arena.api.codec import PROTOBUF
+from arena.api.server import FILES, NAMES, SERVICES
+from arena.api.statuses import ERROR_DOMAIN
+from arena.processes.channel import Channel
+from arena.processes.huge_pages import keep_in_huge_pages
+from arena.server.processes.further import Further
+from arena.server.processes.task import Task
+from arena.transport import reflection
+from arena.transport.call import Call, CallRefused, Stream, bearer, send_within
+from arena.transport.grpc_server import Service, serve
+from arena.transport.health import Health
+from arena.transport.outgoing_call import OutgoingCall, calling_through
+from arena.transport.sharing import Received, connection_for
+from arena.transport.tls import load_credentials
+from arena.v1 import (
+    bots_pb2_grpc,
+    game_pb2_grpc,
+    ladder_pb2_grpc,
+    log_pb2_grpc,
+    matches_pb2_grpc,
+    operator_pb2_grpc,
+    play_pb2_grpc,
+    status_pb2_grpc,
+)
+
+PASSED_ON: Final[Mapping[str, Callable[[Any, Any], None]]] = {
+    "GameService": game_pb2_grpc.add_GameServiceServicer_to_server,
+    "BotService": bots_pb2_grpc.add_BotServiceServicer_to_server,
+    "LadderService": ladder_pb2_grpc.add_LadderServiceServicer_to_server,
+    "LogService": log_pb2_grpc.add_LogServiceServicer_to_server,
+    "MatchService": matches_pb2_grpc.add_MatchServiceServicer_to_server,
+    "OperatorService": operator_pb2_grpc.add_OperatorServiceServicer_to_server,
+    "StatusService": status_pb2_grpc.add_StatusServiceServicer_to_server,
+}
+"""The services whose calls the first process answers."""
+
+
+class PlayServiceHere:
+    """Servicer of `PlayService`: the conversation is held here, and the first process decides on it."""
+
+    def __init__(self, further: Further) -> None:
+        self._further = further
+
+    async def Play(self, stream: Stream[bytes, bytes]) -> None:  # noqa: N802 - the proto's name
+        """Hold a bot's stream until the first process closes it; CallRefused."""
+        end = await self._further.serve(stream, bearer(stream))
+        if end is not None:
+            code, text, details = end
+            raise CallRefused(grpc.StatusCode[code], text, details)
+
+
+class PassedOn:
+    """Servicer of a service whose calls are passed on to the first process."""
+
+    def __init__(self, service: ServiceDescriptor, line: socket.socket) -> None:
+        """`line`: connections to the first process are given there."""
+        self._line = line
+        for method in service.methods:
+            passed = self._watch if method.server_streaming else self._ask
+            path = f"/{service.full_name}/{method.name}"
+            setattr(self, method.name, partial(passed, path))
+
+    def _calling(self, path: str, call: Call) -> AbstractAsyncContextManager[OutgoingCall]:
+        """Make the call again at the first process, for the same peer; CallRefused."""
+        try:
+            ours = connection_for(self._line, (_host(call.peer), 0))
+        except OSError as error:
+            raise CallRefused(grpc.StatusCode.UNAVAILABLE, f"the server does not answer: {error}") from error
+        return calling_through(trio.SocketStream(trio.socket.from_stdlib_socket(ours)), path, bearer(call))
+
+    async def _ask(self, path: str, request: bytes, call: Call) -> bytes:
+        async with self._calling(path, call) as outgoing:
+            await outgoing.send(request)
+            return await outgoing.receive()
+        raise AssertionError
+
+    async def _watch(self, path: str, request: bytes, stream: Stream[bytes, bytes]) -> None:
+        try:
+            async with self._calling(path, stream) as outgoing:
+                await outgoing.send(request)
+                while True:
+                    await send_within(stream, await outgoing.receive())
+        except CallRefused as refused:
+            if refused.code is not grpc.StatusCode.OK:
+                raise
+
+
+def _host(peer: str) -> str:
+    """Return the numeric address of a peer."""
+    return peer.partition(":")[2].rpartition(":")[0].strip("[]")
+
+
+async def _run(taking: socket.socket) -> None:
+    with socket.socket(fileno=0) as line:
+        channel = Channel(line)
+        channel.send(None)  # ready
+        for task in await channel.receive():
+            await _serve(task, channel, taking)
+
+
+async def _serve(task: Task, channel: Channel, taking: socket.socket) -> None:
+    further = Further(task, PROTOBUF, channel)
+    services = {each.name: each for file in FILES for each in file.DESCRIPTOR.services_by_name.values()}
+    health = Health(NAMES, trio.Event())
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(
+            partial(
+                serve,
+                (
+                    Service(play_pb2_grpc.add_PlayServiceServicer_to_server, PlayServiceHere(further), as_bytes=True),
+                    *(Service(add, PassedOn(services[name], taking), as_bytes=True) for name, add in PASSED_ON.items()),
+                    Service(health_pb2_grpc.add_HealthServicer_to_server, health),
+                    Service(reflection.register, reflection.Reflection(SERVICES)),
+                ),
+                Received(taking, further.connection_closed, further.listening),
+                settings=task.transport,
+                credentials=_credentials(task),
+                turn=further.turns,
+                error_domain=ERROR_DOMAIN,
+            )
+        )
+        nursery.start_soon(keep_in_huge_pages)
+        await further.run()
+        nursery.cancel_scope.cancel()
+
+
+def _credentials(task: Task) -> ssl.SSLContext | None:
+    if task.tls_cert is None or task.tls_key is None:
+        return None
+    return load_credentials(task.tls_cert, task.tls_key)
+
+
+if __name__ == "__main__":
+    trio.run(_run, socket.socket(fileno=int(sys.argv[1])))

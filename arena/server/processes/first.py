@@ -1,0 +1,408 @@
+"""The further processes of a server, as its first process has them: what they serve and play, and what becomes of it.
+
+It gives them connections and matches and takes over what a process leaves that ends. Between two of them it passes on
+what one says to a bot or a match of the other.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+
+import structlog
+import trio
+
+from arena.processes.helper import HelperFailed, helper
+from arena.processes.restart import keep
+from arena.replay.lines import header_line
+from arena.server.processes.line import ProcessLine
+from arena.server.processes.remote_call import RemoteCall
+from arena.server.processes.remote_match import RemoteMatch
+from arena.server.processes.task import Task
+from arena.server.sessions.messages import Answer, BotMessage, Closed, EncodedAsk, Ready, Reason
+from arena.server.sessions.player import BotPlayer
+from arena.store.errors import StoreReplaced, StoreUnusable
+from arena.store.journal import read_further_journal, remove_further_journal
+from arena.transport import sharing
+from arena.transport.call import CallRefused, PeerVanished
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from arena.replay.header import Header
+    from arena.server.config import Config
+    from arena.server.matches.driver import MatchDriver
+    from arena.server.matches.seated_match import SeatedMatch
+    from arena.server.processes.line import ProcessCall
+    from arena.server.runtime.timers import Timers
+    from arena.server.runtime.turns import Turns
+    from arena.server.sessions.player import Player
+    from arena.server.sessions.players import Players
+    from arena.server.sessions.session import Session
+    from arena.store.journal import JournalContent
+    from arena.transport.connection_limits import Origin
+    from arena.transport.proxy_protocol import PeerAddress
+    from arena.transport.sharing import Sockets
+    from engine.game import RoundReport
+
+MODULE: Final = "arena.api.further_process"
+FIRST: Final = 1
+"""The number of the process that decides."""
+NUMBERS: Final = 40
+"""Bits of a session's number that count it in its process; above them is that one's number."""
+LONG_ENOUGH: Final = 10.0
+"""Seconds after which a process that ended is started anew at once: it did not die of its start."""
+
+log = structlog.get_logger(__name__)
+_chance: Final = secrets.SystemRandom()
+
+
+class PlayedMatches(Protocol):
+    """The matches of the server."""
+
+    def get(self, match_id: int) -> SeatedMatch | None:
+        """Return a match that is being played, wherever it is."""
+
+    async def take_over(self, left: Sequence[RemoteMatch], content: JournalContent) -> None:
+        """Play on here what a process has left, whose journal is given."""
+
+    def round_over(self, match_id: int, report: RoundReport) -> None:
+        """Show a round to everybody."""
+
+
+class FurtherProcess:
+    """One of them, while it runs."""
+
+    def __init__(self, number: int, line: ProcessLine, giving: socket.socket, pid: int, journal: Path) -> None:
+        self.number = number
+        self.journal = journal
+        """Where it keeps what happens in its matches."""
+        self.line = line
+        self.giving = giving
+        """Connections go there."""
+        self.pid = pid
+        self.connections: Counter[Origin] = Counter()
+        """Those that it serves, by origin."""
+        self.released: dict[Origin, Callable[[], None]] = {}
+        """What stops counting one of an origin here."""
+        self.calls: dict[int, RemoteCall] = {}
+        self.matches: dict[int, RemoteMatch] = {}
+        self.prepared: dict[int, tuple[trio.Event, list[str]]] = {}
+        """The matches whose beginning it is to store, and what went wrong."""
+
+    async def begin(self, header: Header) -> None:
+        """Have the beginning of a match stored in its journal; StoreUnusable."""
+        done, wrong = trio.Event(), list[str]()
+        self.prepared[header.match_id] = done, wrong
+        self.line.call("process", header.match_id, "prepare", header_line(header))
+        try:
+            await done.wait()
+        finally:
+            self.prepared.pop(header.match_id, None)
+        if wrong:
+            raise StoreUnusable(self.journal, wrong[0])
+
+    def forget(self, match_id: int) -> None:
+        """Have a match released whose beginning was stored, and which does not begin."""
+        self.line.call("process", match_id, "stored")
+
+    def play(self, header: Header, players: Sequence[Player], charged: bool, stand_in: str) -> RemoteMatch:
+        """Have it play a match whose beginning it has stored."""
+        match = self.matches[header.match_id] = RemoteMatch(header, players, charged, self.line, stand_in)
+        return match
+
+
+class FurtherProcesses:
+    """All of them. Starts them, keeps them running, and gives them work."""
+
+    def __init__(self, config: Config, lock: int, players: Players, turns: Turns, timers: Timers) -> None:
+        """`lock`: the descriptor of the data directory's lock, which they hold, too."""
+        self._config = config
+        self._lock = lock
+        self._players = players
+        self._turns = turns
+        self._timers = timers
+        self._up: dict[int, FurtherProcess] = {}
+        self._own: dict[int, Session] = {}
+        """The sessions of this process, by number."""
+        self._numbers = count(FIRST << NUMBERS)
+        self._serves = False
+        self._sockets: Sockets
+        self._listening = trio.Event()
+        self._replaced = trio.Event()
+        self._file = Path()
+        self._matches: PlayedMatches
+        self._play: Callable[[RemoteCall], Awaitable[None]]
+        self._nursery: trio.Nursery
+
+    def open(self, matches: PlayedMatches) -> None:
+        """Say who has the matches, before `run`."""
+        self._matches = matches
+
+    def serve(self, play: Callable[[RemoteCall], Awaitable[None]]) -> None:
+        """Say who answers calls of `Play`; from then on connections are given away."""
+        self._play = play
+        self._serves = True
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Keep them running until cancelled; started once all are up. RuntimeError, StoreReplaced."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            up = [trio.Event() for _ in range(self._config.processes - 1)]
+            for number, event in enumerate(up, FIRST + 1):
+                nursery.start_soon(keep, partial(self._run_one, number, event))
+            for event in up:
+                await event.wait()
+            task_status.started()
+            await self._replaced.wait()
+            raise StoreReplaced(self._file)
+
+    def listening(self, sockets: Sockets) -> None:
+        """Hear the processes from now on."""
+        self._sockets = sockets
+        self._listening.set()
+
+    def choose(self, players: Sequence[Player]) -> FurtherProcess | None:
+        """Return the process that is to play a match; None for this one.
+
+        Most of its bots are connected there; it is drawn by lot among equals.
+        """
+        there: Counter[int] = Counter()
+        for player in players:
+            if isinstance(player, BotPlayer) and player.session is not None:
+                there[player.session.number >> NUMBERS] += 1
+        most = max(there.values(), default=0)
+        best = [number for number in (FIRST, *self._up) if there[number] == most]
+        return self._up.get(_chance.choice(best))
+
+    def own(self, session: Session) -> None:
+        """Number a session of this process."""
+        session.number = next(self._numbers)
+        self._own[session.number] = session
+
+    def disown(self, session: Session) -> None:
+        """Forget a session of this process."""
+        self._own.pop(session.number, None)
+
+    def share(
+        self, accepted: socket.socket, address: PeerAddress, origin: Origin, kept: int, ended: Callable[[], None]
+    ) -> bool:
+        """Give a connection to the process that has the fewest, if that is another one."""
+        process = min(self._up.values(), key=lambda each: each.connections.total(), default=None)
+        if process is None or not self._serves or process.connections.total() > kept:
+            return False
+        if not sharing.give(process.giving, accepted, address):
+            return False
+        process.connections[origin] += 1
+        process.released[origin] = ended
+        return True
+
+    async def _run_one(self, number: int, up: trio.Event) -> bool:
+        """Start a process and have it serve until it ends; whether it ran for long enough."""
+        started = trio.current_time()
+        giving, taking = sharing.pair()
+        with giving, taking:
+            try:
+                remove_further_journal(self._config.data, number)
+                files = (taking.fileno(), self._lock)
+                async with helper(MODULE, str(taking.fileno()), files=files) as running:
+                    taking.close()
+                    line = ProcessLine(running.channel, self._turns, self._timers.watch)
+                    process = FurtherProcess(
+                        number, line, giving, running.pid, self._config.data / "journal" / str(number)
+                    )
+                    await self._serve(process, up)
+            except (HelperFailed, StoreUnusable) as error:
+                if not up.is_set():
+                    raise RuntimeError(f"process {number} of the server cannot be started: {error}") from error
+                log.error("a process of the server cannot be started", process=number, error=str(error))
+                return False
+        log.error("a process of the server ended", process=number, pid=process.pid, matches=len(process.matches))
+        await self._take_over(process)
+        return trio.current_time() - started > LONG_ENOUGH
+
+    async def _serve(self, process: FurtherProcess, up: trio.Event) -> None:
+        """Give a process work until it ends."""
+        config, games = self._config, [game.name for game in self._config.games]
+        process.line.channel.send(
+            Task(
+                process.number,
+                config.data.absolute(),
+                games,
+                config.house_workers,
+                config.heartbeat,
+                config.limits,
+                config.transport,
+                config.tls_cert,
+                config.tls_key,
+            )
+        )
+        self._up[process.number] = process
+        log.info("a process of the server runs", process=process.number, pid=process.pid)
+        up.set()
+        try:
+            await self._listening.wait()
+            self._sockets.watch(process.giving, partial(self._take_questions, process))
+            try:
+                await process.line.run(partial(self._take, process), self._sockets)
+            finally:
+                self._sockets.unwatch(process.giving)
+        finally:
+            del self._up[process.number]
+            self._timers.forget(process.line)
+
+    def _take_questions(self, process: FurtherProcess, _: int) -> None:
+        """Answer what somebody who is connected there asks of the server."""
+        while (found := sharing.take(process.giving)) is not None:
+            self._sockets.adopt(*found)
+
+    async def _take_over(self, process: FurtherProcess) -> None:
+        """Do without a process that has ended: its bots are gone, and its matches are played on here."""
+        for origin, number in process.connections.items():
+            for _ in range(number):
+                process.released[origin]()
+        with self._turns:
+            for call in list(process.calls.values()):
+                call.ended(PeerVanished())
+        for done, wrong in process.prepared.values():
+            wrong.append(f"process {process.number} of the server ended")
+            done.set()
+        left = [match for match in process.matches.values() if not match.over]
+        if left:
+            await self._matches.take_over(left, read_further_journal(self._config.data, process.number))
+
+    def _take(self, process: FurtherProcess, calls: Sequence[ProcessCall]) -> None:
+        """Take what a process says in one turn."""
+        for to, number, method, arguments in calls:
+            if to == "match":
+                self._to_match(process, number, method, arguments)
+            elif to == "session":
+                self._to_session(process, number, method, arguments)
+            else:
+                getattr(self, f"_process_{method}")(process, number, *arguments)
+
+    def _to_match(self, process: FurtherProcess, match_id: int, method: str, arguments: tuple[Any, ...]) -> None:
+        """Pass on what a bot says to a match; its bot, if it is over."""
+        match = self._matches.get(match_id)
+        if isinstance(match, RemoteMatch):
+            match.line.call("match", match_id, method, *arguments)
+        elif match is not None:
+            tell(cast("MatchDriver", match), self._players.get, process.line, method, arguments)
+
+    def _to_session(self, process: FurtherProcess, number: int, method: str, arguments: tuple[Any, ...]) -> None:
+        """Take what a process says of a session of its own, or pass on what it says to one of another."""
+        of = number >> NUMBERS
+        if of == process.number:
+            if method == "opened":
+                self._opened(process, number, *arguments)
+            elif (call := process.calls.get(number)) is not None:
+                self._heard(process, call, method, arguments)
+        elif of == FIRST:
+            if (session := self._own.get(number)) is not None:
+                self._say(session, method, arguments)
+        elif (other := self._up.get(of)) is not None:
+            other.line.call("session", number, method, *arguments)
+
+    def _say(self, session: Session, method: str, arguments: tuple[Any, ...]) -> None:
+        """Say to a bot that is connected here what a match elsewhere has for it."""
+        match method, arguments:
+            case "say", (encoded, asks, _, _, questions):
+                if encoded:
+                    session.say(encoded, asks)
+                for match_id, seat, decision, question in questions:
+                    if isinstance(match := self._matches.get(match_id), RemoteMatch):
+                        session.ask(match_id, EncodedAsk(seat, decision, question), match.elsewhere.sent)
+            case "settle", (match_id, decision):
+                session.settle(match_id, decision)
+            case "close", (reason, text):
+                session.close(Reason[reason], text)
+
+    def _opened(self, process: FurtherProcess, number: int, token: str, peer: str, at: float) -> None:
+        call = process.calls[number] = RemoteCall(process.line, number, token, peer, process.line.heard(at))
+        self._nursery.start_soon(self._answer, process, call)
+
+    async def _answer(self, process: FurtherProcess, call: RemoteCall) -> None:
+        """Answer a bot's call, and have it closed with the status that follows."""
+        end: tuple[str, str, bytes] | None = None
+        try:
+            await self._play(call)
+        except CallRefused as refused:
+            end = (refused.code.name, refused.text, refused.details)
+        except Exception:
+            log.exception("a bot's call failed", peer=call.peer)
+            end = ("INTERNAL", "the server failed to answer; this is a bug of the server, not of the client", b"")
+        del process.calls[call.number]
+        process.line.call("session", call.number, "closed", end)
+
+    def _heard(self, process: FurtherProcess, call: RemoteCall, method: str, arguments: tuple[Any, ...]) -> None:
+        """Take what a bot said that is connected there, but for its answers."""
+        match method, arguments:
+            case "hello", (message,):
+                call.hello(message)
+            case "heard", (at, ready, declined, capacity, leaves) if call.session is not None:
+                heard = [Ready(*each) for each in ready]
+                instant = process.line.heard(at)
+                call.session.heard(BotMessage(instant, heard, (), None, capacity, declined, (), leaves))
+            case "measured", (seconds,) if call.session is not None:
+                call.session.measured(seconds)
+            case "ended", ("vanished", _, _):
+                call.ended(PeerVanished())
+            case "ended", ("", _, _):
+                call.ended(None)
+            case "ended", (reason, text, wait):
+                call.ended(Closed(Reason[reason], text, wait))
+
+    def _process_prepared(self, process: FurtherProcess, match_id: int, wrong: str) -> None:
+        """The beginning of a match is stored, or why not."""
+        if (waiting := process.prepared.get(match_id)) is not None:
+            done, why = waiting
+            if wrong:
+                why.append(wrong)
+            done.set()
+
+    def _process_round_over(self, process: FurtherProcess, match_id: int, report: RoundReport) -> None:
+        if match_id in process.matches:
+            self._matches.round_over(match_id, report)
+
+    def _process_over(self, process: FurtherProcess, match_id: int, *end: Any) -> None:
+        """A match is over."""
+        if (match := process.matches.pop(match_id, None)) is not None:
+            match.end(*end)
+
+    def _process_closed(self, process: FurtherProcess, number: int, origin: Origin) -> None:
+        """A connection was closed."""
+        process.connections[origin] -= 1
+        process.released[origin]()
+
+    def _process_replaced(self, process: FurtherProcess, number: int, path: str) -> None:
+        """A file of its journal is gone."""
+        self._file = Path(path)
+        self._replaced.set()
+
+    def _process_storing(self, process: FurtherProcess, number: int, error: str) -> None:
+        """It cannot store anything at the moment, or can again."""
+        log.log(40 if error else 20, "a process of the server stores", process=process.number, error=error)
+
+
+def tell(
+    driver: MatchDriver,
+    bot: Callable[[int], BotPlayer | None],
+    line: ProcessLine,
+    method: str,
+    arguments: tuple[Any, ...],
+) -> None:
+    """Tell a match that is played here what happened at another process."""
+    match method, arguments:
+        case "answered", (bot_id, at, decision, action):
+            if (bot_player := bot(bot_id)) is not None and driver.seats(bot_player):
+                driver.answered(line.heard(at), bot_player, Answer(driver.match_id, decision, action))
+        case "ready", (bot_id, at):
+            if (bot_player := bot(bot_id)) is not None and driver.seats(bot_player):
+                driver.ready(line.heard(at), bot_player)
+        case "sent", (at, seat, decision, lag):
+            driver.sent(line.heard(at), seat, decision, lag)

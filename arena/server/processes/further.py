@@ -1,0 +1,387 @@
+"""A further process of a server: it holds the conversations of bots that are connected to it, and plays matches.
+
+What it hears besides answers it passes to the first process, which tells it what to play, what to say to its bots, and
+when a conversation is over. It ends with the first process, or when that is gone.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+import trio
+
+from arena.house import HOUSE_BOTS
+from arena.replay.read import read_unfinished
+from arena.server.matches.driver import MatchDriver
+from arena.server.matches.house import House
+from arena.server.matches.persistence import RETRY
+from arena.server.processes.first import NUMBERS, tell
+from arena.server.processes.line import ProcessLine
+from arena.server.processes.remote_match import MatchElsewhere, SeatedPlayer
+from arena.server.processes.remote_session import RemoteSession
+from arena.server.runtime.timers import Timers
+from arena.server.runtime.turns import Turns
+from arena.server.sessions.messages import NOT_STORING, STORING, Closed, EncodedAsk, Hello, Reason
+from arena.server.sessions.player import BotPlayer
+from arena.server.sessions.session import Session
+from arena.server.workers.pool import WorkerPool
+from arena.store.errors import StoreError, StoreReplaced
+from arena.store.journal import open_further_journal
+from engine.deal import match_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.processes.channel import Channel
+    from arena.replay.header import Header
+    from arena.server.processes.line import ProcessCall
+    from arena.server.processes.task import Task
+    from arena.server.sessions.messages import BotMessage, Link, MessageCodec
+    from arena.transport.call import Stream
+    from arena.transport.connection_limits import Origin
+    from arena.transport.sharing import Sockets
+    from engine.game import RoundReport
+
+FIRST_MESSAGE: Final = Hello((), 1, "")
+"""What is known of a session that the first process has not begun yet."""
+
+WATCHED: Final = 0.5
+"""Seconds between two looks at the journal's file."""
+
+log = structlog.get_logger(__name__)
+
+
+class ServedCall:
+    """A bot's call of `Play`, and the session that it becomes."""
+
+    def __init__(self, number: int, stream: Stream[bytes, bytes]) -> None:
+        self.number = number
+        self.stream = stream
+        self.session: Session | None = None
+        self.bot_player: BotPlayer | None = None
+        self.begun = trio.Event()
+        self.closed = trio.Event()
+        self.end: tuple[str, str, bytes] | None = None
+        """The status by which it is closed, its text and details; None for OK."""
+
+
+class SpokenElsewhere:
+    """The link of a session that another process holds."""
+
+    peer = "another process"
+    busy = False
+
+    def __init__(self) -> None:
+        self.received_at = trio.current_time()
+
+    def shortest_round_trip(self) -> float | None:
+        """Return None: it is measured there."""
+        return None
+
+    def hand_over(self, message: bytes) -> None:
+        """Fail: a remote session has a line."""
+        raise NotImplementedError
+
+    async def deliver(self, take: object, left: object) -> None:
+        """Fail: a remote session has a line."""
+        raise NotImplementedError
+
+
+class Further:
+    """What this process serves and plays."""
+
+    def __init__(self, task: Task, codec: MessageCodec, channel: Channel) -> None:
+        """`channel`: to the first process. StoreUnusable."""
+        self._task = task
+        self._codec = codec
+        self._journal = open_further_journal(task.data, task.number)
+        self.turns = Turns(self._journal.commit, RETRY, self._tell_of_storage)
+        self.timers = Timers()
+        self.line = ProcessLine(channel, self.turns, self.timers.watch)
+        self._pool = WorkerPool(task.house_workers, self.turns)
+        self._house = House(HOUSE_BOTS, {}, {game: [] for game in task.games}, {})
+        self._numbers = count(task.number << NUMBERS)
+        self._calls: dict[int, ServedCall] = {}
+        self._bots: dict[int, BotPlayer] = {}
+        self._prepared: dict[int, Header] = {}
+        self._drivers: dict[int, MatchDriver] = {}
+        self._nursery: trio.Nursery
+        self._sockets: Sockets
+        self._listening = trio.Event()
+
+    def listening(self, sockets: Sockets) -> None:
+        """Hear the first process from now on."""
+        self._sockets = sockets
+        self._listening.set()
+
+    async def run(self) -> None:
+        """Serve and play until the first process ends."""
+        async with trio.open_nursery() as nursery:
+            self._nursery = nursery
+            for each in (self.turns.run, self.timers.run, self._pool.run, self._beat, self._watch):
+                nursery.start_soon(each)
+            await self._listening.wait()
+            await self.line.run(self._take, self._sockets)
+            nursery.cancel_scope.cancel()
+
+    async def serve(self, stream: Stream[bytes, bytes], token: str) -> tuple[str, str, bytes] | None:
+        """Serve a bot's call until the first process closes it; its status, text and details, None for OK."""
+        number = next(self._numbers)
+        call = self._calls[number] = ServedCall(number, stream)
+        self.line.call("session", number, "opened", token, stream.peer, self.line.told(stream.received_at))
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._listen, call)
+                await call.closed.wait()
+                nursery.cancel_scope.cancel()
+        finally:
+            del self._calls[number]
+            if (bot_player := call.bot_player) is not None:
+                if bot_player.session is call.session:
+                    bot_player.session = None
+                self._release(bot_player)
+        return call.end
+
+    def connection_closed(self, origin: Origin) -> None:
+        """Tell that a connection was closed."""
+        self.line.call("process", 0, "closed", origin)
+
+    async def _listen(self, call: ServedCall) -> None:
+        """Hear a bot until it has said its last, and tell how it ended."""
+        number = call.number
+        end: tuple[str, str, float | None] = ("", "", None)
+        try:
+            message = await call.stream.receive()
+            if message is None:
+                raise trio.BrokenResourceError
+            self.line.call("session", number, "hello", message)
+            await call.begun.wait()
+            assert call.session is not None, "it has begun"
+            await call.session.run(partial(self._hear, call))
+        except trio.BrokenResourceError:
+            end = ("vanished", "", None)
+        except Closed as closed:
+            end = (closed.reason.name, str(closed), closed.wait)
+        self.line.call("session", number, "ended", *end)
+
+    def _hear(self, call: ServedCall, message: BotMessage) -> None:
+        """Take a message of a bot: one turn."""
+        number, session, bot_player = call.number, call.session, call.bot_player
+        assert session is not None, "it has begun"
+        assert bot_player is not None, "it has begun"
+        if message.heartbeat is not None:
+            session.beaten(message.at, message.heartbeat)
+            self.line.call_soon("session", number, "measured", session.round_trip)
+        if message.capacity is not None:
+            session.capacity = message.capacity
+        if message.answers or message.resumed:
+            bot_player.hear_of_matches(message)
+        if message.ready or message.declined or message.capacity is not None or message.leaves:
+            ready = [tuple(each) for each in message.ready]
+            at, declined = self.line.told(message.at), list(message.declined)
+            self.line.call("session", number, "heard", at, ready, declined, message.capacity, message.leaves)
+
+    async def _beat(self) -> None:
+        while True:
+            await trio.sleep(self._task.heartbeat)
+            for call in self._calls.values():
+                if call.session is not None:
+                    call.session.beat(trio.current_time())
+
+    async def _watch(self) -> None:
+        """Tell when the journal is deleted or replaced."""
+        try:
+            while True:
+                self._journal.check()
+                await trio.sleep(WATCHED)
+        except StoreReplaced as error:
+            self.line.call_at_once("process", 0, "replaced", str(error.path))
+
+    def _take(self, calls: Sequence[ProcessCall]) -> None:
+        """Take what the first process says in one turn."""
+        for to, number, method, arguments in calls:
+            if to == "match":
+                if (driver := self._drivers.get(number)) is not None:
+                    self._to_match(driver, method, arguments)
+            elif to == "session":
+                if (call := self._calls.get(number)) is not None:
+                    self._to_session(call, method, arguments)
+            else:
+                getattr(self, f"_process_{method}")(number, *arguments)
+
+    def _to_match(self, driver: MatchDriver, method: str, arguments: tuple[Any, ...]) -> None:
+        """Tell a match what happened elsewhere."""
+        match method, arguments:
+            case "left", (bot_id, at, in_order):
+                if (bot_player := self._bots.get(bot_id)) is not None and driver.seats(bot_player):
+                    if not in_order:
+                        bot_player.session = None
+                    driver.left(self.line.heard(at), bot_player, in_order)
+            case "returned", (bot_id, at, session):
+                if (bot_player := self._bots.get(bot_id)) is not None and driver.seats(bot_player):
+                    bot_player.session = self._session(bot_player, session)
+                    driver.returned(self.line.heard(at), bot_player)
+            case _:
+                tell(driver, self._bots.get, self.line, method, arguments)
+
+    def _to_session(self, call: ServedCall, method: str, arguments: tuple[Any, ...]) -> None:
+        """Take what the first process says of a session here."""
+        session = call.session
+        match method, arguments:
+            case "trust", ():
+                call.stream.trust()
+            case "begin", (bot_id, name, capacity):
+                link: Link = call.stream
+                hello = Hello((), capacity, "")
+                call.session = Session(link, self._codec, hello, self.turns, self._task.limits)
+                call.session.number = call.number
+                call.bot_player = self._bot(bot_id, name, "")
+                call.bot_player.session = call.session
+                call.begun.set()
+            case "closed", (end,):
+                call.end = end
+                call.closed.set()
+            case "say", (encoded, asks, started, reported, questions) if session is not None:
+                self._say(call, session, encoded, asks, started, reported, questions)
+            case "settle", (match_id, decision) if session is not None:
+                session.settle(match_id, decision)
+            case "tell", (encoded,) if session is not None:
+                session.tell_encoded(encoded)
+            case "close", (reason, text) if session is not None:
+                session.close(Reason[reason], text)
+            case "leave", () if session is not None:
+                session.leave()
+
+    def _say(
+        self,
+        call: ServedCall,
+        session: Session,
+        encoded: bytes,
+        asks: int,
+        started: Sequence[int],
+        reported: Sequence[int],
+        questions: Sequence[tuple[int, int, int, bytes]],
+    ) -> None:
+        """Say to a bot what the matches that are played elsewhere, and the first process, have for it."""
+        bot_player = call.bot_player
+        assert bot_player is not None, "it has begun"
+        if encoded:
+            session.say(encoded, asks)
+        for match_id in started:
+            bot_player.matches.setdefault(match_id, MatchElsewhere(match_id, self.line))
+        for match_id, seat, decision, question in questions:
+            match = bot_player.matches.get(match_id)
+            if isinstance(match, MatchElsewhere):
+                session.ask(match_id, EncodedAsk(seat, decision, question), match.sent)
+        for match_id in reported:
+            if isinstance(bot_player.matches.get(match_id), MatchElsewhere):
+                del bot_player.matches[match_id]
+
+    def _process_prepare(self, match_id: int, line: str) -> None:
+        """Store the beginning of a match."""
+        wrong = ""
+        try:
+            header, _ = read_unfinished([line], f"the header of match {match_id}")
+            self._journal.begin(header)
+            self._prepared[match_id] = header
+        except StoreError as error:
+            wrong = str(error)
+        self.line.call("process", match_id, "prepared", wrong)
+
+    def _process_play(self, match_id: int, seats: Sequence[SeatedPlayer], charged: bool) -> None:
+        """Play a match whose beginning is stored."""
+        header = self._prepared.pop(match_id)
+        players = self._house.take_up(header, seats, self._bot)
+        for seat, player in zip(seats, players, strict=True):
+            if isinstance(player, BotPlayer):
+                player.session = self._session(player, seat.session)
+        driver = MatchDriver(
+            header.new_match(),
+            header,
+            players,
+            self._house.stand_in(header.game.name),
+            match_key(header.seed, header.nonces),
+            self._pool,
+            self._journal,
+            self.timers.watch,
+            charged,
+            self._round_over,
+        )
+        self._drivers[match_id] = driver
+        driver.begin()
+        self._nursery.start_soon(self._finish, driver)
+
+    def _round_over(self, match_id: int, report: RoundReport) -> None:
+        self.line.call("process", match_id, "round_over", report)
+
+    async def _finish(self, driver: MatchDriver) -> None:
+        """Wait for the end of a match and tell of it."""
+        over, fault = await driver.played(), ""
+        draft: tuple[Any, ...] = ()
+        try:
+            draft = tuple(driver.draft())
+        except Exception as error:
+            log.exception("a match could not be recorded", match_id=driver.match_id)
+            fault = repr(error)
+        self.timers.forget(driver)
+        self.line.call(
+            "process",
+            driver.match_id,
+            "over",
+            tuple(over),
+            draft,
+            fault,
+            [tuple(each) for each in driver.thinking],
+            (driver.owed.decisions, driver.owed.times),
+            driver.last_match.seconds,
+            [each.value for each in driver.forced],
+            list(driver.due_so_far),
+        )
+
+    def _process_freeze(self, match_id: int) -> None:
+        if (driver := self._drivers.get(match_id)) is not None:
+            driver.freeze()
+
+    def _process_stored(self, match_id: int) -> None:
+        """A match is over and stored, or does not begin."""
+        self._prepared.pop(match_id, None)
+        self._journal.forget(match_id)
+        if (driver := self._drivers.pop(match_id, None)) is not None:
+            driver.dissolve()
+            for player in driver.players:
+                if isinstance(player, BotPlayer):
+                    self._release(player)
+
+    def _bot(self, bot_id: int, name: str, owner: str) -> BotPlayer:
+        """The bot of a number, as it is known or new."""
+        if (bot_player := self._bots.get(bot_id)) is None:
+            bot_player = self._bots[bot_id] = BotPlayer(bot_id, name, owner, lambda _: None)
+        return bot_player
+
+    def _release(self, bot_player: BotPlayer) -> None:
+        """Forget a bot that is not connected here, and plays nothing here."""
+        connected = any(call.bot_player is bot_player for call in self._calls.values())
+        if not connected and not any(isinstance(each, MatchDriver) for each in bot_player.matches.values()):
+            self._bots.pop(bot_player.bot_id, None)
+
+    def _session(self, bot_player: BotPlayer, number: int) -> Session | None:
+        """The session of a bot, by its number."""
+        if not number:
+            return None
+        if (call := self._calls.get(number)) is not None:
+            return call.session
+        if bot_player.session is not None and bot_player.session.number == number:
+            return bot_player.session
+        link: Link = SpokenElsewhere()
+        return RemoteSession(link, self._codec, FIRST_MESSAGE, self.turns, self.line, number)
+
+    def _tell_of_storage(self, error: StoreError | None) -> None:
+        """Tell every bot here that nothing can be stored, and so nothing be sent, or that it can again."""
+        self.line.call_at_once("process", 0, "storing", "" if error is None else str(error))
+        notice = STORING if error is None else NOT_STORING
+        for bot_player in self._bots.values():
+            if bot_player.session is not None:
+                bot_player.session.tell(notice)

@@ -1,0 +1,25 @@
+"""What a further process is told when it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from arena.server.sessions.limits import Limits
+from arena.transport.settings import TransportSettings
+
+
+class Task(NamedTuple):
+    """What a further process is told when it begins."""
+
+    number: int
+    """From 2."""
+    data: Path
+    games: Sequence[str]
+    house_workers: int
+    heartbeat: float
+    limits: Limits
+    transport: TransportSettings
+    tls_cert: Path | None
+    tls_key: Path | None

@@ -1,0 +1,204 @@
+"""A server of several processes: bots of all meet, calls are answered wherever they arrive, and one may be killed."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+import time
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+
+import grpc
+import pytest
+
+from arena.match.inputs import Acted, Sent
+from tests.end_to_end.e2e_rig import (
+    Crowd,
+    Ended,
+    RawBot,
+    Server,
+    audit,
+    failing_server,
+    is_connected,
+    listed,
+    register,
+    server,
+    until,
+)
+
+NAMES = ("ann", "bob", "cid", "dan")
+TWO = ("--processes", "2")
+AGAIN = "--patience", "0.2"
+
+
+def further(running: Server) -> int:
+    """The process that was started last beside the first."""
+    return int(re.findall(r'"pid": (\d+), "event": "a process of the server runs"', running.log)[-1])
+
+
+def alive(pid: int) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def connections(pid: int) -> int:
+    """Sockets of a process that are connected to a TCP port."""
+    inodes = {line.split()[9] for line in Path("/proc/net/tcp").read_text().splitlines()[1:] if line.split()[3] == "01"}
+    wanted = {Path(f"socket:[{inode}]") for inode in inodes}
+    return sum(file.readlink() in wanted for file in Path(f"/proc/{pid}/fd").iterdir())
+
+
+def come_back(crowd: Crowd, bot: RawBot, name: str) -> RawBot:
+    """The same bot on a new stream, once its first has ended."""
+    assert bot.thread is not None
+    bot.thread.join()
+    playing = sorted({start.match_id for start in bot.starts} - {report.match_id for report in bot.reports})
+    return crowd.come(name, capacity=8, playing=playing).play_in_background()
+
+
+def undisturbed(data: Path) -> list[str]:
+    """Fails unless all matches are in order and nobody was charged; what is in the replays, in order."""
+    found = audit(data)
+    assert not found.interrupted
+    assert found.finished
+    assert not any(any(replay.result.forced) for replay in found.replays.values())
+    assert not any(any(replay.result.troubled) for replay in found.replays.values())
+    return [seat.bot for match in found.finished for seat in match.seats]
+
+
+def test_bots_of_two_processes_play_with_each_other(tmp_path: Path) -> None:
+    with server(tmp_path / "data", *TWO, *AGAIN) as running, Crowd(running.address) as crowd:
+        for name in NAMES:
+            crowd.token(name)
+        bots = [crowd.come(name, capacity=4).play_in_background() for name in NAMES]
+        until(lambda: all(len(bot.reports) >= 12 for bot in bots), "twelve results of each")
+        assert connections(running.process.pid) >= 2
+        assert connections(further(running)) >= 2
+        assert not [notice for bot in bots for notice in bot.notices]
+        running.signal(signal.SIGTERM)
+        assert running.ended() == 0
+        assert not alive(further(running))
+    undisturbed(tmp_path / "data")
+    pairs = Counter(
+        pair
+        for match in audit(tmp_path / "data").finished
+        for pair in combinations(sorted(seat.bot for seat in match.seats), 2)
+    )
+    assert len(pairs) == 6, "everybody met everybody, wherever they are connected"
+    written = [path.stat().st_size for path in (tmp_path / "data" / "journal").rglob("*.log")]
+    assert len(written) == 2
+    assert min(written) > 1000, "both processes have played"
+
+
+def test_a_killed_process_costs_no_match_and_charges_nobody(tmp_path: Path) -> None:
+    with server(tmp_path / "data", *TWO, *AGAIN, "--grace", "60") as running, Crowd(running.address) as crowd:
+        for name in NAMES:
+            crowd.token(name)
+        bots = {name: crowd.come(name, capacity=8).play_in_background() for name in NAMES}
+        reported = dict.fromkeys(NAMES, 0)
+        for _ in range(3):
+            until(lambda: all(len(bot.reports) > 6 for bot in bots.values()), "results")
+            killed, cut = further(running), connections(further(running))
+            os.kill(killed, signal.SIGKILL)
+            ended = [name for name, bot in bots.items() if _ended(bot)]
+            until(lambda ended=ended, cut=cut: len([n for n, b in bots.items() if b.end]) >= min(cut, 1), "their end")  # type: ignore[misc]
+            for name in [name for name, bot in bots.items() if bot.end]:
+                reported[name] += len(bots[name].reports)
+                bots[name] = come_back(crowd, bots[name], name)
+            until(lambda killed=killed: further(running) != killed, "another process")  # type: ignore[misc]
+            del ended
+        until(lambda: all(len(bot.reports) > 6 for bot in bots.values()), "results after all that")
+        running.signal(signal.SIGTERM)
+        assert running.ended() == 0
+        assert running.log.count("a process of the server ended") == 3
+        assert "match taken over" in running.log
+    undisturbed(tmp_path / "data")
+
+
+def _ended(bot: RawBot) -> bool:
+    return bot.end is not None
+
+
+def test_a_killed_first_process_takes_the_further_ones_along_and_the_next_start_plays_all_on(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    tokens: dict[str, str] = {}
+    for processes in ("2", "3", "1"):
+        with server(data, "--processes", processes, *AGAIN) as running, Crowd(running.address) as crowd:
+            crowd.tokens |= tokens
+            bots = [crowd.come(name, capacity=8).play_in_background() for name in NAMES]
+            tokens = crowd.tokens
+            until(lambda bots=bots: all(len(bot.reports) > 6 for bot in bots), "results")  # type: ignore[misc]
+            running.kill()
+            for pid in map(int, re.findall(r'"pid": (\d+), "event": "a process of the server runs"', running.log)):
+                until(lambda pid=pid: not alive(pid), "the end of a further process")  # type: ignore[misc]
+            assert audit(data).playing
+    with server(data, *TWO, "--drain", "0") as running:
+        assert not audit(data).interrupted
+        running.signal(signal.SIGTERM)
+        assert running.ended() == 0
+    assert not audit(data).interrupted
+
+
+def test_every_call_is_answered_in_whichever_process_it_arrives(tmp_path: Path) -> None:
+    with server(tmp_path / "data", *TWO) as running, Crowd(running.address) as crowd:
+        first = crowd.come("ann")
+        until(lambda: is_connected(running.address, "ann"), "ann")
+        assert [is_connected(running.address, "ann") for _ in range(4)] == [True] * 4
+        assert [listed(running.address) for _ in range(4)] == [[]] * 4
+        for _ in range(4):
+            with pytest.raises(grpc.RpcError) as refused:
+                register(running.address, "a name that is none!")
+            assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+            with pytest.raises(Ended) as ended:
+                crowd.stranger("no token").play_until(lambda: False)
+            assert ended.value.code is grpc.StatusCode.UNAUTHENTICATED
+        for _ in range(3):  # each in the other process than the one before
+            again = crowd.come("ann")
+            assert first.last_word().code is grpc.StatusCode.ABORTED
+            until(lambda: is_connected(running.address, "ann"), "ann again")
+            first = again
+
+
+def test_a_bot_elsewhere_has_its_own_time_only(tmp_path: Path) -> None:
+    """What the way between processes takes is on nobody's clock, nor what others do meanwhile."""
+    with server(tmp_path / "data", *TWO, *AGAIN, "--soft-limit", "0.5", "--bank", "0") as running:
+        with Crowd(running.address) as crowd:
+            for name in NAMES[:2]:
+                crowd.token(name)
+            slow, quick = crowd.come("ann"), crowd.come("bob").play_in_background()
+
+            def think() -> None:
+                while not slow.reports:
+                    if slow.decisions:
+                        time.sleep(0.05)
+                        due, slow.decisions = slow.decisions, []
+                        slow.answer(*due)
+                    slow.read()
+
+            thinking = threading.Thread(target=think)
+            thinking.start()
+            thinking.join()
+            until(lambda: quick.reports, "the result")
+        running.signal(signal.SIGTERM)
+        running.ended()
+    found = audit(tmp_path / "data")
+    replay = found.replays[found.finished[-1].match_id]
+    seat = [bot.name for bot in replay.header.bots].index("ann")
+    assert not any(replay.result.forced)
+    sent = {each.decision: each.at for each in replay.inputs if isinstance(each, Sent) and each.seat == seat}
+    took = sorted(
+        each.at - sent[each.decision] for each in replay.inputs if isinstance(each, Acted) and each.seat == seat
+    )
+    assert took[0] >= 50_000
+    assert took[len(took) // 2] < 80_000
+
+
+def test_more_processes_than_can_be_are_refused(tmp_path: Path) -> None:
+    for wrong in ("0", "65", "two"):
+        status, said = failing_server("--data", str(tmp_path / "data"), "--processes", wrong)
+        assert status == 2
+        assert "processes" in said
+        assert wrong in said

@@ -87,7 +87,8 @@ class PassedOn:
     def _calling(self, path: str, call: Call) -> AbstractAsyncContextManager[OutgoingCall]:
         """Make the call again at the first process, for the same peer; CallRefused."""
         try:
-            ours = connection_for(self._line, (_host(call.peer), 0))
+            host = _host(call.peer)
+            ours = connection_for(self._line, (host, 0, 0, 0) if ":" in host else (host, 0))
         except OSError as error:
             raise CallRefused(grpc.StatusCode.UNAVAILABLE, f"the server does not answer: {error}") from error
         return calling_through(trio.SocketStream(trio.socket.from_stdlib_socket(ours)), path, bearer(call))

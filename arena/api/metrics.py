@@ -106,7 +106,8 @@ def metric_documents(arena: Arena) -> Documents:
 
 def troubles(arena: Arena) -> list[str]:
     """Return what is wrong with a server, in words; nothing when all is well."""
-    found = [] if arena.turns.storing else ["the journal cannot be written, and nothing is sent until it can"]
+    storing = arena.turns.storing and (arena.processes is None or arena.processes.storing)
+    found = [] if storing else ["the journal cannot be written, and nothing is sent until it can"]
     unfitted = {game: why for game in arena.publisher.fits if (why := arena.publisher.unfitted(game)) is not None}
     found += [f"the ladder of {game} cannot be fitted: {each.why}" for game, each in unfitted.items()]
     if arena.stopping.is_set():

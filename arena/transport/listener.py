@@ -92,6 +92,7 @@ class Listener:
         """Connections of proxies of which it is not known yet whose they are."""
         self._sharer = sharer
         self._received = None if isinstance(address, str) else address
+        self._adopted: set[Connection] = set()
         self._sockets = bind(address) if isinstance(address, str) else []
         if settings.unix_socket is not None and self._received is None:
             try:
@@ -199,12 +200,11 @@ class Listener:
             self._selector.unregister(other)
 
     def adopt(self, accepted: socket.socket, address: PeerAddress) -> None:
-        """Serve a connection of another process, which passes on what somebody at an address asked it."""
-        origin = self._connection_limits.admit(address[0], self.now)
-        if origin is None:
-            accepted.close()
-        else:
-            self._begin(accepted, address, origin, None)
+        """Serve a connection of another process, which passes on what somebody at an address asked it.
+
+        Whoever asked has a connection that is counted; this one is not.
+        """
+        self._adopted.add(self._begin(accepted, address, origin_of(address[0]), None))
 
     def pause(self, connection: Connection) -> None:
         """Have `connection.resume` called, each in its turn, when its origin has something to spend again."""
@@ -214,7 +214,7 @@ class Listener:
     def remove(self, connection: Connection) -> None:
         """Forget a connection whose socket is about to be closed."""
         self.connections.discard(connection)
-        self._release(connection.origin)
+        self._release(connection)
         self._to_flush.pop(connection, None)
         self._paused_connections.pop(connection, None)
         with suppress(KeyError):
@@ -298,12 +298,14 @@ class Listener:
             accepted, address = found
             self._begin(accepted, address, origin_of(address[0]), self.credentials)
 
-    def _release(self, origin: Origin) -> None:
+    def _release(self, connection: Connection) -> None:
         """Stop counting a connection, where it is counted."""
-        if self._received is None:
-            self._connection_limits.release(origin)
+        if connection in self._adopted:
+            self._adopted.remove(connection)
+        elif self._received is None:
+            self._connection_limits.release(connection.origin)
         else:
-            self._received.closed(origin)
+            self._received.closed(connection.origin)
 
     def _wait_for_header(self, proxied: ProxiedConnection) -> None:
         self._proxied.add(proxied)
@@ -350,14 +352,15 @@ class Listener:
         address: PeerAddress | None,
         origin: Origin,
         credentials: ssl.SSLContext | None,
-    ) -> None:
-        """Begin a connection that is counted."""
+    ) -> Connection:
+        """Begin a connection."""
         start = thread_time()
         connection = Connection(self, accepted, peer_name(address) if address else "unix:", origin, credentials)
         self.connections.add(connection)
         self._selector.register(accepted, selectors.EVENT_READ, connection.ready)
         self.schedule_flush(connection)
         connection.charge(thread_time() - start)
+        return connection
 
     async def _check_connections(self) -> None:
         """Check the timeouts of every connection at intervals, and resume accepting where it was paused."""

@@ -26,7 +26,7 @@ from arena.server.processes.task import Task
 from arena.server.sessions.messages import Answer, BotMessage, Closed, EncodedAsk, Ready, Reason
 from arena.server.sessions.player import BotPlayer
 from arena.store.errors import StoreReplaced, StoreUnusable
-from arena.store.journal import read_further_journal, remove_further_journal
+from arena.store.journal import JournalContent, read_further_journal, remove_further_journal
 from arena.transport import sharing
 from arena.transport.call import CallRefused, PeerVanished
 
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
     from arena.server.sessions.players import Players
     from arena.server.sessions.session import Session
-    from arena.store.journal import JournalContent
     from arena.transport.connection_limits import Origin
     from arena.transport.proxy_protocol import PeerAddress
     from arena.transport.sharing import Sockets
@@ -78,7 +77,19 @@ class PlayedMatches(Protocol):
 class FurtherProcess:
     """One of them, while it runs."""
 
-    def __init__(self, number: int, line: ProcessLine, giving: socket.socket, pid: int, journal: Path) -> None:
+    def __init__(
+        self,
+        number: int,
+        line: ProcessLine,
+        giving: socket.socket,
+        pid: int,
+        journal: Path,
+        orphaned: Callable[[RemoteMatch], None],
+    ) -> None:
+        """`orphaned` is told of a match that was to begin there, and whose process has ended."""
+        self.orphaned = orphaned
+        self.storing = True
+        """Whether it can write its journal, as far as it has told."""
         self.number = number
         self.journal = journal
         """Where it keeps what happens in its matches."""
@@ -112,8 +123,12 @@ class FurtherProcess:
         self.line.call("process", match_id, "stored")
 
     def play(self, header: Header, players: Sequence[Player], charged: bool, stand_in: str) -> RemoteMatch:
-        """Have it play a match whose beginning it has stored."""
-        match = self.matches[header.match_id] = RemoteMatch(header, players, charged, self.line, stand_in)
+        """Have it play a match whose beginning it has stored; the first process does if it has ended meanwhile."""
+        match = RemoteMatch(header, players, charged, self.line, stand_in)
+        if self.line.over:
+            self.orphaned(match)
+        else:
+            self.matches[header.match_id] = match
         return match
 
 
@@ -161,6 +176,11 @@ class FurtherProcesses:
             task_status.started()
             await self._replaced.wait()
             raise StoreReplaced(self._file)
+
+    @property
+    def storing(self) -> bool:
+        """Whether all can write their journals, as far as is known."""
+        return all(process.storing for process in self._up.values())
 
     def listening(self, sockets: Sockets) -> None:
         """Hear the processes from now on."""
@@ -213,9 +233,8 @@ class FurtherProcesses:
                 async with helper(MODULE, str(taking.fileno()), files=files) as running:
                     taking.close()
                     line = ProcessLine(running.channel, self._turns, self._timers.watch)
-                    process = FurtherProcess(
-                        number, line, giving, running.pid, self._config.data / "journal" / str(number)
-                    )
+                    journal = self._config.data / "journal" / str(number)
+                    process = FurtherProcess(number, line, giving, running.pid, journal, self._orphaned)
                     await self._serve(process, up)
             except (HelperFailed, StoreUnusable) as error:
                 if not up.is_set():
@@ -275,6 +294,11 @@ class FurtherProcesses:
         left = [match for match in process.matches.values() if not match.over]
         if left:
             await self._matches.take_over(left, read_further_journal(self._config.data, process.number))
+
+    def _orphaned(self, match: RemoteMatch) -> None:
+        """Play a match here whose process ended before it began: nothing has happened in it."""
+        nothing = JournalContent({match.match_id: [header_line(match.header)]}, frozenset())
+        self._nursery.start_soon(self._matches.take_over, [match], nothing)
 
     def _take(self, process: FurtherProcess, calls: Sequence[ProcessCall]) -> None:
         """Take what a process says in one turn."""
@@ -386,7 +410,11 @@ class FurtherProcesses:
 
     def _process_storing(self, process: FurtherProcess, number: int, error: str) -> None:
         """It cannot store anything at the moment, or can again."""
-        log.log(40 if error else 20, "a process of the server stores", process=process.number, error=error)
+        process.storing = not error
+        if error:
+            log.error("a process of the server cannot write its journal", process=process.number, error=error)
+        else:
+            log.info("a process of the server writes its journal again", process=process.number)
 
 
 def tell(

@@ -51,6 +51,11 @@ class ProcessLine:
         self._over = False
         self._last = False
 
+    @property
+    def over(self) -> bool:
+        """Whether the other process has ended."""
+        return self._over
+
     def call(self, to: str, number: int, method: str, *arguments: Any) -> None:
         """Call at the end of this turn."""
         self._calls.append((to, number, method, arguments))

@@ -15,6 +15,7 @@ COMMANDS: Final = (
     "vector_env --compiled",
     "play",
     "play --compiled",
+    "processes --compiled",
     "sdks",
     "echo",
     "turns",

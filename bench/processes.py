@@ -32,11 +32,11 @@ CASES: Final = {"8x16": (8, 16), "32x8": (32, 8), "200x1": (200, 1)}
 """Bots, and matches of each at once."""
 
 
-def measure(processes: int, bots: int, capacity: int, seconds: float, compiled: bool, go: bool) -> Play:
+def measure(processes: int, bots: int, capacity: int, seconds: float, warm_up: float, compiled: bool, go: bool) -> Play:
     """Measure one server."""
     options = (*TABLES, "--no-house", *MANY_BOTS, "--processes", str(processes))
     with tempfile.TemporaryDirectory() as data, serving(Path(data), *options, compiled=compiled) as (process, address):
-        return play(address, process.pid, bots, capacity, seconds, 6.0, go=go)
+        return play(address, process.pid, bots, capacity, seconds, warm_up, go=go)
 
 
 def whole(turn: Play) -> float:
@@ -48,18 +48,25 @@ def whole(turn: Play) -> float:
 @click.option("--processes", type=click.IntRange(min=2), default=2, show_default=True)
 @click.option("--case", "cases", type=click.Choice([*CASES]), multiple=True, help="What to measure; repeatable.")
 @click.option("--seconds", type=float, default=4.0, show_default=True, help="Length of one run.")
+@click.option("--warm-up", type=float, default=6.0, show_default=True, help="Seconds before it.")
 @click.option("--repetitions", type=int, default=5, show_default=True)
 @option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(
-    processes: int, cases: tuple[str, ...], seconds: float, repetitions: int, compiled: bool, as_json: bool
+    processes: int,
+    cases: tuple[str, ...],
+    seconds: float,
+    warm_up: float,
+    repetitions: int,
+    compiled: bool,
+    as_json: bool,
 ) -> None:
     """Measure, and exit with 1 where the bar is missed with the compiled build."""
     go = limit() is not None
     turns: dict[str, list[tuple[Play, Play]]] = {name: [] for name in cases or CASES}
     for _ in range(repetitions):
         for name, own in turns.items():
-            one, several = (measure(each, *CASES[name], seconds, compiled, go) for each in (1, processes))
+            one, several = (measure(each, *CASES[name], seconds, warm_up, compiled, go) for each in (1, processes))
             own.append((one, several))
     ratios = {name: [whole(several) / whole(one) for one, several in own] for name, own in turns.items()}
     if as_json:

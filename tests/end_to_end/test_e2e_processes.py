@@ -202,3 +202,26 @@ def test_more_processes_than_can_be_are_refused(tmp_path: Path) -> None:
         assert status == 2
         assert "processes" in said
         assert wrong in said
+
+
+def pairs_met(data: Path, processes: int, matches: int) -> Counter[tuple[str, str]]:
+    """How often bots met in so many matches of a server with so many processes."""
+    names = ("ann", "bob", "cid", "dan", "eve", "fay")
+    with server(data, "--processes", str(processes)) as running, Crowd(running.address) as crowd:
+        for name in names:
+            crowd.token(name)
+        bots = [crowd.come(name, capacity=4).play_in_background() for name in names]
+        until(lambda: sum(len(bot.reports) for bot in bots) >= 2 * matches, "the results", patience=300)
+        running.signal(signal.SIGTERM)
+        assert running.ended() == 0
+    met = [tuple(sorted(seat.bot for seat in match.seats)) for match in audit(data).finished[-matches:]]
+    return Counter((first, second) for first, second in met)
+
+
+@pytest.mark.long
+def test_who_meets_whom_does_not_depend_on_the_number_of_processes(tmp_path: Path) -> None:
+    """Chi-square of the pairs of one process against those of two; its 99.9th percentile, 14 degrees of freedom."""
+    one, two = (pairs_met(tmp_path / str(processes), processes, 600) for processes in (1, 2))
+    assert len(one) == len(two) == 15
+    square = sum((one[pair] - two[pair]) ** 2 / (one[pair] + two[pair]) for pair in one)
+    assert square < 36.1, (one, two)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -143,8 +144,9 @@ def test_heartbeats_and_invitations_are_answered_while_a_bot_computes(project: P
 
 def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(project: Path) -> None:
     """The bot computes while its stream breaks and the next one asks again."""
-    done = project / "done"
-    decide = f"console.log(decision.decisionId); while (!existsSync('{done}')); return decision.legal[0];"
+    begun, done = project / "begun", project / "done"
+    begin = f"console.log(decision.decisionId); writeFileSync('{begun}', '');"
+    decide = f"{begin} while (!existsSync('{done}')); return decision.legal[0];"
 
     def before(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
@@ -153,6 +155,10 @@ def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(project: Path) 
         yield asks((2, 2))
         yield play_pb2.PlayResponse(heartbeat=1)
         talk.next()
+        end = time.monotonic() + PATIENCE
+        while not begun.exists():  # heartbeats are answered before the bot begins to compute
+            assert time.monotonic() < end, "the bot never began"
+            time.sleep(0.01)
         talk.fail(grpc.StatusCode.UNAVAILABLE, "not now")
 
     def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
@@ -167,7 +173,7 @@ def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(project: Path) 
         talk.wait_for_goodbye()
 
     with Peer([before, after]) as peer:
-        program = 'import { existsSync } from "node:fs";' + mine(decide, peer.address, "matches: 2")
+        program = 'import { existsSync, writeFileSync } from "node:fs";' + mine(decide, peer.address, "matches: 2")
         with start(project, program) as bot:
             out, errors = bot.communicate(timeout=PATIENCE)
     assert (out, bot.returncode) == ("1\n1\n2\nafter the run\n", 0), errors

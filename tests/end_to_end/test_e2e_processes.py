@@ -74,9 +74,9 @@ def test_bots_of_two_processes_play_with_each_other(tmp_path: Path) -> None:
         for name in NAMES:
             crowd.token(name)
         bots = [crowd.come(name, capacity=4).play_in_background() for name in NAMES]
-        until(lambda: all(len(bot.reports) >= 12 for bot in bots), "twelve results of each")
-        assert connections(running.process.pid) >= 2
-        assert connections(further(running)) >= 2
+        until(lambda: all(len(bot.reports) >= 20 for bot in bots), "twenty results of each")
+        assert connections(running.process.pid) >= 1
+        assert connections(further(running)) >= 1
         assert not [notice for bot in bots for notice in bot.notices]
         running.signal(signal.SIGTERM)
         assert running.ended() == 0

@@ -93,6 +93,7 @@ def test_bots_of_two_processes_play_with_each_other(tmp_path: Path) -> None:
     assert min(written) > 1000, "both processes have played"
 
 
+@pytest.mark.long
 def test_a_killed_process_costs_no_match_and_charges_nobody(tmp_path: Path) -> None:
     with server(tmp_path / "data", *TWO, *AGAIN, "--grace", "60") as running, Crowd(running.address) as crowd:
         for name in NAMES:
@@ -119,6 +120,7 @@ def test_a_killed_process_costs_no_match_and_charges_nobody(tmp_path: Path) -> N
     undisturbed(tmp_path / "data")
 
 
+@pytest.mark.long
 def test_a_killed_first_process_takes_the_further_ones_along_and_the_next_start_plays_all_on(tmp_path: Path) -> None:
     data = tmp_path / "data"
     tokens: dict[str, str] = {}

@@ -31,6 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from arena.api.codec import PROTOBUF
+from arena.processes.garbage import collect_rarely
 from arena.server.arena import Arena, open_arena
 from arena.server.config import Config, Offer
 from arena.server.ratings.fit_client import open_fit_client
@@ -178,9 +179,7 @@ async def measure(case: Case, messages: int, decisions: int) -> Cost:
             open_arena(config, store, fit_client=fit_client) as arena,
             trio.open_nursery() as nursery,
         ):
-            gc.collect()
-            gc.freeze()
-            gc.set_threshold(50_000, 20, 50)  # as `arena serve` does
+            collect_rarely()
             playing = Bots(arena, messages)
             nursery.start_soon(playing.run, case)
             await playing.reach(decisions // 2)

@@ -37,7 +37,7 @@ WAY = {
     "arena/server/sessions": ("messages", "rate_limit", "player", "round_trip", "session"),
     "arena/server/matchmaking": ("matchmaker", "queue"),
     "arena/server/matches": ("driver", "lifecycle", "ready_check", "seated_match"),
-    "arena/server/processes": ("first", "further", "line", "remote_call", "remote_match", "remote_session"),
+    "arena/server/processes": ("first", "further", "line", "remote_call", "remote_match", "remote_session", "told"),
     "arena/server/runtime": ("turns", "timers"),
     "arena/server/workers": ("pool",),
     "arena/scheduling": ("candidate", "lane", "order", "pace", "pool"),

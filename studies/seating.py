@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from arena.api.codec import PROTOBUF
+from arena.processes.garbage import collect_rarely
 from arena.server.arena import Arena, open_arena
 from arena.server.config import Config, Offer
 from arena.server.runtime.wall_clock import now_us
@@ -105,9 +106,7 @@ async def measure(number: int) -> Seating:
                 (await store.write(partial(bots.register, name=f"bot-{each}", owner=f"{each}", at=now_us()))).token
                 for each in range(number)
             ]
-            gc.collect()
-            gc.freeze()
-            gc.set_threshold(50_000, 20, 50)  # as `arena serve` does
+            collect_rarely()
             crowd = Crowd(arena)
             began, cpu = time.monotonic(), time.process_time()
             async with trio.open_nursery() as nursery:

@@ -8,7 +8,6 @@ here; every other call is passed on to the first process, on a connection of its
 
 from __future__ import annotations
 
-import gc
 import socket
 import ssl
 import sys
@@ -26,6 +25,7 @@ from arena.api.codec import PROTOBUF
 from arena.api.server import FILES, NAMES, SERVICES
 from arena.api.statuses import ERROR_DOMAIN
 from arena.processes.channel import Channel
+from arena.processes.garbage import collect_rarely
 from arena.processes.huge_pages import keep_in_huge_pages
 from arena.server.processes.further import Further
 from arena.server.processes.task import Task
@@ -127,9 +127,7 @@ async def _serve(task: Task, channel: Channel, taking: socket.socket) -> None:
     further = Further(task, PROTOBUF, channel)
     services = {each.name: each for file in FILES for each in file.DESCRIPTOR.services_by_name.values()}
     health = Health(NAMES, trio.Event())
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    collect_rarely()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(
             partial(

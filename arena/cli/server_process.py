@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import signal
 import ssl
@@ -18,6 +17,7 @@ from arena import STALE_BUILD, build
 from arena.api.server import serve_arena
 from arena.cli.log_output import log_to_stderr
 from arena.cli.web_process import show_pages, with_socket
+from arena.processes.garbage import collect_rarely
 from arena.processes.huge_pages import keep_in_huge_pages
 from arena.server.arena import open_arena
 from arena.server.config import on_loopback, quota_in_force
@@ -113,10 +113,7 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
                 )
             if credentials is None and not on_loopback(config):
                 log.warning("tokens travel in clear text beyond this machine; use --tls-cert and --tls-key", host=host)
-            # Garbage collection took a sixth of the time with many streams: exempt what exists and collect more rarely.
-            gc.collect()
-            gc.freeze()
-            gc.set_threshold(50_000, 20, 50)
+            collect_rarely()
             nursery.start_soon(_drain_on_signal, signals, arena)
             nursery.start_soon(_watch, store, arena)
             nursery.start_soon(keep_in_huge_pages)

@@ -199,6 +199,10 @@ class Listener:
         if not self._finished:
             self._selector.unregister(other)
 
+    def release(self, origin: Origin) -> None:
+        """Stop counting a connection that is closed, here or where it was given."""
+        self._connection_limits.release(origin)
+
     def adopt(self, accepted: socket.socket, address: PeerAddress) -> None:
         """Serve a connection of another process, which passes on what somebody at an address asked it.
 
@@ -214,7 +218,12 @@ class Listener:
     def remove(self, connection: Connection) -> None:
         """Forget a connection whose socket is about to be closed."""
         self.connections.discard(connection)
-        self._release(connection)
+        if connection in self._adopted:
+            self._adopted.remove(connection)
+        elif self._received is None:
+            self.release(connection.origin)
+        else:
+            self._received.closed(connection.origin)
         self._to_flush.pop(connection, None)
         self._paused_connections.pop(connection, None)
         with suppress(KeyError):
@@ -296,16 +305,10 @@ class Listener:
             if (found := take(self._received.line)) is None:
                 return
             accepted, address = found
-            self._begin(accepted, address, origin_of(address[0]), self.credentials)
-
-    def _release(self, connection: Connection) -> None:
-        """Stop counting a connection, where it is counted."""
-        if connection in self._adopted:
-            self._adopted.remove(connection)
-        elif self._received is None:
-            self._connection_limits.release(connection.origin)
-        else:
-            self._received.closed(connection.origin)
+            if accepted is None:
+                self._received.closed(origin_of(address[0]))
+            else:
+                self._begin(accepted, address, origin_of(address[0]), self.credentials)
 
     def _wait_for_header(self, proxied: ProxiedConnection) -> None:
         self._proxied.add(proxied)
@@ -340,10 +343,13 @@ class Listener:
         if origin is None:
             accepted.close()
             return
-        if self._sharer is not None and address is not None and accepted.family != socket.AF_UNIX:
-            ended = partial(self._connection_limits.release, origin)
-            if self._sharer.share(accepted, address, origin, len(self.connections), ended):
-                return
+        if (
+            self._sharer is not None
+            and address is not None
+            and accepted.family != socket.AF_UNIX
+            and self._sharer.share(accepted, address, origin, len(self.connections))
+        ):
+            return
         self._begin(accepted, address, origin, credentials)
 
     def _begin(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from arena.transport.proxy_protocol import PeerAddress
@@ -30,6 +29,9 @@ class Sockets(Protocol):
     def unwatch(self, other: socket.socket) -> None:
         """Stop that, before the socket is closed."""
 
+    def release(self, origin: Origin) -> None:
+        """Stop counting a connection that was given away and is closed."""
+
     def adopt(self, accepted: socket.socket, address: PeerAddress) -> None:
         """Serve a connection of another process, which passes on what somebody at an address asked it."""
 
@@ -40,10 +42,8 @@ class Sharer(Protocol):
     def listening(self, sockets: Sockets) -> None:
         """Know who waits for sockets from now on."""
 
-    def share(
-        self, accepted: socket.socket, address: PeerAddress, origin: Origin, kept: int, ended: Callable[[], None]
-    ) -> bool:
-        """Give a connection to another process, if one is to have it; `ended` is called when it is closed there.
+    def share(self, accepted: socket.socket, address: PeerAddress, origin: Origin, kept: int) -> bool:
+        """Give a connection to another process, if one is to have it; `Sockets.release` follows when it is closed.
 
         `kept`: how many connections this process has.
         """
@@ -88,16 +88,17 @@ def give(line: socket.socket, accepted: socket.socket, address: PeerAddress) -> 
     return True
 
 
-def take(line: socket.socket) -> tuple[socket.socket, PeerAddress] | None:
-    """Return a connection that was given; None where none waits."""
+def take(line: socket.socket) -> tuple[socket.socket | None, PeerAddress] | None:
+    """Return a connection that was given, None for one that cannot be opened here; None where none waits."""
     try:
         written, files, _, _ = socket.recv_fds(line, LARGEST, 1)
     except OSError:
         return None
-    if not files:
+    if not written:
         return None
-    accepted = socket.socket(fileno=files[0])
-    with suppress(OSError):
-        accepted.setblocking(False)
     address: PeerAddress = tuple(json.loads(written))
+    if not files:  # this process may open no more files
+        return None, address
+    accepted = socket.socket(fileno=files[0])
+    accepted.setblocking(False)
     return accepted, address

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import grpc
 import pytest
+from arena_client.v1 import play_pb2 as pb
 
-from arena.match.inputs import Acted, Sent
+from arena.match.inputs import Acted, Left, Sent
 from tests.end_to_end.e2e_rig import (
     Crowd,
     Ended,
@@ -32,6 +33,8 @@ from tests.end_to_end.e2e_rig import (
 NAMES = ("ann", "bob", "cid", "dan")
 TWO = ("--processes", "2")
 AGAIN = "--patience", "0.2"
+HARMLESS = {pb.NOTICE_KIND_HELD, pb.NOTICE_KIND_RELEASED, pb.NOTICE_KIND_WITHDRAWN, pb.NOTICE_KIND_DRAINING}
+"""What a bot is told while a process is replaced; above all not that somebody is gone."""
 
 
 def further(running: Server) -> int:
@@ -62,8 +65,10 @@ def come_back(crowd: Crowd, bot: RawBot, name: str) -> RawBot:
 def undisturbed(data: Path) -> list[str]:
     """Fails unless all matches are in order and nobody was charged; what is in the replays, in order."""
     found = audit(data)
+    absent = [each for replay in found.replays.values() for each in replay.inputs if isinstance(each, Left)]
     assert not found.interrupted
     assert found.finished
+    assert not absent
     assert not any(any(replay.result.forced) for replay in found.replays.values())
     assert not any(any(replay.result.troubled) for replay in found.replays.values())
     return [seat.bot for match in found.finished for seat in match.seats]
@@ -93,18 +98,19 @@ def test_bots_of_two_processes_play_with_each_other(tmp_path: Path) -> None:
     assert min(written) > 1000, "both processes have played"
 
 
-@pytest.mark.long
 def test_a_killed_process_costs_no_match_and_charges_nobody(tmp_path: Path) -> None:
     with server(tmp_path / "data", *TWO, *AGAIN, "--grace", "60") as running, Crowd(running.address) as crowd:
         for name in NAMES:
             crowd.token(name)
         bots = {name: crowd.come(name, capacity=8).play_in_background() for name in NAMES}
+        came = list(bots.values())
 
         def have_results() -> bool:
             """Whether each has results on its newest stream; who was cut off comes back."""
             for name, bot in bots.items():
                 if bot.end is not None:
                     bots[name] = come_back(crowd, bot, name)
+                    came.append(bots[name])
             return all(len(bot.reports) > 6 for bot in bots.values())
 
         for _ in range(3):
@@ -117,10 +123,10 @@ def test_a_killed_process_costs_no_match_and_charges_nobody(tmp_path: Path) -> N
         assert running.ended() == 0
         assert running.log.count("a process of the server ended") == 3
         assert "match taken over" in running.log
+        assert {notice.kind for bot in came for notice in bot.notices} <= HARMLESS
     undisturbed(tmp_path / "data")
 
 
-@pytest.mark.long
 def test_a_killed_first_process_takes_the_further_ones_along_and_the_next_start_plays_all_on(tmp_path: Path) -> None:
     data = tmp_path / "data"
     tokens: dict[str, str] = {}
@@ -159,6 +165,17 @@ def test_every_call_is_answered_in_whichever_process_it_arrives(tmp_path: Path) 
             assert first.last_word().code is grpc.StatusCode.ABORTED
             until(lambda: is_connected(running.address, "ann"), "ann again")
             first = again
+
+
+def test_a_stream_that_breaks_the_protocol_is_over_in_whichever_process_it_is(tmp_path: Path) -> None:
+    with server(tmp_path / "data", *TWO) as running, Crowd(running.address) as crowd:
+        for bad in (b"\xff\xff\xff\xff", bytes(2 << 20)) * 2:
+            crowd.come("bob")  # so that the next one's process is the same, or is the other
+            bot = crowd.come("ann")
+            until(lambda: is_connected(running.address, "ann"), "ann")
+            bot.send(bad)
+            assert bot.last_word().code in {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED}
+            until(lambda: not is_connected(running.address, "ann"), "her end")
 
 
 def test_a_bot_elsewhere_has_its_own_time_only(tmp_path: Path) -> None:

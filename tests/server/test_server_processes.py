@@ -119,6 +119,9 @@ class Watching:
     def unwatch(self, other: socket.socket) -> None:
         self.watched.remove(other)
 
+    def release(self, origin: Any) -> None:
+        raise NotImplementedError
+
     def adopt(self, accepted: socket.socket, address: Any) -> None:
         raise NotImplementedError
 

@@ -179,6 +179,17 @@ async def test_the_clock_of_a_question_starts_when_the_transport_has_it(
     assert one.went == []
 
 
+async def test_a_question_that_the_bot_has_is_not_put_to_it_twice(rig: Rig, autojump_clock: MockClock) -> None:
+    one = Asking(1)
+    one.ask(rig.session, 1)
+    assert asked(await rig.sent()) == [(1, 1)]
+    await trio.sleep(5)
+    one.ask(rig.session, 1)
+    assert await rig.sent() is None
+    first, again = one.went
+    assert again == (first[0] + 5, 1), "its clock starts anew"
+
+
 async def test_the_round_trip_is_measured_by_heartbeats(rig: Rig, autojump_clock: MockClock) -> None:
     rig.session.beat(trio.current_time())
     message = await rig.sent()

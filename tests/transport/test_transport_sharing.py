@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +14,15 @@ from arena.transport import sharing
 from arena.transport.proxy_protocol import PeerAddress
 
 
+def taken_from(line: socket.socket) -> tuple[socket.socket, PeerAddress]:
+    """The connection that waits."""
+    found = sharing.take(line)
+    assert found is not None
+    accepted, address = found
+    assert accepted is not None
+    return accepted, address
+
+
 @pytest.mark.parametrize("address", [("127.0.0.1", 40312), ("::1", 40312, 0, 3)])
 def test_a_connection_is_given_and_taken_with_its_address(address: PeerAddress) -> None:
     giving, taking = sharing.pair()
@@ -20,9 +31,7 @@ def test_a_connection_is_given_and_taken_with_its_address(address: PeerAddress) 
         assert sharing.take(taking) is None
         assert sharing.give(giving, accepted, address)
         assert accepted.fileno() == -1, "it is closed here"
-        found = sharing.take(taking)
-        assert found is not None
-        taken, where = found
+        taken, where = taken_from(taking)
         with taken:
             assert where == address
             assert not taken.getblocking()
@@ -56,6 +65,7 @@ def test_connections_wait_until_they_are_taken_and_the_rest_is_kept() -> None:
                     break
         taken = 0
         while (found := sharing.take(taking)) is not None:
+            assert found[0] is not None
             found[0].close()
             taken += 1
         assert taken == given > 0
@@ -63,12 +73,32 @@ def test_connections_wait_until_they_are_taken_and_the_rest_is_kept() -> None:
     assert len([*Path("/proc/self/fd").iterdir()]) <= before
 
 
+def test_a_connection_that_cannot_be_opened_is_told_of_and_closed() -> None:
+    giving, taking = sharing.pair()
+    peer, accepted = socket.socketpair()
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with giving, taking, peer:
+        assert sharing.give(giving, accepted, ("127.0.0.1", 1))
+        open_files = max(int(path.name) for path in Path("/proc/self/fd").iterdir())
+        resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, before[1]))
+        spare = []
+        try:
+            with suppress(OSError):
+                while True:
+                    spare.append(os.dup(peer.fileno()))
+            assert sharing.take(taking) == (None, ("127.0.0.1", 1))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+            for file in spare:
+                os.close(file)
+        assert peer.recv(1) == b"", "nobody has the other end"
+        assert sharing.take(taking) is None
+
+
 def test_a_question_goes_to_the_other_process_on_a_connection_of_its_own() -> None:
     giving, taking = sharing.pair()
     with giving, taking, sharing.connection_for(giving, ("10.0.0.1", 0)) as ours:
-        found = sharing.take(taking)
-        assert found is not None
-        theirs, address = found
+        theirs, address = taken_from(taking)
         with theirs:
             assert address == ("10.0.0.1", 0)
             ours.send(b"ask")

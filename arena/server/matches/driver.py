@@ -138,16 +138,24 @@ class MatchDriver(SeatedMatch):
         self._began = trio.current_time() - now / 1e6
         if not inputs:
             self._feed(Begun(now))
-        house = [(seat, player) for seat, player in enumerate(self.players) if isinstance(player, HousePlayer)]
-        self._feed(Restored(now, title(self._stand_in), tuple(seat for seat, player in house if player.plays_for)))
+        self._hold(now)
         for seat, player in enumerate(self.players):
-            if not isinstance(player, BotPlayer):
-                self._feed(Returned(now, seat))
-            elif self._match.substituted(seat) and self._match.open_decision(seat) is not None:
+            if (
+                isinstance(player, BotPlayer)
+                and self._match.substituted(seat)
+                and self._match.open_decision(seat) is not None
+            ):
                 todo: list[Input] = []
                 self._put(questions[seat], now, todo)
                 for choice in todo:
                     self._feed(choice)
+
+    def _hold(self, now: Instant) -> None:
+        """Stop all clocks until every bot is back; house bots are."""
+        house = [(seat, player) for seat, player in enumerate(self.players) if isinstance(player, HousePlayer)]
+        self._feed(Restored(now, title(self._stand_in), tuple(seat for seat, player in house if player.plays_for)))
+        for seat, _ in house:
+            self._feed(Returned(now, seat))
 
     def freeze(self) -> None:
         """Take no more inputs: the next server continues from here."""
@@ -160,7 +168,7 @@ class MatchDriver(SeatedMatch):
         return self._over
 
     def go_on(self) -> None:
-        """Let the bots play on that are here, after `resume`: they need not be told that the match has begun."""
+        """Let the bots play on that are here: they need not be told that the match has begun."""
         for bot_player, seat in self._seats.items():
             if bot_player.session is not None:
                 self._feed(Returned(self._instant(trio.current_time()), seat))
@@ -207,6 +215,11 @@ class MatchDriver(SeatedMatch):
         seat = self._seats[bot_player]
         self.absent(bot_player)
         self._feed(Left(self._instant(now), seat, in_order))
+
+    def cut_off(self, now: float, bot_player: BotPlayer) -> None:
+        """Stop all clocks until a bot is back that the server has lost."""
+        self._hold(self._instant(now))
+        self.go_on()
 
     def ready(self, now: float, bot_player: BotPlayer) -> None:
         """End the suspension of a bot that says it is ready again; at any other time that has no effect."""

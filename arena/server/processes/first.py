@@ -19,14 +19,15 @@ import trio
 from arena.processes.helper import HelperFailed, helper
 from arena.processes.restart import keep
 from arena.replay.lines import header_line
-from arena.server.processes.line import ProcessLine
+from arena.server.processes.line import NUMBERS, ProcessLine
 from arena.server.processes.remote_call import RemoteCall
 from arena.server.processes.remote_match import RemoteMatch
 from arena.server.processes.task import Task
-from arena.server.sessions.messages import Answer, BotMessage, Closed, EncodedAsk, Ready, Reason
+from arena.server.processes.told import tell_bot, tell_match
+from arena.server.sessions.messages import BotMessage, Closed, Ready, Reason
 from arena.server.sessions.player import BotPlayer
 from arena.store.errors import StoreReplaced, StoreUnusable
-from arena.store.journal import JournalContent, read_further_journal, remove_further_journal
+from arena.store.journal import JournalContent, journal_of, read_further_journal, remove_further_journal
 from arena.transport import sharing
 from arena.transport.call import CallRefused, PeerVanished
 
@@ -36,14 +37,14 @@ if TYPE_CHECKING:
 
     from arena.replay.header import Header
     from arena.server.config import Config
-    from arena.server.matches.driver import MatchDriver
     from arena.server.matches.seated_match import SeatedMatch
     from arena.server.processes.line import ProcessCall
+    from arena.server.processes.told import MatchHere
     from arena.server.runtime.timers import Timers
     from arena.server.runtime.turns import Turns
     from arena.server.sessions.player import Player
     from arena.server.sessions.players import Players
-    from arena.server.sessions.session import Session
+    from arena.server.sessions.session import Sent, Session
     from arena.transport.connection_limits import Origin
     from arena.transport.proxy_protocol import PeerAddress
     from arena.transport.sharing import Sockets
@@ -52,8 +53,6 @@ if TYPE_CHECKING:
 MODULE: Final = "arena.api.further_process"
 FIRST: Final = 1
 """The number of the process that decides."""
-NUMBERS: Final = 40
-"""Bits of a session's number that count it in its process; above them is that one's number."""
 LONG_ENOUGH: Final = 10.0
 """Seconds after which a process that ended is started anew at once: it did not die of its start."""
 
@@ -99,8 +98,6 @@ class FurtherProcess:
         self.pid = pid
         self.connections: Counter[Origin] = Counter()
         """Those that it serves, by origin."""
-        self.released: dict[Origin, Callable[[], None]] = {}
-        """What stops counting one of an origin here."""
         self.calls: dict[int, RemoteCall] = {}
         self.matches: dict[int, RemoteMatch] = {}
         self.prepared: dict[int, tuple[trio.Event, list[str]]] = {}
@@ -209,9 +206,7 @@ class FurtherProcesses:
         """Forget a session of this process."""
         self._own.pop(session.number, None)
 
-    def share(
-        self, accepted: socket.socket, address: PeerAddress, origin: Origin, kept: int, ended: Callable[[], None]
-    ) -> bool:
+    def share(self, accepted: socket.socket, address: PeerAddress, origin: Origin, kept: int) -> bool:
         """Give a connection to the process that has the fewest, if that is another one."""
         process = min(self._up.values(), key=lambda each: each.connections.total(), default=None)
         if process is None or not self._serves or process.connections.total() > kept:
@@ -219,7 +214,6 @@ class FurtherProcesses:
         if not sharing.give(process.giving, accepted, address):
             return False
         process.connections[origin] += 1
-        process.released[origin] = ended
         return True
 
     async def _run_one(self, number: int, up: trio.Event) -> bool:
@@ -233,7 +227,7 @@ class FurtherProcesses:
                 async with helper(MODULE, str(taking.fileno()), files=files) as running:
                     taking.close()
                     line = ProcessLine(running.channel, self._turns, self._timers.watch)
-                    journal = self._config.data / "journal" / str(number)
+                    journal = journal_of(self._config.data) / str(number)
                     process = FurtherProcess(number, line, giving, running.pid, journal, self._orphaned)
                     await self._serve(process, up)
             except (HelperFailed, StoreUnusable) as error:
@@ -278,14 +272,20 @@ class FurtherProcesses:
     def _take_questions(self, process: FurtherProcess, _: int) -> None:
         """Answer what somebody who is connected there asks of the server."""
         while (found := sharing.take(process.giving)) is not None:
-            self._sockets.adopt(*found)
+            accepted, address = found
+            if accepted is not None:
+                self._sockets.adopt(accepted, address)
 
     async def _take_over(self, process: FurtherProcess) -> None:
         """Do without a process that has ended: its bots are gone, and its matches are played on here."""
-        for origin, number in process.connections.items():
-            for _ in range(number):
-                process.released[origin]()
+        for origin in process.connections.elements():
+            self._sockets.release(origin)
         with self._turns:
+            now = trio.current_time()
+            for bot_player in list(self._players):
+                session = bot_player.session
+                if session is not None and session.number >> NUMBERS == process.number:
+                    bot_player.cut_off(now)
             for call in list(process.calls.values()):
                 call.ended(PeerVanished())
         for done, wrong in process.prepared.values():
@@ -311,12 +311,12 @@ class FurtherProcesses:
                 getattr(self, f"_process_{method}")(process, number, *arguments)
 
     def _to_match(self, process: FurtherProcess, match_id: int, method: str, arguments: tuple[Any, ...]) -> None:
-        """Pass on what a bot says to a match; its bot, if it is over."""
+        """Tell a match what a bot says, wherever it is played; one that is over needs no telling."""
         match = self._matches.get(match_id)
         if isinstance(match, RemoteMatch):
             match.line.call("match", match_id, method, *arguments)
         elif match is not None:
-            tell(cast("MatchDriver", match), self._players.get, process.line, method, arguments)
+            tell_match(cast("MatchHere", match), self._players.get, process.line, method, arguments)
 
     def _to_session(self, process: FurtherProcess, number: int, method: str, arguments: tuple[Any, ...]) -> None:
         """Take what a process says of a session of its own, or pass on what it says to one of another."""
@@ -328,23 +328,13 @@ class FurtherProcesses:
                 self._heard(process, call, method, arguments)
         elif of == FIRST:
             if (session := self._own.get(number)) is not None:
-                self._say(session, method, arguments)
+                tell_bot(session, self._sent_to, method, arguments)
         elif (other := self._up.get(of)) is not None:
             other.line.call("session", number, method, *arguments)
 
-    def _say(self, session: Session, method: str, arguments: tuple[Any, ...]) -> None:
-        """Say to a bot that is connected here what a match elsewhere has for it."""
-        match method, arguments:
-            case "say", (encoded, asks, _, _, questions):
-                if encoded:
-                    session.say(encoded, asks)
-                for match_id, seat, decision, question in questions:
-                    if isinstance(match := self._matches.get(match_id), RemoteMatch):
-                        session.ask(match_id, EncodedAsk(seat, decision, question), match.elsewhere.sent)
-            case "settle", (match_id, decision):
-                session.settle(match_id, decision)
-            case "close", (reason, text):
-                session.close(Reason[reason], text)
+    def _sent_to(self, match_id: int) -> Sent | None:
+        match = self._matches.get(match_id)
+        return match.elsewhere.sent if isinstance(match, RemoteMatch) else None
 
     def _opened(self, process: FurtherProcess, number: int, token: str, peer: str, at: float) -> None:
         call = process.calls[number] = RemoteCall(process.line, number, token, peer, process.line.heard(at))
@@ -401,7 +391,9 @@ class FurtherProcesses:
     def _process_closed(self, process: FurtherProcess, number: int, origin: Origin) -> None:
         """A connection was closed."""
         process.connections[origin] -= 1
-        process.released[origin]()
+        if not process.connections[origin]:
+            del process.connections[origin]
+        self._sockets.release(origin)
 
     def _process_replaced(self, process: FurtherProcess, number: int, path: str) -> None:
         """A file of its journal is gone."""
@@ -415,22 +407,3 @@ class FurtherProcesses:
             log.error("a process of the server cannot write its journal", process=process.number, error=error)
         else:
             log.info("a process of the server writes its journal again", process=process.number)
-
-
-def tell(
-    driver: MatchDriver,
-    bot: Callable[[int], BotPlayer | None],
-    line: ProcessLine,
-    method: str,
-    arguments: tuple[Any, ...],
-) -> None:
-    """Tell a match that is played here what happened at another process."""
-    match method, arguments:
-        case "answered", (bot_id, at, decision, action):
-            if (bot_player := bot(bot_id)) is not None and driver.seats(bot_player):
-                driver.answered(line.heard(at), bot_player, Answer(driver.match_id, decision, action))
-        case "ready", (bot_id, at):
-            if (bot_player := bot(bot_id)) is not None and driver.seats(bot_player):
-                driver.ready(line.heard(at), bot_player)
-        case "sent", (at, seat, decision, lag):
-            driver.sent(line.heard(at), seat, decision, lag)

@@ -18,13 +18,14 @@ from arena.replay.read import read_unfinished
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.house import House
 from arena.server.matches.persistence import RETRY
-from arena.server.processes.first import NUMBERS, tell
-from arena.server.processes.line import ProcessLine
+from arena.server.processes.line import NUMBERS, ProcessLine
+from arena.server.processes.remote_call import RemoteCall
 from arena.server.processes.remote_match import MatchElsewhere, SeatedPlayer
 from arena.server.processes.remote_session import RemoteSession
+from arena.server.processes.told import tell_bot, tell_match
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
-from arena.server.sessions.messages import NOT_STORING, STORING, Closed, EncodedAsk, Hello, Reason
+from arena.server.sessions.messages import NOT_STORING, STORING, Closed, Hello
 from arena.server.sessions.player import BotPlayer
 from arena.server.sessions.session import Session
 from arena.server.workers.pool import WorkerPool
@@ -40,13 +41,11 @@ if TYPE_CHECKING:
     from arena.server.processes.line import ProcessCall
     from arena.server.processes.task import Task
     from arena.server.sessions.messages import BotMessage, Link, MessageCodec
+    from arena.server.sessions.session import Sent
     from arena.transport.call import Stream
     from arena.transport.connection_limits import Origin
     from arena.transport.sharing import Sockets
     from engine.game import RoundReport
-
-FIRST_MESSAGE: Final = Hello((), 1, "")
-"""What is known of a session that the first process has not begun yet."""
 
 WATCHED: Final = 0.5
 """Seconds between two looks at the journal's file."""
@@ -66,28 +65,6 @@ class ServedCall:
         self.closed = trio.Event()
         self.end: tuple[str, str, bytes] | None = None
         """The status by which it is closed, its text and details; None for OK."""
-
-
-class SpokenElsewhere:
-    """The link of a session that another process holds."""
-
-    peer = "another process"
-    busy = False
-
-    def __init__(self) -> None:
-        self.received_at = trio.current_time()
-
-    def shortest_round_trip(self) -> float | None:
-        """Return None: it is measured there."""
-        return None
-
-    def hand_over(self, message: bytes) -> None:
-        """Fail: a remote session has a line."""
-        raise NotImplementedError
-
-    async def deliver(self, take: object, left: object) -> None:
-        """Fail: a remote session has a line."""
-        raise NotImplementedError
 
 
 class Further:
@@ -151,21 +128,22 @@ class Further:
 
     async def _listen(self, call: ServedCall) -> None:
         """Hear a bot until it has said its last, and tell how it ended."""
-        number = call.number
-        end: tuple[str, str, float | None] = ("", "", None)
+        end: tuple[str, str, float | None] = ("vanished", "", None)
         try:
             message = await call.stream.receive()
             if message is None:
                 raise trio.BrokenResourceError
-            self.line.call("session", number, "hello", message)
+            self.line.call("session", call.number, "hello", message)
             await call.begun.wait()
             assert call.session is not None, "it has begun"
             await call.session.run(partial(self._hear, call))
+            end = ("", "", None)
         except trio.BrokenResourceError:
-            end = ("vanished", "", None)
+            pass
         except Closed as closed:
             end = (closed.reason.name, str(closed), closed.wait)
-        self.line.call("session", number, "ended", *end)
+        finally:
+            self.line.call("session", call.number, "ended", *end)
 
     def _hear(self, call: ServedCall, message: BotMessage) -> None:
         """Take a message of a bot: one turn."""
@@ -220,12 +198,16 @@ class Further:
                     if not in_order:
                         bot_player.session = None
                     driver.left(self.line.heard(at), bot_player, in_order)
+            case "cut_off", (bot_id, at):
+                if (bot_player := self._bots.get(bot_id)) is not None and driver.seats(bot_player):
+                    bot_player.session = None
+                    driver.cut_off(self.line.heard(at), bot_player)
             case "returned", (bot_id, at, session):
                 if (bot_player := self._bots.get(bot_id)) is not None and driver.seats(bot_player):
                     bot_player.session = self._session(bot_player, session)
                     driver.returned(self.line.heard(at), bot_player)
             case _:
-                tell(driver, self._bots.get, self.line, method, arguments)
+                tell_match(driver, self._bots.get, self.line, method, arguments)
 
     def _to_session(self, call: ServedCall, method: str, arguments: tuple[Any, ...]) -> None:
         """Take what the first process says of a session here."""
@@ -244,41 +226,24 @@ class Further:
             case "closed", (end,):
                 call.end = end
                 call.closed.set()
-            case "say", (encoded, asks, started, reported, questions) if session is not None:
-                self._say(call, session, encoded, asks, started, reported, questions)
-            case "settle", (match_id, decision) if session is not None:
-                session.settle(match_id, decision)
             case "tell", (encoded,) if session is not None:
                 session.tell_encoded(encoded)
-            case "close", (reason, text) if session is not None:
-                session.close(Reason[reason], text)
             case "leave", () if session is not None:
                 session.leave()
+            case "say", (_, _, started, reported, _) if session is not None and call.bot_player is not None:
+                matches = call.bot_player.matches
+                for match_id in started:
+                    matches.setdefault(match_id, MatchElsewhere(match_id, self.line))
+                tell_bot(session, partial(self._sent_to, call.bot_player), method, arguments)
+                for match_id in reported:
+                    if isinstance(matches.get(match_id), MatchElsewhere):
+                        del matches[match_id]
+            case _ if session is not None and call.bot_player is not None:
+                tell_bot(session, partial(self._sent_to, call.bot_player), method, arguments)
 
-    def _say(
-        self,
-        call: ServedCall,
-        session: Session,
-        encoded: bytes,
-        asks: int,
-        started: Sequence[int],
-        reported: Sequence[int],
-        questions: Sequence[tuple[int, int, int, bytes]],
-    ) -> None:
-        """Say to a bot what the matches that are played elsewhere, and the first process, have for it."""
-        bot_player = call.bot_player
-        assert bot_player is not None, "it has begun"
-        if encoded:
-            session.say(encoded, asks)
-        for match_id in started:
-            bot_player.matches.setdefault(match_id, MatchElsewhere(match_id, self.line))
-        for match_id, seat, decision, question in questions:
-            match = bot_player.matches.get(match_id)
-            if isinstance(match, MatchElsewhere):
-                session.ask(match_id, EncodedAsk(seat, decision, question), match.sent)
-        for match_id in reported:
-            if isinstance(bot_player.matches.get(match_id), MatchElsewhere):
-                del bot_player.matches[match_id]
+    def _sent_to(self, bot_player: BotPlayer, match_id: int) -> Sent | None:
+        match = bot_player.matches.get(match_id)
+        return match.sent if isinstance(match, MatchElsewhere) else None
 
     def _process_prepare(self, match_id: int, line: str) -> None:
         """Store the beginning of a match."""
@@ -375,8 +340,8 @@ class Further:
             return call.session
         if bot_player.session is not None and bot_player.session.number == number:
             return bot_player.session
-        link: Link = SpokenElsewhere()
-        return RemoteSession(link, self._codec, FIRST_MESSAGE, self.turns, self.line, number)
+        elsewhere = RemoteCall(self.line, number, "", "another process", trio.current_time())
+        return RemoteSession(elsewhere, self._codec, Hello((), 0, ""), self.turns, self.line, number)
 
     def _tell_of_storage(self, error: StoreError | None) -> None:
         """Tell every bot here that nothing can be stored, and so nothing be sent, or that it can again."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from arena.server.runtime.turns import Turns
     from arena.transport.sharing import Sockets
 
+NUMBERS: Final = 40
+"""Bits of a session's number that count it in its process; above them is that one's number."""
 SOON: Final = 0.005
 """Seconds that what is no news to the other process waits for something that is."""
 

@@ -73,6 +73,9 @@ class MatchElsewhere:
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
         """Do nothing: the first process tells."""
 
+    def cut_off(self, now: float, bot_player: BotPlayer) -> None:
+        """Do nothing: the first process tells."""
+
     def returned(self, now: float, bot_player: BotPlayer) -> None:
         """Do nothing: the first process tells."""
 
@@ -205,6 +208,10 @@ class RemoteMatch(SeatedMatch):
         """Pass on that a bot is gone."""
         self.absent(bot_player)
         self.line.call("match", self.match_id, "left", bot_player.bot_id, self.line.told(now), in_order)
+
+    def cut_off(self, now: float, bot_player: BotPlayer) -> None:
+        """Pass on that the server has lost a bot."""
+        self.line.call("match", self.match_id, "cut_off", bot_player.bot_id, self.line.told(now))
 
     def returned(self, now: float, bot_player: BotPlayer) -> None:
         """Pass on that a bot is back, and where."""

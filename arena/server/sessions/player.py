@@ -61,6 +61,9 @@ class RunningMatch(Protocol):
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
         """Count a bot as absent; one that leaves in order hands its seat over at once."""
 
+    def cut_off(self, now: float, bot_player: BotPlayer) -> None:
+        """Stop all clocks until a bot is back that the server has lost."""
+
     def returned(self, now: float, bot_player: BotPlayer) -> None:
         """Count a bot as present."""
 
@@ -260,6 +263,14 @@ class BotPlayer:
                 pending.forgo(self, now, OfferOutcome.LEFT)
             for match in list(self.matches.values()):
                 match.left(now, self)
+
+    def cut_off(self, now: float) -> None:
+        """End its session, which a process of the server took with it: that is no absence of the bot's."""
+        self.session = None
+        for pending in list(self.invitations.values()):
+            pending.forgo(self, now, OfferOutcome.LEFT, charged=False)
+        for match in list(self.matches.values()):
+            match.cut_off(now, self)
 
     def expel(self, now: float, reason: Reason, why: str) -> None:
         """Hand over all its seats, as it cannot come back, and close its stream if it is connected."""

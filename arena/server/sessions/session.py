@@ -177,8 +177,12 @@ class Session:
         self._round_trip.beaten(at, number, self.link.shortest_round_trip())
 
     def ask(self, match_id: int, ask: Asked, sent: Sent) -> None:
-        """Queue a question of a match, to go out with others; `sent` is called when it does."""
-        self._questions[match_id, ask.decision] = (ask, sent)
+        """Queue a question of a match to go out with others, unless the bot has it; `sent` is called when it has."""
+        key = (match_id, ask.decision)
+        if key in self._in_flight:
+            sent(trio.current_time(), ask.seat, ask.decision, self._lag())
+            return
+        self._questions[key] = (ask, sent)
         if self._may_ask():
             self._turns.due(self)
 
@@ -191,6 +195,10 @@ class Session:
             self._round_trip.answered(answered_at - sent)
         if self._may_ask():
             self._turns.due(self)
+
+    def _lag(self) -> int:
+        """The round trip in microseconds, as far as it is known."""
+        return round((self._round_trip.seconds or 0.0) * 1e6)
 
     def _most(self) -> int:
         """Questions in one message: with half of what the bot can play at once another half can be thought about."""
@@ -270,7 +278,7 @@ class Session:
         now = self._handed_over_at = trio.current_time()
         if asked:
             self._in_flight.update(dict.fromkeys(asked, now))
-            lag = round((self._round_trip.seconds or 0.0) * 1e6)
+            lag = self._lag()
             for ask, sent in asked.values():
                 sent(now, ask.seat, ask.decision, lag)
 

@@ -1,0 +1,66 @@
+"""What another process tells: to a bot that is connected here, and to a match that is played here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from arena.server.sessions.messages import Answer, EncodedAsk, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from arena.server.processes.line import ProcessLine
+    from arena.server.sessions.player import BotPlayer
+    from arena.server.sessions.session import Sent, Session
+
+
+class MatchHere(Protocol):
+    """A match that is played in this process."""
+
+    match_id: int
+
+    def seats(self, bot_player: BotPlayer) -> bool:
+        """Whether a bot has a seat."""
+
+    def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
+        """Apply a bot's answer that arrived at an instant."""
+
+    def ready(self, now: float, bot_player: BotPlayer) -> None:
+        """End the suspension of a bot that says it is ready again."""
+
+    def sent(self, now: float, seat: int, decision: int, lag: int) -> None:
+        """Start the clock of a question."""
+
+
+def tell_bot(session: Session, sent_to: Callable[[int], Sent | None], method: str, arguments: tuple[Any, ...]) -> None:
+    """Say to a bot what a match elsewhere has for it; `sent_to` finds whom to tell when a question of one is sent."""
+    match method, arguments:
+        case "say", (encoded, asks, _, _, questions):
+            if encoded:
+                session.say(encoded, asks)
+            for match_id, seat, decision, question in questions:
+                if (sent := sent_to(match_id)) is not None:
+                    session.ask(match_id, EncodedAsk(seat, decision, question), sent)
+        case "settle", (match_id, decision):
+            session.settle(match_id, decision)
+        case "close", (reason, text):
+            session.close(Reason[reason], text)
+
+
+def tell_match(
+    match: MatchHere,
+    bot: Callable[[int], BotPlayer | None],
+    line: ProcessLine,
+    method: str,
+    arguments: tuple[Any, ...],
+) -> None:
+    """Tell a match what a bot elsewhere did, or that it was sent a question; `bot` finds one by its number."""
+    match method, arguments:
+        case "answered", (bot_id, at, decision, action):
+            if (bot_player := bot(bot_id)) is not None and match.seats(bot_player):
+                match.answered(line.heard(at), bot_player, Answer(match.match_id, decision, action))
+        case "ready", (bot_id, at):
+            if (bot_player := bot(bot_id)) is not None and match.seats(bot_player):
+                match.ready(line.heard(at), bot_player)
+        case "sent", (at, seat, decision, lag):
+            match.sent(line.heard(at), seat, decision, lag)

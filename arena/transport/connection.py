@@ -166,6 +166,15 @@ class Connection:
             self._listener.untrusted.hold(self, 0 if self.http2.trusted else self.http2.incomplete)
         if self.http2.outgoing or self._tls is not None:
             self._listener.schedule_flush(self)
+        if self.http2.ping_answers:
+            self._listener.owe_ping_answers(self)
+
+    def answer_pings(self) -> None:
+        """Send the answers to pings that no other output has taken along."""
+        if answers := self.http2.ping_answers:
+            self.http2.outgoing.extend(answers)
+            answers.clear()
+            self._listener.schedule_flush(self)
 
     def flush(self) -> None:
         """Send all pending bytes, or as many as the socket accepts now and the rest when it is writable."""
@@ -182,6 +191,9 @@ class Connection:
         http2 = self.http2
         outgoing, data = http2.outgoing, b""
         if self._tls is None or self._tls.handshake_done:
+            if outgoing and http2.ping_answers:
+                outgoing[:0] = http2.ping_answers
+                http2.ping_answers.clear()
             data = b"".join(outgoing)
             outgoing.clear()
         if self._tls is not None:

@@ -104,6 +104,8 @@ class Http2Connection:
         """
         self.outgoing: list[bytes | memoryview] = []
         """Bytes to send, in this order; whoever sends them empties the list and calls `outgoing_sent`."""
+        self.ping_answers: list[bytes] = []
+        """Frames to be sent before `outgoing`, or after a while without it."""
         self.fully_queued: list[Http2Stream] = []
         """Streams all of whose written data is in `outgoing`; `outgoing_sent` calls their `on_sent`."""
         self.stalled: dict[Http2Stream, None] = {}
@@ -217,6 +219,7 @@ class Http2Connection:
         Breaks all cycles, so that the memory of the connection is free before a garbage collection.
         """
         self.outgoing.clear()
+        self.ping_answers.clear()
         self.stalled.clear()
         self._incomplete = b""
         self._accept_request, self.request_flush = _refuse, do_nothing
@@ -292,7 +295,7 @@ class Http2Connection:
             if flags & ACK:
                 self.ping_pending = False
             else:
-                self.outgoing.append(frame_header(8, PING, ACK, 0) + payload)
+                self.ping_answers.append(frame_header(8, PING, ACK, 0) + payload)
             return True
         if kind == GOAWAY and len(payload) >= 8 and not stream_id:
             self.charge_useless_frame()

@@ -21,31 +21,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("engine", "arena/match")
-"""What thinks, beside the house bots of every game."""
-WAY = {
-    "arena/transport": (
-        "listener",
-        "connection",
-        "durations",
-        "http2",
-        "http2_stream",
-        "grpc_stream",
-        "protobuf_fields",
-    ),
-    "arena/api": ("codec", "answer_decoder"),
-    "arena/server/sessions": ("messages", "rate_limit", "player", "round_trip", "session"),
-    "arena/server/matchmaking": ("matchmaker", "queue"),
-    "arena/server/matches": ("driver", "lifecycle", "ready_check", "seated_match"),
-    "arena/server/processes": ("first", "further", "line", "remote_call", "remote_match", "remote_session", "told"),
-    "arena/server/runtime": ("turns", "timers"),
-    "arena/server/workers": ("pool",),
-    "arena/scheduling": ("candidate", "lane", "order", "pace", "pool"),
-    "arena/store": ("journal", "journal_blocks"),
-    "arena/house": ("question", "random_bot", "search"),
-    "arena/replay": ("hash_chain", "lines", "record", "thinking", "view_digests"),
-}
-"""The rest of the way of an answer, by room, beside the codec of every game."""
+ROOMS = ("engine", "arena/match", "arena/house")
+"""What thinks: all of it is compiled."""
+MARK = "# Compiled: "
+"""How a module elsewhere begins that is compiled, too; why follows."""
+PROGRAM = 'if __name__ == "__main__":'
+"""In what Python runs by name, which it cannot once it is compiled."""
 PACKAGES = ("engine", "arena")
 """A distribution each; what comes later imports what comes before."""
 PYTHON = ("__init__.py", "game.py", "view.py")
@@ -58,13 +39,12 @@ SHARED_HEADERS = ("build/engine/engine",)
 
 
 def compiled(root: Path) -> list[Path]:
-    """The sources that are compiled, from the root of the checkout."""
-    games = sorted(path.parent.name for path in (root / "engine").glob("*/game.py"))
-    rooms = [*ROOMS, *(f"arena/house/{game}" for game in games)]
-    way = [Path(room, f"{name}.py") for room in WAY for name in WAY[room]]
-    way += [Path("arena/api", f"{game}.py") for game in games if (root / "arena/api" / f"{game}.py").is_file()]
-    thinks = [path for room in rooms for path in sorted((root / room).rglob("*.py")) if path.name not in PYTHON]
-    return [path.relative_to(root) for path in thinks] + way
+    """The sources that are compiled, from the root of the checkout: rooms that think, and what says so."""
+    thinks = {path for room in ROOMS for path in (root / room).rglob("*.py") if path.name not in PYTHON}
+    texts = {path: path.read_text("utf-8") for path in {*thinks, *(root / "arena").rglob("*.py")}}
+    found = {path for path in thinks if PROGRAM not in texts[path]}
+    found |= {path for path, text in texts.items() if text.startswith(MARK)}
+    return sorted(path.relative_to(root) for path in found)
 
 
 def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:

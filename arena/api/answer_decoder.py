@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Fast decoder of messages that hold only answers, which are nearly all messages of bots.
 
 Any other message, and any encoding that protobuf libraries do not produce, is left to the protobuf parser. What is

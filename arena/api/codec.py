@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Codec of the Play stream: protobuf messages to and from the server's own. `VIEWS` and `ROUNDS` list the games."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Protobuf encoding of Nullern's views and round reports."""
 
 from __future__ import annotations

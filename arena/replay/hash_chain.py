@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The hash chain over the lines of a replay, and the gzip file around them.
 
 Digest 0 is 32 zero bytes; digest i = SHA-256(digest i−1 ‖ body i), where the body is the line without its last 76 bytes

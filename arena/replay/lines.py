@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The lines of a replay: header, inputs, effects, result and ratings of a match as JSON objects.
 
 The order of the fields is fixed and there are no spaces, so that the same match always gives the same text.

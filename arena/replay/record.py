@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Recording of a match while it runs, as the lines of its replay.
 
 Many matches run at once: a `Recorder` keeps the lines, not the inputs and effects, and questions only until the end of

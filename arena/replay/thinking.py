@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Think times of the bots of a match, as figures that can be summed over matches. It attributes no blame."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Digests of the views that each seat was shown in a round, so that a replay proves the views themselves.
 
 A seat's digest is SHA-256 over its questions of the round in order. A question is the decision's number, the list of

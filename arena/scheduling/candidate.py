@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """A connected bot as the pool of its game knows it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The bots of one class of paces as the pool of a game knows them: who waits, and who will soon have room.
 
 They may all sit at one table: none is much slower than another.

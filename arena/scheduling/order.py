@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Candidates sorted by a priority, of which each owner's first can be walked through."""
 
 from __future__ import annotations

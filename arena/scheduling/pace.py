@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Pace of bots, and what others pay for the slow ones among them: arithmetic on what a match tells at its end.
 
 A bot's *pace* is the mean time that it owes for a decision in a match: it goes up at once to that of a match and is

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The scheduling policy: forms tables from the bots that have room for a match now.
 
 Every second table is for *contention*: half of its seats go to the bots with the largest information gain. All other

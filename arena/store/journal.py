@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The journal: a write-ahead log of the inputs of running matches, from which a restarted server continues them.
 
 Every input is written before anything that depends on it is sent. Lines are `match object`: first the match's header,

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The blocks that a journal file is made of: what a commit writes, and what is found again in a file that was damaged.
 
 A commit is a block of lines, `crc32 bytes` and then `match object` a line. The sum tells not only that one byte of a

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """One accepted connection: its socket, TLS, unsent bytes, keepalive pings and timeouts.
 
 It moves bytes between the socket and `http2`, which interprets them; it knows nothing of frames, calls or messages.

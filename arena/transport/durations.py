@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """How long something took, counted by bucket: to add one costs some tenths of a microsecond."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """A gRPC call over one HTTP/2 stream: implements `call.Stream` by the protocol "gRPC over HTTP2".
 
 Each message is preceded by five bytes: whether it is compressed, and its length. Messages that arrive before the

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The server's side of one HTTP/2 connection, without a socket: bytes in, bytes out (RFC 9113).
 
 The `h2` library handles headers and their compression, settings, resets and the states of streams. A frame costs it

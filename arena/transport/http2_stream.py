@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """One stream of an HTTP/2 connection: its flow-control windows and the data that waits for them (RFC 9113, 5.2, 6.9).
 
 Knows nothing of gRPC; a subclass gives meaning to the data.

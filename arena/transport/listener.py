@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Listening sockets, their connections, and turns: all input that is ready is handled in one turn, then output is sent.
 
 One task, no threads: trio waits for a selector that contains every socket of the listener. So messages cost no switch

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Serialized protobuf fields, to assemble frequent messages by joining byte strings.
 
 A serialized message is its fields one after the other, in any order; a field is its tag and a number, or its tag, a

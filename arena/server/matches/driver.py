@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The driver of one running match: it carries inputs to the `Match` and its effects to the seats.
 
 Beyond that it asks the workers for the choices of house bots and puts into words what seats are told.

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The matches of a server, each from its announcement to its record.
 
 A match is a `ReadyCheck` and a timer until all its bots are ready, one task from then on. Nothing runs per decision.

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The ready check: a match waits until every seat has a bot that said Ready. Until then nothing is played or rated.
 
 Before that a bot is told neither the match nor its opponents, nor anything that two bots at one table could compare:

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """A match and who sits at it, whichever process plays it: what its bots are told of it, and what it costs them."""
 
 from __future__ import annotations

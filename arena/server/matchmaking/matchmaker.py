@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The matchmaker: which of the bots that wait in the queues sit down at the next tables.
 
 Tables are formed at the end of a turn in which a bot came, went or finished a match, so that it hears of its next match

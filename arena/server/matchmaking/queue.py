@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The queue of one game: the pool of the bots connected for it, kept in step with what the server knows of them."""
 
 from __future__ import annotations

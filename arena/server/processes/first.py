@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The further processes of a server, as its first process has them: what they serve and play, and what becomes of it.
 
 It gives them connections and matches and takes over what a process leaves that ends. Between two of them it passes on

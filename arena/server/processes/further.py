@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """A further process of a server: it holds the conversations of bots that are connected to it, and plays matches.
 
 What it hears besides answers it passes to the first process, which tells it what to play, what to say to its bots, and

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The way from one process of a server to another: calls that name whom they are for, a frame of them at a time.
 
 What is called in a turn leaves at its end, once all that led to it is stored. Instants are told by the clock that all

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """A bot's call of `Play` at another process of the server, as the first process answers it.
 
 Up to the hello it is a stream like any other; then it is a `RemoteSession`.

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """A match that another process of the server plays: as the first process has it, and as it is where a bot is connected.
 
 Neither knows the match's state. What its bots say goes where it is played, with the instant at which it arrived.

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """A bot's conversation that another process of the server holds, as it is seen where its matches are played or formed.
 
 What is said to the bot is encoded here and passed on at the end of a turn; there it waits for its turn to be sent.

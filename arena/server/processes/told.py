@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """What another process tells: to a bot that is connected here, and to a match that is played here."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Timers: one heap of all deadlines and the one task that waits for them.
 
 Of a table's entries one counts, the newest. When its deadline moves later that entry stays and is looked at again when

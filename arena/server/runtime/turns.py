@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Turns: at the end of each the journal is committed once, then every sender sends.
 
 A turn is all that happens at one time: the messages that came in together, an alarm that rings, the end of a match. The

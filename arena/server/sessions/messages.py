@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Messages between bots and the server, free of any encoding.
 
 What comes with every decision has an `__init__` of its own: compiled, a named tuple takes eight times as long.

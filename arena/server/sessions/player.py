@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """Who sits in a seat: a bot as the server knows it while it is connected or has matches, or a house bot."""
 
 from __future__ import annotations

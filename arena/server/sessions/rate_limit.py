@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """How fast a bot may talk: token buckets that fill with time, and what a stream's messages take from them.
 
 What a bot was asked for it may say at any speed, so the fastest bot never meets a limit by playing.

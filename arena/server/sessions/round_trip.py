@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """How long the way to a bot and back takes: the shortest time in which anything showed of late that it can be done.
 
 A bot can only answer later than it might, never sooner, so the shortest of many times is the nearest to the truth and

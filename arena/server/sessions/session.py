@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """A bot's conversation: a message is heard where it arrives, and what waits for the bot is sent at the end of a turn.
 
 Questions that become due while the bot still owes answers wait and go out together, when it owes none any more or when

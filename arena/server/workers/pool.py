@@ -1,3 +1,4 @@
+# Compiled: every decision comes by here.
 """The workers of a server: they choose for house bots and replay deals, so that its own thread need not.
 
 What costs this thread less to think about than to hand over is answered here, and everything is while no worker can

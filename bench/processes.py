@@ -3,9 +3,11 @@
     python -m bench.processes [--processes 2] [--case 8x16 …] [--repetitions 5] [--compiled] [--json]
 
 Both take turns under the same load: bots that answer at random, a program in Go where there is Go. Judged is processor
-time: of one process, of all that plays matches, and with the helpers. Who is connected where is settled as bots come,
-and each match is played where most of its bots are, so that with two processes and tables for two a quarter of the
-decisions cross from one to the other.
+time of all processes. Who is connected where is settled as bots come, and each match is played where most of its bots
+are, so that with two processes and tables for two a quarter of the decisions cross from one to the other.
+
+The third of each turn is as many servers of one process that know nothing of each other, each with its share of the
+bots, at the same time on the same core: what it costs that processes take turns there, without anything crossing.
 """
 
 from __future__ import annotations
@@ -13,9 +15,11 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Final, NamedTuple
 
 import click
 from rich.console import Console
@@ -39,9 +43,34 @@ def measure(processes: int, bots: int, capacity: int, seconds: float, warm_up: f
         return play(address, process.pid, bots, capacity, seconds, warm_up, go=go)
 
 
+class Turn(NamedTuple):
+    """What was measured one after the other."""
+
+    one: Play
+    """Of a server of one process."""
+    several: Play
+    """Of one of several."""
+    apart: list[Play]
+    """Of several servers of one process."""
+
+    def ratio(self) -> float:
+        """What a decision of several processes costs over that of one."""
+        return whole(self.several) / whole(self.one)
+
+    def control(self) -> float:
+        """The same of servers that know nothing of each other."""
+        decisions = sum(each.per_second for each in self.apart)
+        return sum(whole(each) * each.per_second for each in self.apart) / decisions / whole(self.one)
+
+
 def whole(turn: Play) -> float:
     """Microseconds of all processes of a server for a decision."""
     return turn.server_cpu_us + turn.helpers_cpu_us
+
+
+def spread(figures: Sequence[float], digits: int = 2) -> str:
+    """The median and the range."""
+    return f"{median(figures):.{digits}f} ({min(figures):.{digits}f} – {max(figures):.{digits}f})"
 
 
 @click.command(help=f"Processor time of a decision with several processes over that with one; at most {MOST}.")
@@ -63,40 +92,53 @@ def main(
 ) -> None:
     """Measure, and exit with 1 where the bar is missed with the compiled build."""
     go = limit() is not None
-    turns: dict[str, list[tuple[Play, Play]]] = {name: [] for name in cases or CASES}
+    turns: dict[str, list[Turn]] = {name: [] for name in cases or CASES}
     for _ in range(repetitions):
         for name, own in turns.items():
             one, several = (measure(each, *CASES[name], seconds, warm_up, compiled, go) for each in (1, processes))
-            own.append((one, several))
-    ratios = {name: [whole(several) / whole(one) for one, several in own] for name, own in turns.items()}
+            bots, capacity = CASES[name]
+            share = [(1, bots // processes, capacity, seconds, warm_up, compiled, go)] * processes
+            with ThreadPoolExecutor(processes) as at_once:
+                own.append(Turn(one, several, [*at_once.map(lambda each: measure(*each), share)]))
+    ratios = {name: [each.ratio() for each in own] for name, own in turns.items()}
     if as_json:
         figures = {
-            name: [{"one": one._asdict(), "several": several._asdict()} for one, several in own]
+            name: [
+                {"one": one._asdict(), "several": several._asdict(), "apart": [each._asdict() for each in apart]}
+                for one, several, apart in own
+            ]
             for name, own in turns.items()
         }
-        click.echo(json.dumps({"processes": processes, "ratios": ratios, "turns": figures}, indent=2))
+        controls = {name: [each.control() for each in own] for name, own in turns.items()}
+        found = {"processes": processes, "ratios": ratios, "controls": controls, "turns": figures}
+        click.echo(json.dumps(found, indent=2))
     else:
         how = "compiled" if compiled else "nothing compiled"
         table = Table(title=f"A decision with {processes} processes beside one ({how}): median (range) of the turns")
-        for heading in ("bots × matches", "processes", "a second", "p50 µs", "p99 µs", "CPU µs, all", "of one"):
+        for heading in ("bots × matches", "", "a second", "a message", "p50 µs", "p99 µs", "CPU µs, all", "of one"):
             table.add_column(heading, justify="right")
         for name, own in turns.items():
-            for number, plays in ((1, [one for one, _ in own]), (processes, [several for _, several in own])):
-                costs = [whole(each) for each in plays]
-                against = (
-                    ""
-                    if number == 1
-                    else f"{median(ratios[name]):.2f} ({min(ratios[name]):.2f} – {max(ratios[name]):.2f})"
-                )
+            several = f"{processes} processes"
+            rows: list[tuple[str, list[Play], str]] = [
+                ("1 process", [each.one for each in own], ""),
+                (several, [each.several for each in own], spread(ratios[name])),
+                (
+                    f"{processes} servers",
+                    [play for each in own for play in each.apart],
+                    spread([e.control() for e in own]),
+                ),
+            ]
+            for what, plays, against in rows:
                 table.add_row(
                     name,
-                    f"{number}",
+                    what,
                     f"{median(each.per_second for each in plays):,.0f}",
+                    f"{median(each.batch for each in plays):.1f}",
                     f"{median(each.median_us for each in plays):,.0f}",
                     f"{median(each.p99_us for each in plays):,.0f}",
-                    f"{median(costs):.1f} ({min(costs):.1f} – {max(costs):.1f})",
+                    spread([whole(each) for each in plays], 1),
                     against,
-                    end_section=number > 1,
+                    end_section=plays is rows[-1][1],
                 )
         Console(width=150).print(table)
     sys.exit(int(compiled and any(median(each) > MOST for each in ratios.values())))

@@ -165,16 +165,9 @@ class Connection:
             return
         if self.held or not self.http2.trusted:
             self._listener.untrusted.hold(self, 0 if self.http2.trusted else self.http2.incomplete)
+        if self.http2.ping_answers and not self.http2.trusted:
+            self.http2.take_ping_answers()  # a stranger's connection is for nothing else perhaps
         if self.http2.outgoing or self._tls is not None:
-            self._listener.schedule_flush(self)
-        if self.http2.ping_answers:
-            self._listener.owe_ping_answers(self)
-
-    def answer_pings(self) -> None:
-        """Send the answers to pings that no other output has taken along."""
-        if answers := self.http2.ping_answers:
-            self.http2.outgoing.extend(answers)
-            answers.clear()
             self._listener.schedule_flush(self)
 
     def flush(self) -> None:
@@ -193,8 +186,7 @@ class Connection:
         outgoing, data = http2.outgoing, b""
         if self._tls is None or self._tls.handshake_done:
             if outgoing and http2.ping_answers:
-                outgoing[:0] = http2.ping_answers
-                http2.ping_answers.clear()
+                http2.take_ping_answers()
             data = b"".join(outgoing)
             outgoing.clear()
         if self._tls is not None:
@@ -231,7 +223,7 @@ class Connection:
             return len(data)
 
     def check(self, now: float) -> None:
-        """Apply the timeouts of `TransportSettings`, given the current instant.
+        """Apply the timeouts of `TransportSettings`, given the current instant, and answer pings.
 
         Closes a connection without a completed handshake, with a frame that stays incomplete, or without an answer to
         a ping; pings a peer that is silent during a call; sends GOAWAY on a connection that has had no call for long,
@@ -241,6 +233,9 @@ class Connection:
             self._received_at = self._idle_since = now  # it may have said anything
         http2, settings, silence = self.http2, self._listener.settings, now - self._received_at
         http2.refund_useless_frames(REFUND_PER_CHECK)
+        if http2.ping_answers:
+            http2.take_ping_answers()
+            self._listener.schedule_flush(self)
         for stream in list(http2.streams.values()):
             stream.check_timeouts(now, LINGER)
         if http2.streams or http2.newest_stream_id != self._newest_stream_id:

@@ -106,7 +106,8 @@ class Http2Connection:
         self.outgoing: list[bytes | memoryview] = []
         """Bytes to send, in this order; whoever sends them empties the list and calls `outgoing_sent`."""
         self.ping_answers: list[bytes] = []
-        """Frames to be sent before `outgoing`, or after a while without it."""
+        """Frames that are to leave with `outgoing`, or after a while without: clients in Go ping after whatever they
+        send, and an answer by itself took a tenth of the server's time for a decision, and woke them once more."""
         self.fully_queued: list[Http2Stream] = []
         """Streams all of whose written data is in `outgoing`; `outgoing_sent` calls their `on_sent`."""
         self.stalled: dict[Http2Stream, None] = {}
@@ -228,6 +229,11 @@ class Http2Connection:
         for stream in streams.values():
             stream.on_lost()
         vars(self._h2).clear()  # it refers to its own methods
+
+    def take_ping_answers(self) -> None:
+        """Put the answers to pings before what is to be sent."""
+        self.outgoing[:0] = self.ping_answers
+        self.ping_answers.clear()
 
     def ping(self) -> None:
         """Send a PING; `ping_pending` until the peer has answered it."""

@@ -46,9 +46,6 @@ TIME_SLICE: Final = 0.002
 """Seconds after which no new turn begins before trio's other tasks have run."""
 RESUME_INTERVAL: Final = 0.02
 """Seconds between two looks at the connections that are not read until their budget allows it."""
-PING_ANSWER_WAIT: Final = 0.05
-"""Seconds that the answer to a ping waits for other output at most. Clients in Go ping after whatever they send, and an
-answer by itself cost a tenth of a decision, and woke them once more."""
 CHECK_INTERVAL: Final = 0.5
 """Seconds between two checks of every connection."""
 
@@ -85,9 +82,6 @@ class Listener:
         self._paused_connections: dict[Connection, None] = {}
         """Connections not read since their origin has spent its budget, the first to be paused first."""
         self._resumer = trio.lowlevel.ParkingLot()
-        self._owing: dict[Connection, None] = {}
-        """Connections with answers to pings."""
-        self._answerer = trio.lowlevel.ParkingLot()
         self.drained = trio.Event()
         """Set once the listener is closed and its last connection, too."""
         self._connection_limits = ConnectionLimits(settings.connections, settings.connections_per_address)
@@ -141,7 +135,6 @@ class Listener:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._check_connections)
                 nursery.start_soon(self._resume_connections)
-                nursery.start_soon(self._answer_pings)
                 while True:
                     while self._run_turns():
                         await trio.lowlevel.checkpoint()
@@ -218,12 +211,6 @@ class Listener:
         """
         self._adopted.add(self._begin(accepted, address, origin_of(address[0]), None))
 
-    def owe_ping_answers(self, connection: Connection) -> None:
-        """Have `connection.answer_pings` called soon."""
-        if not self._owing:
-            self._answerer.unpark()
-        self._owing[connection] = None
-
     def pause(self, connection: Connection) -> None:
         """Have `connection.resume` called, each in its turn, when its origin has something to spend again."""
         self._paused_connections[connection] = None
@@ -240,7 +227,6 @@ class Listener:
             self._received.closed(connection.origin)
         self._to_flush.pop(connection, None)
         self._paused_connections.pop(connection, None)
-        self._owing.pop(connection, None)
         with suppress(KeyError):
             self._selector.unregister(connection.socket)
         if self.closed and not self.connections:
@@ -398,15 +384,6 @@ class Listener:
                 connection.check(now)
             self.untrusted.return_memory()
             self.work.forget_full(now)
-
-    async def _answer_pings(self) -> None:
-        while True:
-            if not self._owing:
-                await self._answerer.park()
-            await trio.sleep(PING_ANSWER_WAIT)
-            owing, self._owing = self._owing, {}
-            for connection in owing:
-                connection.answer_pings()
 
     async def _resume_connections(self) -> None:
         """Read paused connections again at intervals, in the order in which they were paused."""

@@ -516,6 +516,28 @@ async def test_a_client_that_waits_for_headers_before_it_speaks_has_them_when_it
         await in_thread(client, address)
 
 
+async def test_answers_to_pings_of_who_is_trusted_leave_with_the_next_message_or_soon() -> None:
+    async def trust(stream: PlayStream) -> None:
+        stream.trust()
+        await echo(stream)
+
+    def client(address: str) -> None:
+        with RawConnection(address) as connection:
+            call = connection.open(PLAY)
+            connection.until(lambda: connection.answers[call].headers)
+            ping = frame(Kind.PING, 0, 0, b"12345678")
+            for told in range(1, 4):
+                content = message(pb.PlayRequest(heartbeat=told).SerializeToString())
+                connection.send(ping, ping, frame(Kind.DATA, 0, call, content))
+                connection.until(lambda told=told: len(connection.answers[call].messages) == told)  # type: ignore[misc]
+                assert len(connection.pongs) == 2 * told
+            connection.send(ping)
+            connection.until(lambda: len(connection.pongs) == 7)
+
+    async with serving(play_service(trust)) as address:
+        await in_thread(client, address)
+
+
 async def test_a_trusted_call_that_is_refused_ends_with_its_status_after_its_headers() -> None:
     async def refuse(stream: PlayStream) -> None:
         stream.trust()

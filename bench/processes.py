@@ -118,10 +118,9 @@ def main(
         for heading in ("bots × matches", "", "a second", "a message", "p50 µs", "p99 µs", "CPU µs, all", "of one"):
             table.add_column(heading, justify="right")
         for name, own in turns.items():
-            several = f"{processes} processes"
             rows: list[tuple[str, list[Play], str]] = [
                 ("1 process", [each.one for each in own], ""),
-                (several, [each.several for each in own], spread(ratios[name])),
+                (f"{processes} processes", [each.several for each in own], spread(ratios[name])),
                 (
                     f"{processes} servers",
                     [play for each in own for play in each.apart],

@@ -236,15 +236,16 @@ class Listener:
         """Run turns until no input is left or the time slice is over; whether it is the latter."""
         if self._finished:
             return False
-        until = trio.current_time() + TIME_SLICE
+        self.now = trio.current_time()
+        until = self.now + TIME_SLICE
         while True:
-            self.now = trio.current_time()
             ready = self._selector.select(0)
             if not ready and not self._callbacks:
                 return False
             for start in range(0, max(len(ready), 1), SOCKETS_PER_TURN):
                 self._run_turn(ready[start : start + SOCKETS_PER_TURN])
-            if trio.current_time() >= until:
+            self.now = trio.current_time()
+            if self.now >= until:
                 return True
 
     def _run_turns_soon(self) -> None:

@@ -97,7 +97,7 @@ def main(
         for name, own in turns.items():
             one, several = (measure(each, *CASES[name], seconds, warm_up, compiled, go) for each in (1, processes))
             bots, capacity = CASES[name]
-            share = [(1, bots // processes, capacity, seconds, warm_up, compiled, go)] * processes
+            share = [(1, max(2, bots // processes), capacity, seconds, warm_up, compiled, go)] * processes
             with ThreadPoolExecutor(processes) as at_once:
                 own.append(Turn(one, several, [*at_once.map(lambda each: measure(*each), share)]))
     ratios = {name: [each.ratio() for each in own] for name, own in turns.items()}

@@ -249,6 +249,8 @@ class Arena:
         known = await self.store.read(partial(matches.has_finished, bot_id=bot.id))
         log_state = await self.store.read(log_store.state)
         bot = await authorize()  # it may have been banned meanwhile; from here on its session is there to be closed
+        if isinstance(link, RemoteCall) and link.over:
+            raise trio.BrokenResourceError  # its process has ended meanwhile, or the bot has gone
         bot_player = self.players.enter(bot.id, bot.name, bot.owner)
         bot_player.newcomer = bot_player.newcomer and not known
         if bot_player.session is not None:

@@ -231,8 +231,8 @@ class Http2Connection:
         vars(self._h2).clear()  # it refers to its own methods
 
     def take_ping_answers(self) -> None:
-        """Put the answers to pings before what is to be sent."""
-        self.outgoing[:0] = self.ping_answers
+        """Put the answers to pings behind what is to be sent."""
+        self.outgoing += self.ping_answers
         self.ping_answers.clear()
 
     def ping(self) -> None:

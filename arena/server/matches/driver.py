@@ -26,7 +26,7 @@ from arena.server.sessions.player import BotPlayer, HousePlayer
 from engine.game import option_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from arena.house import HouseBot
     from arena.match.effects import Effect
@@ -116,9 +116,12 @@ class MatchDriver(SeatedMatch):
         for seat in self._seats.values():
             self._start(seat)
         self._feed(Begun(self._instant(now)))
-        for bot_player in self._seats:
-            if bot_player.session is None:
+        gone = [bot_player for bot_player in self._seats if bot_player.session is None]
+        for bot_player in gone:
+            if not bot_player.lost:
                 self.left(now, bot_player)
+        if any(bot_player.lost for bot_player in gone):
+            self.cut_off(now)
 
     def resume(self, inputs: Sequence[Input]) -> None:
         """Continue a match that a dead server left, all clocks stopped until every bot is back."""
@@ -168,10 +171,12 @@ class MatchDriver(SeatedMatch):
         assert self._over is not None, "that is what has ended"
         return self._over
 
-    def go_on(self) -> None:
-        """Let the bots play on that are here: they need not be told that the match has begun."""
+    def go_on(self, new: Container[Player] = ()) -> None:
+        """Let the bots play on that are here; those of them that are new to the match are told that it has begun."""
         for bot_player, seat in self._seats.items():
             if bot_player.session is not None:
+                if bot_player in new:
+                    self._start(seat)
                 self._feed(Returned(self._instant(trio.current_time()), seat))
 
     @property
@@ -217,8 +222,11 @@ class MatchDriver(SeatedMatch):
         self.absent(bot_player)
         self._feed(Left(self._instant(now), seat, in_order))
 
-    def cut_off(self, now: float, bot_player: BotPlayer) -> None:
-        """Stop all clocks until a bot is back that the server has lost."""
+    def cut_off(self, now: float) -> None:
+        """Stop all clocks until bots are back that the server has lost."""
+        for bot_player in self._seats:
+            if bot_player.lost:
+                self.absent(bot_player)
         self._hold(self._instant(now))
         self.go_on()
 

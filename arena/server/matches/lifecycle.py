@@ -169,8 +169,9 @@ class MatchLifecycle:
 
             driver = self._driver(match.header, match.players, match.charged, round_over)
             self._drivers[match.match_id] = driver
+            driver.absences = match.absences
             driver.resume(inputs)
-            driver.go_on()
+            driver.go_on(match.new if inputs else match.players)
             if self._leaving:
                 driver.freeze()
             match.move(PlayedOnHere(driver))

@@ -77,7 +77,7 @@ class NoticeTexts:
             case Back(seat):
                 return Notice(NoticeKind.BACK, f"{self._bots[seat]} is back", self._match_id, seat)
             case Hold(time):
-                text = f"the server was restarted; no clock runs until all are back, for {time / 1e6:.0f} s at most"
+                text = f"the server was interrupted; no clock runs until all are back, for {time / 1e6:.0f} s at most"
                 return Notice(NoticeKind.HELD, text, self._match_id, time=time)
             case Release():
                 return Notice(NoticeKind.RELEASED, "clocks run again", self._match_id)

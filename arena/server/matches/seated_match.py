@@ -42,7 +42,8 @@ class SeatedMatch:
         self._header = header
         self._charged = charged
         self._notices = notices
-        self._absences = [0] * len(players)
+        self.absences = [0] * len(players)
+        """By seat, the number of its bot's absence from here; 0 without one."""
         self._seats = {player: seat for seat, player in enumerate(players) if isinstance(player, BotPlayer)}
 
     @property
@@ -131,7 +132,7 @@ class SeatedMatch:
 
     def absent(self, bot_player: BotPlayer) -> None:
         """Keep in mind that a bot is gone, for what it is charged with."""
-        self._absences[self._seats[bot_player]] = bot_player.absence
+        self.absences[self._seats[bot_player]] = bot_player.absence
 
     def troubles(self, over: Over) -> list[bool | None]:
         """By seat, whether the match counts as trouble for its bot; None where the absence behind it has counted."""
@@ -139,7 +140,7 @@ class SeatedMatch:
             return [None] * len(over.troubled)
         troubles: list[bool | None] = list(over.troubled)
         for bot_player, seat in self._seats.items():
-            absence = self._absences[seat]
+            absence = self.absences[seat]
             if over.troubled[seat] and absence:
                 troubles[seat] = None if bot_player.counted_absence == absence else True
                 bot_player.counted_absence = absence

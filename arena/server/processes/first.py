@@ -26,7 +26,7 @@ from arena.server.processes.remote_match import RemoteMatch
 from arena.server.processes.task import Task
 from arena.server.processes.told import tell_bot, tell_match
 from arena.server.sessions.messages import BotMessage, Closed, Ready, Reason
-from arena.server.sessions.player import BotPlayer
+from arena.server.sessions.player import BotPlayer, cut_off
 from arena.store.errors import StoreReplaced, StoreUnusable
 from arena.store.journal import JournalContent, journal_of, read_further_journal, remove_further_journal
 from arena.transport import sharing
@@ -282,11 +282,12 @@ class FurtherProcesses:
         for origin in process.connections.elements():
             self._sockets.release(origin)
         with self._turns:
-            now = trio.current_time()
-            for bot_player in list(self._players):
-                session = bot_player.session
-                if session is not None and session.number >> NUMBERS == process.number:
-                    bot_player.cut_off(now)
+            lost = [
+                bot_player
+                for bot_player in self._players
+                if bot_player.session is not None and bot_player.session.number >> NUMBERS == process.number
+            ]
+            cut_off(lost, trio.current_time())
             for call in list(process.calls.values()):
                 call.ended(PeerVanished())
         for done, wrong in process.prepared.values():

@@ -199,13 +199,14 @@ class Further:
                     if not in_order:
                         bot_player.session = None
                     driver.left(self.line.heard(at), bot_player, in_order)
-            case "cut_off", (bot_id, at):
-                if (bot_player := self._bots.get(bot_id)) is not None and driver.seats(bot_player):
-                    bot_player.session = None
-                    driver.cut_off(self.line.heard(at), bot_player)
+            case "cut_off", (lost, at):
+                for bot_id in lost:
+                    if (bot_player := self._bots.get(bot_id)) is not None:
+                        bot_player.session, bot_player.lost = None, True
+                driver.cut_off(self.line.heard(at))
             case "returned", (bot_id, at, session):
                 if (bot_player := self._bots.get(bot_id)) is not None and driver.seats(bot_player):
-                    bot_player.session = self._session(bot_player, session)
+                    bot_player.session, bot_player.lost = self._session(bot_player, session), False
                     driver.returned(self.line.heard(at), bot_player)
             case _:
                 tell_match(driver, self._bots.get, self.line, method, arguments)
@@ -263,7 +264,7 @@ class Further:
         players = self._house.take_up(header, seats, self._bot)
         for seat, player in zip(seats, players, strict=True):
             if isinstance(player, BotPlayer):
-                player.session = self._session(player, seat.session)
+                player.session, player.lost = self._session(player, seat.session), seat.lost
         driver = MatchDriver(
             header.new_match(),
             header,

@@ -39,6 +39,11 @@ class RemoteCall:
         self._heard = trio.Event()
 
     @property
+    def over(self) -> bool:
+        """Whether the bot has said its last, or is gone."""
+        return self._ended
+
+    @property
     def busy(self) -> bool:
         """Whether a message waits: never, as the other process sends."""
         return False

@@ -44,13 +44,15 @@ class SeatedPlayer(NamedTuple):
     house: bool
     session: int
     """The number of its session; 0 without one."""
+    lost: bool
+    """As `BotPlayer.lost`."""
 
     @classmethod
     def of(cls, player: Player) -> SeatedPlayer:
         """Whoever plays it."""
         if isinstance(player, BotPlayer):
-            return cls(player.bot_id, player.name, player.owner, False, _session_of(player))
-        return cls(player.bot_id, player.name, "", True, 0)
+            return cls(player.bot_id, player.name, player.owner, False, _session_of(player), player.lost)
+        return cls(player.bot_id, player.name, "", True, 0, False)
 
 
 class MatchElsewhere:
@@ -74,7 +76,7 @@ class MatchElsewhere:
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
         """Do nothing: the first process tells."""
 
-    def cut_off(self, now: float, bot_player: BotPlayer) -> None:
+    def cut_off(self, now: float) -> None:
         """Do nothing: the first process tells."""
 
     def returned(self, now: float, bot_player: BotPlayer) -> None:
@@ -104,6 +106,8 @@ class RemoteMatch(SeatedMatch):
         self._frozen = False
         self._ended = trio.Event()
         self._moved: PlayedOnHere | None = None
+        self.new: list[BotPlayer] = []
+        """Bots that came back when its process had ended."""
         self.elsewhere = MatchElsewhere(self.match_id, line)
         """Where answers to it go."""
         for bot_player in self._seats:
@@ -210,12 +214,18 @@ class RemoteMatch(SeatedMatch):
         self.absent(bot_player)
         self.line.call("match", self.match_id, "left", bot_player.bot_id, self.line.told(now), in_order)
 
-    def cut_off(self, now: float, bot_player: BotPlayer) -> None:
-        """Pass on that the server has lost a bot."""
-        self.line.call("match", self.match_id, "cut_off", bot_player.bot_id, self.line.told(now))
+    def cut_off(self, now: float) -> None:
+        """Pass on that the server has lost bots."""
+        lost = [bot_player for bot_player in self._seats if bot_player.lost]
+        for bot_player in lost:
+            self.absent(bot_player)
+        told = self.line.told(now)
+        self.line.call("match", self.match_id, "cut_off", [bot_player.bot_id for bot_player in lost], told)
 
     def returned(self, now: float, bot_player: BotPlayer) -> None:
         """Pass on that a bot is back, and where."""
+        if self.line.over:
+            self.new.append(bot_player)
         told = self.line.told(now)
         self.line.call("match", self.match_id, "returned", bot_player.bot_id, told, _session_of(bot_player))
 

@@ -18,7 +18,7 @@ from arena.server.sessions.messages import Answer, Notice, NoticeKind, Reason
 from engine.deal import NONCE_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Sequence
 
     from arena.scheduling.candidate import LastMatch
     from arena.server.sessions.messages import BotMessage, Ready
@@ -62,8 +62,8 @@ class RunningMatch(Protocol):
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
         """Count a bot as absent; one that leaves in order hands its seat over at once."""
 
-    def cut_off(self, now: float, bot_player: BotPlayer) -> None:
-        """Stop all clocks until a bot is back that the server has lost."""
+    def cut_off(self, now: float) -> None:
+        """Stop all clocks until bots are back that the server has lost."""
 
     def returned(self, now: float, bot_player: BotPlayer) -> None:
         """Count a bot as present."""
@@ -86,6 +86,8 @@ class BotPlayer:
         self.name = name
         self.owner = owner
         self.session: Session | None = None
+        self.lost = False
+        """Whether a process of the server took its session with it, and it is not back yet."""
         self.availability = availability or Availability(lambda: None, lambda _: None)
         self.pace = pace or Pace(PaceRules())
         self.version = ""
@@ -247,7 +249,7 @@ class BotPlayer:
 
     def connected(self, now: float, session: Session) -> None:
         """Begin a session: open decisions and invitations are put to it."""
-        self.session = session
+        self.session, self.lost = session, False
         self.version = session.hello.version
         self.waiting_since = dict.fromkeys(session.hello.games, now)
         for pending in self.invitations.values():
@@ -266,12 +268,11 @@ class BotPlayer:
                 match.left(now, self)
 
     def cut_off(self, now: float) -> None:
-        """End its session, which a process of the server took with it: that is no absence of the bot's."""
-        self.session = None
+        """End its session, which a process of the server took with it; its matches are to be told."""
+        self.session, self.lost = None, True
+        self.absence += 1
         for pending in list(self.invitations.values()):
             pending.forgo(self, now, OfferOutcome.LEFT, charged=False)
-        for match in list(self.matches.values()):
-            match.cut_off(now, self)
 
     def expel(self, now: float, reason: Reason, why: str) -> None:
         """Hand over all its seats, as it cannot come back, and close its stream if it is connected."""
@@ -319,6 +320,15 @@ class BotPlayer:
         if self.session is not None:
             text = f"you have no seat at match {match_id}: it is over or was never yours"
             self.session.notify(Notice(NoticeKind.UNKNOWN, text, match_id, decision=decision, action=action))
+
+
+def cut_off(lost: Sequence[BotPlayer], now: float) -> None:
+    """End the sessions of bots, which a process of the server took with it, and stop the clocks of their matches."""
+    for bot_player in lost:
+        bot_player.cut_off(now)
+    matches = {number: match for bot_player in lost for number, match in bot_player.matches.items()}
+    for match in matches.values():
+        match.cut_off(now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,101 @@
+"""Bots whose sessions a process of the server took with it: clocks stand still, and who comes back is not charged."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from arena.server.arena import Arena
+from arena.server.sessions.messages import NoticeKind
+from arena.server.sessions.player import BotPlayer, cut_off
+from arena.store import bots
+from tests.server.server_rig import Bot, HouseBot, MemoryStore, running
+
+
+def take_away(arena: Arena, *lost: Bot) -> None:
+    """What is done when a process has ended that held the sessions of these bots."""
+    found = [arena.players.get(bot.row.id) for bot in lost]
+    with arena.turns:
+        cut_off([bot_player for bot_player in found if isinstance(bot_player, BotPlayer)], trio.current_time())
+    for bot in lost:
+        bot.line.vanish()
+
+
+async def test_who_comes_back_goes_on_and_others_are_told_of_a_hold_only(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    store = MemoryStore()
+    ann, bob = Bot(store.register("ann"), capacity=3), Bot(store.register("bob"), capacity=3)
+    ann.answers = bob.answers = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: len(ann.starts) == 3)
+        asked = len(bob.questions)
+        take_away(arena, ann)
+        back = ann.again()
+        nursery.start_soon(back.attend, arena)
+        await back.until(lambda: len(back.starts) == 3)
+        await trio.sleep(1)
+        assert len(bob.questions) == asked, "what he has is not put to him again"
+        assert {*bob.kinds()} == {NoticeKind.HELD, NoticeKind.RELEASED}
+        assert bob.kinds().count(NoticeKind.HELD) == 3
+        row = store.now(partial(bots.find, name="ann"))
+        assert row is not None
+        assert row.troubles == ()
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("cut", [True, False])
+async def test_who_does_not_come_back_is_charged_once_as_for_a_lost_connection(
+    nursery: trio.Nursery, autojump_clock: MockClock, cut: bool
+) -> None:
+    store = MemoryStore()
+    ann = Bot(store.register("ann"), capacity=5)
+    ann.answers = False
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        nursery.start_soon(ann.attend, arena)
+        await ann.until(lambda: len(ann.questions) >= 5)
+        if cut:
+            take_away(arena, ann)
+        else:
+            ann.line.vanish()
+        await trio.sleep(600)
+        row = store.now(partial(bots.find, name="ann"))
+        assert row is not None
+        assert (len(row.troubles), row.parked) == (1, None)
+        nursery.cancel_scope.cancel()
+
+
+async def test_who_is_lost_while_the_match_is_begun_is_waited_for(
+    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore()
+    ann, bob = Bot(store.register("ann")), Bot(store.register("bob"))
+    ann.answers = bob.answers = False
+    async with running(store) as arena:
+        persistence: Any = arena._lifecycle._persistence
+        begin = persistence.begin
+
+        async def slow(*of: Any) -> None:
+            await begin(*of)
+            await trio.sleep(1)
+
+        monkeypatch.setattr(persistence, "begin", slow)
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.invitations)
+        await trio.sleep(0.5)
+        take_away(arena, ann)
+        await bob.until(lambda: bob.starts)
+        await trio.sleep(1)
+        assert bob.kinds() == [NoticeKind.HELD]
+        back = ann.again()
+        nursery.start_soon(back.attend, arena)
+        await trio.sleep(1)
+        assert bob.kinds() == [NoticeKind.HELD, NoticeKind.RELEASED]
+        nursery.cancel_scope.cancel()

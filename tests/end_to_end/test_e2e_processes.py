@@ -114,11 +114,11 @@ def test_a_killed_process_costs_no_match_and_charges_nobody(tmp_path: Path) -> N
             return all(len(bot.reports) > 6 for bot in bots.values())
 
         for _ in range(3):
-            until(have_results, "results")
+            until(have_results, "results", patience=25)  # less than a bot that owes a word is left uninvited
             killed = further(running)
             os.kill(killed, signal.SIGKILL)
             until(lambda killed=killed: further(running) != killed, "another process")  # type: ignore[misc]
-        until(have_results, "results after all that")
+        until(have_results, "results after all that", patience=25)
         running.signal(signal.SIGTERM)
         assert running.ended() == 0
         assert running.log.count("a process of the server ended") == 3

@@ -99,3 +99,33 @@ async def test_who_is_lost_while_the_match_is_begun_is_waited_for(
         await trio.sleep(1)
         assert bob.kinds() == [NoticeKind.HELD, NoticeKind.RELEASED]
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("cut", [True, False])
+async def test_invitations_that_nobody_can_answer_any_more_keep_nobody_away(
+    nursery: trio.Nursery, autojump_clock: MockClock, cut: bool
+) -> None:
+    """Two bots go at once: with the first the matches fall of which the second has not said a word."""
+    store = MemoryStore()
+    ann, bob = Bot(store.register("ann"), capacity=8), Bot(store.register("bob"), capacity=8)
+    ann.accepts = bob.accepts = False
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await bob.until(lambda: len(bob.invitations) == 8)
+        if cut:
+            take_away(arena, ann, bob)
+        else:
+            ann.line.vanish()
+            bob.line.vanish()
+        await trio.sleep(0.1)
+        began, back = trio.current_time(), (ann.again(), bob.again())
+        for bot in back:
+            nursery.start_soon(bot.attend, arena)
+        for bot in back:
+            await bot.until(partial(len, bot.reports))
+        waited = trio.current_time() - began
+        assert waited < 1.5 if cut else waited < 2.5, "who is charged pauses for a second, once"
+        failed = [sum(arena.players.availability(bot.row.id).failed.values()) for bot in back]
+        assert failed == ([0, 0] if cut else [8, 8])
+        nursery.cancel_scope.cancel()

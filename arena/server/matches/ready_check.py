@@ -253,7 +253,7 @@ class ReadyCheck:
 
     def _give_up(self, bot_player: BotPlayer, invited: _Invited) -> None:
         self._record(bot_player, invited, OfferOutcome.SILENT)
-        if self.kind is not MatchKind.CHALLENGE:
+        if self.kind is not MatchKind.CHALLENGE and not bot_player.lost:
             bot_player.availability.owe_answer(invited.invitation_id, invited.at + self._limits.answer)
         self._unseat(bot_player)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,11 +10,21 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from arena.house import HouseBot as AnyHouseBot
+from arena.match.effects import Ask
+from arena.match.inputs import Acted
+from arena.replay.read import read
+from arena.replay.replay import Replay
 from arena.server.arena import Arena
 from arena.server.sessions.messages import NoticeKind
 from arena.server.sessions.player import BotPlayer, cut_off
-from arena.store import bots
+from arena.server.workers.pool import WorkerPool
+from arena.store import bots, matches
 from tests.server.server_rig import Bot, HouseBot, MemoryStore, running
+
+
+def replay_of(store: MemoryStore) -> Replay:
+    return read(store.now(partial(matches.get_replay, match_id=1)))
 
 
 def take_away(arena: Arena, *lost: Bot) -> None:
@@ -129,3 +140,36 @@ async def test_invitations_that_nobody_can_answer_any_more_keep_nobody_away(
         failed = [sum(arena.players.availability(bot.row.id).failed.values()) for bot in back]
         assert failed == ([0, 0] if cut else [8, 8])
         nursery.cancel_scope.cancel()
+
+
+async def test_a_choice_of_a_house_bot_that_is_on_its_way_is_not_asked_for_again_at_a_hold(
+    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = MemoryStore()
+    ann = Bot(store.register("ann"))
+    async with running(store, [HouseBot("house-a")], house=True) as arena:
+        asked: list[int] = []
+
+        async def think(ask: Ask, later: Callable[[Ask, int], None]) -> None:
+            await trio.sleep(1)
+            with arena.turns:
+                later(ask, ask.legal[0])
+
+        def choose(_: WorkerPool, bot: AnyHouseBot, match_id: int, ask: Ask, *rest: Any) -> None:
+            asked.append(ask.decision)
+            nursery.start_soon(think, ask, rest[-1])
+
+        monkeypatch.setattr(WorkerPool, "choose", choose)
+        nursery.start_soon(ann.attend, arena)
+        with trio.fail_after(60):
+            while not asked:
+                await trio.sleep(0.1)
+        take_away(arena, ann)
+        back = ann.again()
+        nursery.start_soon(back.attend, arena)
+        await back.until(partial(len, back.reports))
+        assert len(asked) == len({*asked}) >= 2
+        await trio.sleep(2)
+        nursery.cancel_scope.cancel()
+    made = [event.decision for event in replay_of(store).inputs if isinstance(event, Acted)]
+    assert len(made) == len({*made})

@@ -84,6 +84,8 @@ class MatchDriver(SeatedMatch):
         self._over: Over | None = None
         self._ended = trio.Event()
         self._strays = [0] * len(players)
+        self._chooses: set[int] = set()
+        """Decisions of which a house bot's choice is on its way."""
         self._watch = watch
         self._round_over = round_over
         self._began = trio.current_time()
@@ -319,8 +321,11 @@ class MatchDriver(SeatedMatch):
         if isinstance(player, BotPlayer) and not self._match.substituted(ask.seat):
             if player.session is not None:
                 player.session.ask(self.match_id, ask, self.sent)
-        elif (action := self._choose(ask)) is not None:
-            todo.append(self._choice(at, ask, action))
+        elif ask.decision not in self._chooses:  # it may be asked again after a hold
+            if (action := self._choose(ask)) is not None:
+                todo.append(self._choice(at, ask, action))
+            else:
+                self._chooses.add(ask.decision)
 
     def _choose(self, ask: Ask) -> int | None:
         """The action a house bot chooses; None where `_chosen` will be called with it later."""
@@ -330,6 +335,7 @@ class MatchDriver(SeatedMatch):
         return self._pool.choose(bot, self.match_id, ask, self._actions[ask.legal[0]].kind, chance, self._chosen)
 
     def _chosen(self, ask: Ask, action: int) -> None:
+        self._chooses.discard(ask.decision)
         self._feed(self._choice(self._instant(trio.current_time()), ask, action))
 
     def _choice(self, at: Instant, ask: Ask, action: int) -> Input:

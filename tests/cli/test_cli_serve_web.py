@@ -253,7 +253,7 @@ def test_a_server_that_is_started_again_is_followed_again(tmp_path: Path) -> Non
     with serving(tmp_path / "data", *options) as server, bots(server, tmp_path, "ann", "bob"):
         assert viewer.until(lambda rows: rows), "the same viewer sees what the new server plays"
         server.host, server.port = place
-        assert "data-key" in server.get("/live")[1]
+        until(lambda: "data-key" in server.get("/live")[1], "a match on the page")  # between two there is none
     viewer.close()
     pages.send_signal(signal.SIGINT)
     assert pages.wait(PATIENCE) == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from functools import partial
 from hashlib import sha256
 from typing import Any, cast
 
@@ -12,11 +11,8 @@ from arena.house import named_bots
 from arena.match.effects import Ask
 from arena.match.inputs import Acted, Restored, StoodIn
 from arena.match.match import Match
-from arena.replay.read import read
 from arena.replay.replay import Replay
-from arena.replay.verify import verify
 from arena.server.arena import Arena, open_arena
-from arena.store import matches
 from arena.store.store import Store
 from engine.deal import SeededDecks, match_key
 from engine.game import Game
@@ -35,12 +31,6 @@ async def thinking(store: MemoryStore, game: Game, seats: int, **changes: Any) -
             await Client(pool, arena.turns).up()
         yield arena
         await arena.drain(0)
-
-
-def replay_of(store: MemoryStore, match_id: int = 1) -> Replay:
-    replay = read(store.now(partial(matches.get_replay, match_id=match_id)))
-    assert verify(replay).verified
-    return replay
 
 
 def choices(replay: Replay) -> Iterator[tuple[int, int]]:

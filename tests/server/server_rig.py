@@ -8,6 +8,7 @@ import tempfile
 import weakref
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -17,6 +18,9 @@ from sqlalchemy import Connection
 
 from arena.log.key import Signer
 from arena.match.policy import Policy
+from arena.replay.read import read
+from arena.replay.replay import Replay
+from arena.replay.verify import verify
 from arena.server.arena import Arena, open_arena
 from arena.server.config import Config, Offer
 from arena.server.runtime.turns import Turns
@@ -236,6 +240,12 @@ def config(**changes: Any) -> Config:
 async def running(store: MemoryStore, house_bots: Sequence[HouseBot] = (), **changes: Any) -> AsyncIterator[Arena]:
     async with open_arena(config(**changes), cast("Store", store), {GAME.name: house_bots}) as arena:
         yield arena
+
+
+def replay_of(store: MemoryStore, match_id: int = 1) -> Replay:
+    replay = read(store.now(partial(matches.get_replay, match_id=match_id)))
+    assert verify(replay).verified
+    return replay
 
 
 class Bot:

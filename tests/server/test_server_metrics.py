@@ -14,12 +14,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from arena.api.metrics import METRICS, metric_documents, troubles
 from arena.match.inputs import Acted
-from arena.replay.read import read
-from arena.store import matches
 from arena.transport import documents
 from arena.transport.documents import MOST, Document, Documents, serve_documents
 from arena.transport.durations import BOUNDS, Durations
-from tests.server.server_rig import GAME, Bot, MemoryStore, answer, running
+from tests.server.server_rig import GAME, Bot, MemoryStore, answer, replay_of, running
 
 pytestmark = pytest.mark.process
 
@@ -167,8 +165,7 @@ async def test_the_figures_are_those_of_what_was_played(nursery: trio.Nursery) -
         after = figures()
     ended = after["arena_matches_total", (GAME.name, "rated")]
     assert ended >= 1
-    replay = read(store.now(partial(matches.get_replay, match_id=1)))
-    made = sum(isinstance(event, Acted) for event in replay.inputs)
+    made = sum(isinstance(event, Acted) for event in replay_of(store).inputs)
     assert after["arena_decisions_total", (GAME.name, "bot")] >= made
     assert after["arena_think_seconds_count", (GAME.name,)] >= made
     assert after["arena_journal_commit_seconds_count", ()] >= made / 2

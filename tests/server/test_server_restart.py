@@ -15,11 +15,8 @@ from structlog.testing import capture_logs
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from arena.match.inputs import Acted, Begun, Instant, Restored, StoodIn
-from arena.replay.read import read
-from arena.replay.replay import Replay
 from arena.replay.timeline import EventKind
 from arena.replay.timeline_builder import timelines
-from arena.replay.verify import verify
 from arena.server.arena import Arena
 from arena.server.matches.persistence import RETRY
 from arena.server.sessions.messages import NoticeKind
@@ -27,7 +24,7 @@ from arena.store import matches
 from arena.store.errors import StoreError
 from arena.store.rows import MatchRow, MatchState
 from engine.nullern import NULLERN
-from tests.server.server_rig import POLICY, Bot, HouseBot, MemoryStore, answer, running
+from tests.server.server_rig import POLICY, Bot, HouseBot, MemoryStore, answer, replay_of, running
 
 HOUSE = (HouseBot("house-one"), HouseBot("house-two"))
 
@@ -59,12 +56,6 @@ async def ending(
         await arena.drain(0)
         nursery.cancel_scope.cancel()
     store.reopen()
-
-
-def replay_of(store: MemoryStore, match_id: int = 1) -> Replay:
-    replay = read(store.now(partial(matches.get_replay, match_id=match_id)))
-    assert verify(replay).verified
-    return replay
 
 
 def state_of(store: MemoryStore, match_id: int = 1) -> MatchRow:

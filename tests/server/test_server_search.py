@@ -21,9 +21,9 @@ from arena.server.sessions.player import HousePlayer
 from arena.server.workers import search
 from arena.store import matches
 from engine.registry import GAMES
-from tests.server.house_rig import choices, replay_of, thinking
+from tests.server.house_rig import choices, thinking
 from tests.server.pool_rig import until
-from tests.server.server_rig import Bot, MemoryStore
+from tests.server.server_rig import Bot, MemoryStore, replay_of
 
 pytestmark = pytest.mark.process
 NAME = "house-search"

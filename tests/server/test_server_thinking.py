@@ -14,9 +14,9 @@ from arena.server.sessions.player import HousePlayer
 from arena.server.workers.pool import WorkerPool
 from engine.game import Game
 from engine.registry import GAMES
-from tests.server.house_rig import choices, replay_of, thinking
+from tests.server.house_rig import choices, thinking
 from tests.server.pool_rig import until
-from tests.server.server_rig import Bot, MemoryStore, answer
+from tests.server.server_rig import Bot, MemoryStore, answer, replay_of
 
 pytestmark = pytest.mark.process
 

@@ -1,8 +1,7 @@
 """What a bot did with its invitations, and whether it may be sent further ones. It outlives the bot's sessions.
 
 A bot that declines an invitation, or leaves one without a word for too long, pauses: 1 s, doubled each time up to 60 s,
-until it has played a match. What fails during a pause makes it no longer: a bot that has eight invitations and falls
-silent has failed once. While it owes a word about an invitation it is sent no other.
+until it has played a match. While it owes a word about an invitation it is sent no other.
 """
 
 from __future__ import annotations
@@ -52,14 +51,14 @@ class Availability:
     @property
     def deadline(self) -> float:
         """When a pause ends or a word is no longer waited for; infinite if neither is due."""
-        return min(self._unanswered.values(), default=self._paused_until)
+        return min(self._paused_until, *self._unanswered.values(), math.inf)
 
     def on_timer(self, now: float) -> None:
         """End what is due: a pause, or the time to answer."""
         for invitation_id in [number for number, until in self._unanswered.items() if until <= now]:
             del self._unanswered[invitation_id]
             self.fail(now, OfferOutcome.SILENT)
-        if self._paused_until <= now and not self._unanswered:
+        if self._paused_until <= now:
             self.paused = False
             self._paused_until = math.inf
             self._changed()
@@ -74,29 +73,22 @@ class Availability:
         """Take a late word about an invitation; False if none was owed."""
         if self._unanswered.pop(invitation_id, None) is None:
             return False
-        self._watch(self)
         self._changed()
         return True
 
-    def expect_no_answer(self, now: float, charged: bool) -> None:
-        """Wait for no word any more: the session that owed it is over. `charged`: whether that is a failure."""
-        owed = len(self._unanswered)
+    def expect_no_answer(self) -> None:
+        """Wait for no word any more: the server lost the session that owed it."""
         self._unanswered.clear()
-        for _ in range(owed if charged else 0):
-            self.fail(now, OfferOutcome.LEFT)
-        if owed:
-            self._watch(self)
-            self._changed()
+        self._changed()
 
     def fail(self, now: float, outcome: OfferOutcome) -> None:
-        """Count a failed invitation; unless it pauses, begin a pause, longer each time."""
+        """Count a failed invitation and begin a pause, longer each time."""
         self.failed[outcome] += 1
-        if not self.paused:
-            self.paused = True
-            self._paused_until = now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(self._failures, 10))
-            self._failures += 1
-            self._watch(self)
-            self._changed()
+        self.paused = True
+        self._paused_until = now + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(self._failures, 10))
+        self._failures += 1
+        self._watch(self)
+        self._changed()
 
     def played(self) -> None:
         """Forget failed invitations: the bot has played a match."""

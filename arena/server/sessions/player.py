@@ -250,7 +250,6 @@ class BotPlayer:
     def connected(self, now: float, session: Session) -> None:
         """Begin a session: open decisions and invitations are put to it."""
         self.session, self.lost = session, False
-        self.availability.expect_no_answer(now, charged=True)
         self.version = session.hello.version
         self.waiting_since = dict.fromkeys(session.hello.games, now)
         for pending in self.invitations.values():
@@ -272,7 +271,7 @@ class BotPlayer:
         """End its session, which a process of the server took with it; its matches are to be told."""
         self.session, self.lost = None, True
         self.absence += 1
-        self.availability.expect_no_answer(now, charged=False)
+        self.availability.expect_no_answer()
         for pending in list(self.invitations.values()):
             pending.forgo(self, now, OfferOutcome.LEFT, charged=False)
 
@@ -293,7 +292,6 @@ class BotPlayer:
         """Take no more seats, and let house bots play those it has from now on."""
         if self.session is not None:
             self.session.capacity = 0
-        self.availability.expect_no_answer(now, charged=False)
         for pending in list(self.invitations.values()):
             pending.forgo(self, now, OfferOutcome.LEFT, charged=False)
         for match in list(self.matches.values()):

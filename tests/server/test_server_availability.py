@@ -42,6 +42,14 @@ def test_pauses_double_up_to_a_minute_and_begin_anew_once_it_has_played() -> Non
     assert rig.failed == {OfferOutcome.DECLINED: 9, OfferOutcome.SILENT: 1, OfferOutcome.LEFT: 0}
 
 
+@pytest.mark.parametrize("how", [OfferOutcome.DECLINED, OfferOutcome.SILENT, OfferOutcome.LEFT])
+def test_invitations_that_fail_together_count_one_by_one(how: OfferOutcome) -> None:
+    rig = Rig()
+    for _ in range(8):
+        rig.fail(0.0, how)
+    assert (rig.failed[how], rig.until()) == (8, 60)
+
+
 def test_a_word_that_is_owed_keeps_further_invitations_away_and_fails_when_it_does_not_come() -> None:
     rig = Rig()
     assert rig.deadline == math.inf

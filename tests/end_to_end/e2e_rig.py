@@ -84,8 +84,8 @@ class Server:
         timer.cancel()
         assert "listens on" in said, f"the server did not start: {said!r}; {self.log}"
         self.address = said.split("listens on ")[1].split(",")[0]
-        self.journal = sum(file.stat().st_size for file in (data / "journal").iterdir())
-        """Bytes of its journal when it began."""
+        self.journal = self.journal_size()
+        """Bytes of its journals when it began."""
 
     def __repr__(self) -> str:
         state = "runs" if self.process.poll() is None else f"ended with {self.process.returncode}"
@@ -94,6 +94,10 @@ class Server:
     @property
     def log(self) -> str:
         return self._log.read_text()
+
+    def journal_size(self) -> int:
+        """Bytes of the journals of all its processes."""
+        return sum(file.stat().st_size for file in (self.data / "journal").rglob("*.log"))
 
     def signal(self, number: int) -> None:
         self.process.send_signal(number)

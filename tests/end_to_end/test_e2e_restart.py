@@ -39,8 +39,7 @@ def running(address: str) -> set[int]:
 
 def are_going_on(arena: Server) -> bool:
     """Whether as many matches are played as the bots can, and some of it was written since the server began."""
-    written = sum(file.stat().st_size for file in (arena.data / "journal").iterdir())
-    return len(running(arena.address)) == AT_ONCE and written > arena.journal + 20_000
+    return len(running(arena.address)) == AT_ONCE and arena.journal_size() > arena.journal + 20_000
 
 
 def sdk_bots(stack: ExitStack, tmp_path: Path, address: str) -> list[subprocess.Popen[str]]:

@@ -51,7 +51,7 @@ def nonces(bot: RawBot, secrets: set[bytes]) -> None:
 def seeds(data: Path) -> set[bytes]:
     """Of the matches in the journal, running ones among them."""
     found: set[bytes] = set()
-    for path in (data / "journal").glob("*.log"):
+    for path in (data / "journal").rglob("*.log"):
         for line in path.read_text().splitlines():
             found.update(bytes.fromhex(text) for text in re.findall(r'"seed":"([0-9a-f]+)"', line))
     return found
@@ -59,14 +59,14 @@ def seeds(data: Path) -> set[bytes]:
 
 @pytest.mark.parametrize("form", [(), ("--log-json",)], ids=["for people", "JSON"])
 def test_no_secret_is_ever_logged(tmp_path: Path, form: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ("--debug", "--house", "--house-workers", "0", "--patience", "0", *form)
+    alone = ("--processes", "1")  # the faults are in one
     monkeypatch.setenv("GRPC_VERBOSITY", "debug")
     (tmp_path / "faulty.py").write_text(FAULTY)
     program = (sys.executable, str(tmp_path / "faulty.py"))
     secrets: set[bytes] = set()
     with (
-        server(
-            tmp_path / "data", "--debug", "--house", "--house-workers", "0", "--patience", "0", *form, program=program
-        ) as running,
+        server(tmp_path / "data", *options, *alone, program=program) as running,
         Crowd(running.address) as crowd,
     ):
         operator = (running.data / "operator.token").read_text()

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
+from arena.store import log
 from arena.store.database import Database
 from arena.store.errors import StoreError
 from arena.store.open_files import OpenFiles
@@ -82,6 +83,7 @@ class Committer:
                 run(self._connection, "ROLLBACK TO SAVEPOINT job", {})
             except DBAPIError:  # the database gave up the whole transaction, as on a full disk
                 raise error  # noqa: B904 - the first error is the cause
+            log.forget(self._connection)
             run(self._connection, "RELEASE SAVEPOINT job", {})
             return Outcome(None, self._database.named(error))
         return Outcome(value)
@@ -92,6 +94,7 @@ class Committer:
 
     def _roll_back(self) -> None:
         """Roll back after a failed commit: the database may keep a transaction open that SQLAlchemy considers ended."""
+        log.forget(self._connection)
         driver = self._connection.connection.dbapi_connection
         assert driver is not None, "the connection is open"
         with suppress(self._connection.dialect.loaded_dbapi.Error):  # the next transaction reports it

@@ -5,7 +5,7 @@ these, so adding a leaf, a root and a proof read some twenty rows, however long 
 known here.
 
 A connection keeps the hashes of the rows that it used last: what is signed and proved is new, and asks for the same
-rows again and again. Rows never change, and one that is rolled back is either written anew or beyond the last leaf.
+rows again and again. Committed rows never change; whoever rolls back on a connection that stays open calls `forget`.
 """
 
 from __future__ import annotations
@@ -138,6 +138,11 @@ def _keep(connection: Connection, number: int, nodes: bytes) -> None:
     if len(kept) >= _KEPT:
         kept.clear()  # some twenty of them are read again
     kept[number] = nodes
+
+
+def forget(connection: Connection) -> None:
+    """Drop the hashes that a connection keeps: after a rollback, other leaves may get the numbers of those undone."""
+    connection.info.pop(_NODES, None)
 
 
 def root_of(connection: Connection, leaves: int) -> bytes:

@@ -10,6 +10,7 @@ import sys
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from random import Random
 from typing import Any, Final
 
 import pytest
@@ -27,9 +28,10 @@ from arena.store import log, matches, moderation, replays, schema
 from arena.store.audit import audit
 from arena.store.backup import back_up, restore
 from arena.store.bots import BotId
+from arena.store.directory import database_of
 from arena.store.errors import LogKeyMissing, LogKeyUnusable
-from arena.store.group_commit import AtEnd
-from arena.store.log_key import key_file, next_key_file, replace_key, rotate
+from arena.store.group_commit import AtEnd, Committer
+from arena.store.log_key import key_file, next_key_file, open_log, replace_key, rotate
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.store import ADOPTING as ADOPTING_LOG
 from arena.store.store import open_store
@@ -185,6 +187,49 @@ async def test_hashes_that_a_connection_keeps_are_not_those_of_leaves_that_were_
             assert isinstance(entry, LogEntry)
             assert (entry.number, entry.included) == (undone + 1, True)
             assert len(await store.read(told)) == undone, "the head is that of the leaves that are stored"
+
+
+def test_two_committers_write_one_log_whatever_is_undone(data: Path) -> None:
+    """Jobs, ends of transactions and commits fail on either side; numbers that are free again get other leaves."""
+    database, chance, failing, stored = database_of(data), Random(5), False, 0
+
+    def end(connection: Connection) -> None:
+        if failing:
+            raise ZeroDivisionError
+        log.seal(connection, sign)
+
+    def ban(connection: Connection, owner: str) -> AtEnd:
+        moderation.ban(connection, owner, "", NOW)
+        under = log.size(connection)
+        return AtEnd(lambda connection: log.entry(connection, under, log.head(connection)))  # type: ignore[arg-type]
+
+    def failing_job(connection: Connection, owner: str) -> None:
+        ban(connection, owner)
+        raise ZeroDivisionError
+
+    def failing_commit(connection: Connection, owner: str) -> None:
+        ban(connection, owner)
+        connection.execute(text("PRAGMA defer_foreign_keys = ON"))  # so that the commit itself checks it
+        connection.execute(text("INSERT INTO replays (match_id, content, sha256) VALUES (99, x'', x'')"))
+
+    with open_to_amend(data) as connection:
+        sign = open_log(connection, data, NOW)
+    with database.writing().connect() as one, database.writing().connect() as other:
+        committers = [Committer(each, database, end) for each in (one, other)]
+        for number in range(200):
+            kinds = chance.choices((ban, failing_job, failing_commit), (6, 4, 1), k=chance.randint(1, 6))
+            failing = chance.random() < 0.2
+            jobs = [partial(kind, owner=f"Eve{number}-{place}") for place, kind in enumerate(kinds)]
+            outcomes = chance.choice(committers).commit(jobs)
+            good = [outcome.value for outcome in outcomes if outcome.error is None]
+            assert bool(good) == (not failing and failing_commit not in kinds and ban in kinds)
+            stored += len(good)
+            assert all(isinstance(entry, LogEntry) and entry.included for entry in good)
+            with open_readonly(data) as connection:
+                assert len(told(connection)) == stored
+        for committer in committers:
+            committer.close()
+    assert stored > 100
 
 
 async def test_leaves_stay_as_they_are(data: Path) -> None:

@@ -14,8 +14,9 @@ import pytest
 from arena.client.directory import Directory, open_directory
 from arena.client.source import DataSource
 from arena.ladder.ladder import FlagKind
-from arena.store.rows import FlagRow, LadderRows
+from arena.store.rows import FlagRow, LadderRows, LuckRow
 from tests.cli.cli_rig import Played
+from tests.cli.ladder_rows import SECOND, SETTLED
 from tests.cli.web_rig import WebPages
 
 GAME = "sixth_sense"
@@ -95,3 +96,28 @@ def test_what_stands_out_is_a_sentence_and_no_verdict(played: Played) -> None:
     assert "in 312 results; 8.1 standard errors" in text
     assert "It is no verdict" in text
     assert text.count('href="#flags"') == 1
+
+
+def cells(text: str, bot: str) -> dict[str, str]:
+    """Return the cells of a bot's row in the first table of a page, by heading."""
+    head, body = (text.partition(f"<{part}>")[2].partition(f"</{part}>")[0] for part in ("thead", "tbody"))
+    (row,) = (each for each in body.split("<tr>") if f">{bot}</a>" in each)
+
+    def plain(part: str) -> list[str]:
+        return [re.sub("<[^>]*>", "", cell).strip() for cell in re.findall(r"<t[hd].*?</t[hd]>", part, re.DOTALL)]
+
+    return dict(zip(plain(head), plain(row), strict=True))
+
+
+def test_points_are_plain_as_in_the_terminal_and_luck_adjusted_ones_have_a_column_of_their_own(played: Played) -> None:
+    luck = LuckRow(matches=40, plain=12.34, plain_error=2.0, adjusted=10.06, adjusted_error=1.5)
+    rows = (replace(SETTLED, luck=luck), replace(SECOND, luck=replace(luck, plain_error=None, adjusted_error=None)))
+    page = pages(played, standings=rows)
+    for path in (f"/ladder/{GAME}", "/"):
+        text = page.get(path).text
+        ann, bob = cells(text, "ann"), cells(text, "bob")
+        assert (ann["Points"], ann["Luck-adjusted"]) == ("12.3 ± 3.9", "10.1 ± 2.9"), path
+        assert (bob["Points"], bob["Luck-adjusted"]) == ("12.3", "10.1"), "one match has no interval"
+    assert "luck-adjusted the same without the luck of the deals" in page.get(f"/ladder/{GAME}").text
+    unknown = cells(pages(played, standings=(SETTLED,)).get(f"/ladder/{GAME}").text, "ann")
+    assert (unknown["Points"], unknown["Luck-adjusted"]) == ("–", "–")

@@ -7,15 +7,17 @@ from importlib.resources import files
 from typing import Final
 
 from starlette.applications import Starlette
+from starlette.convertors import register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
-from arena.web.answers.problems import problem
+from arena.client.source import LARGEST_MATCH
+from arena.web.answers.problems import FAULT, problem
 from arena.web.answers.responses import WithHeaders, page
 from arena.web.api.application import PATH, api_application, api_page
 from arena.web.api.endpoints import Sources
@@ -35,7 +37,10 @@ from arena.web.reading.ready_replays import ReadyReplays
 from arena.web.reading.reviews import Reviews
 from arena.web.reading.table_ladders import TableLadders
 from arena.web.requests.each_request import USUAL, EachRequest, RequestCounts, RequestRules
+from arena.web.requests.failures import Failures
+from arena.web.requests.numbers import PathNumber
 
+register_url_convertor("whole", PathNumber(LARGEST_MATCH))
 ROUTES: Final = (
     Route("/", ladders.home),
     Route("/ladder/{game}", ladders.ladder),
@@ -43,15 +48,15 @@ ROUTES: Final = (
     Route("/bots/{name}", bots.bot),
     Route("/bots/{name}/opponents", opponents.opponents),
     Route("/matches", match_list.matches),
-    Route("/matches/{number:int}", matches.match),
-    Route("/matches/{number:int}/steps/{step:int}", matches.step),
-    Route("/matches/{number:int}/rounds/{round:int}", matches.round_frames),
-    Route("/matches/{number:int}/replay", matches.replay),
-    Route("/matches/{number:int}/picture.png", matches.picture),
-    Route("/matches/{number:int}/faults", matches.first_fault),
-    Route("/matches/{number:int}/check", proofs.check),
-    Route("/matches/{number:int}/analysis", reviews.analysis, methods=["GET"]),
-    Route("/matches/{number:int}/analysis", reviews.ask, methods=["POST"]),
+    Route("/matches/{number:whole}", matches.match),
+    Route("/matches/{number:whole}/steps/{step:whole}", matches.step),
+    Route("/matches/{number:whole}/rounds/{round:whole}", matches.round_frames),
+    Route("/matches/{number:whole}/replay", matches.replay),
+    Route("/matches/{number:whole}/picture.png", matches.picture),
+    Route("/matches/{number:whole}/faults", matches.first_fault),
+    Route("/matches/{number:whole}/check", proofs.check),
+    Route("/matches/{number:whole}/analysis", reviews.analysis, methods=["GET"]),
+    Route("/matches/{number:whole}/analysis", reviews.ask, methods=["POST"]),
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
     Route("/write-a-bot/browser", rules_pages.browser_bot),
@@ -59,7 +64,11 @@ ROUTES: Final = (
     Route("/api", api_page),
     Route("/healthz", healthz),
     Route("/metrics", metrics),
-    *live_pages.ROUTES,
+    Route("/live", live_pages.running),
+    Route("/live/events/{name:path}", live_pages.events),
+    Route("/live/matches/{number:whole}", live_pages.match),
+    Route("/tv", live_pages.tv),
+    Route("/status", live_pages.status),
 )
 
 
@@ -89,6 +98,7 @@ def application(
         middleware=[
             Middleware(WithHeaders, root=root),
             Middleware(EachRequest, rules=rules, counts=counts),
+            Middleware(Failures, answer=_failed),
             Middleware(GZipMiddleware, minimum_size=1000),
         ],
         lifespan=live.running,
@@ -142,10 +152,16 @@ async def _refused(request: Request, error: Exception) -> Response:
     return _error(request, error.status_code, "Not here", why, error.headers)
 
 
+def _failed(connection: HTTPConnection) -> Response:
+    if connection.scope["type"] == "websocket":
+        return problem(500, FAULT)
+    return _error(Request(connection.scope), 500, "A fault", FAULT)
+
+
 def _error(request: Request, status: int, title: str, why: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a page for a browser, and a problem in JSON for a program that asked for that and not for a page."""
+    """Return a page for a browser, and a problem in JSON for an address of the interface or who accepts only that."""
     accepted = request.headers.get("accept", "")
-    if "json" in accepted and "html" not in accepted:
+    if f"{request.scope['path']}/".startswith(f"{PATH}/") or ("json" in accepted and "html" not in accepted):
         return problem(status, why, headers)
     answer = page(request, "error.html", status, title=title, why=why)
     answer.headers.update(headers or {})

@@ -129,7 +129,7 @@ def test_what_is_not_there_is_named(place: tuple[str, int]) -> None:
         "/ladder/sixth_sense?seats=99": "is played by 2 to 6, not by 99",
         "/ladder/sixth_sense?seats=-1": "seats is a whole number from 0 to 100",
         "/matches/999": "there is no match 999",
-        f"/matches/{1 << 63}": "there is no match",
+        f"/matches/{1 << 63}": f"numbers in an address are at most {(1 << 63) - 1}, not &#39;{1 << 63}&#39;",
         "/matches?before=x": "before is a whole number",
         "/matches/1/steps/0": "the replay has steps 1 to",
         "/matches/1/steps/1?seat=7": "the replay has seats 0 to 2, not seat 7",

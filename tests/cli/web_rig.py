@@ -51,4 +51,4 @@ class WebPages:
         await self.app(scope, receive, send)
         headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         content = b"".join(message.get("body", b"") for message in sent[1:])
-        return WebAnswer(sent[0]["status"], headers, content.decode())
+        return WebAnswer(sent[0]["status"], headers, content.decode(errors="replace"))

@@ -11,6 +11,8 @@ from starlette.responses import Response
 from arena.client.json_form import json_text
 
 MEDIA_TYPE: Final = "application/problem+json"
+FAULT: Final = "a fault of the server; its log says more"
+"""Detail of an error that nobody expected."""
 SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
     "description": "An error (RFC 9457).",

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from arena.client.json_form import json_text
 from arena.web.answers.conditional import conditional
 from arena.web.answers.download import replay_download
-from arena.web.answers.problems import problem
+from arena.web.answers.problems import FAULT, problem
 from arena.web.answers.responses import page
 from arena.web.api.endpoints import ENDPOINTS, Endpoint, Sources
 from arena.web.api.openapi import document
@@ -124,4 +124,4 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    return problem(500, "a fault of the server; its log says more")
+    return problem(500, FAULT, {"access-control-allow-origin": "*"})  # it is made outside of the middleware

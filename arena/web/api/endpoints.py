@@ -15,6 +15,7 @@ from arena.store.opponents import LAST as LAST_SUMMED
 from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, OpponentRow, PastLadder, RatedRow, VersionRow
 from arena.web.api.parameters import BOT, MATCH, OF_GAME, Asked, Parameter, game, instant, number, words
 from arena.web.reading.reader import Missing, Reader
+from arena.web.reading.ready_replays import match_row
 from arena.web.reading.table_ladders import TableLadders
 from engine.registry import GAMES
 
@@ -140,13 +141,7 @@ async def _matches(sources: Sources, asked: Asked) -> Reply:
 
 
 async def _match(sources: Sources, asked: Asked) -> Reply:
-    number = asked["match"]
-    rows = (
-        await sources.read(lambda source: source.matches(limit=1, before=number + 1)) if number < LARGEST_MATCH else ()
-    )
-    if not rows or rows[0].match_id != number:
-        raise Missing(f"there is no match {number}")
-    return Reply(rows[0])
+    return Reply(await sources.read(lambda source: match_row(source, asked["match"])))
 
 
 async def _replay(sources: Sources, asked: Asked) -> Reply:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from arena.client.source import LARGEST_MATCH
+from arena.web.requests.numbers import whole_number
 from engine.registry import GAMES
 
 SHOWN: Final = 80
@@ -56,9 +57,9 @@ def number(name: str, description: str, least: int, most: int, default: int | No
     """Return the parameter of a whole number within bounds."""
 
     def read(text: str) -> int:
-        if not (text.isascii() and text.isdigit()) or not least <= int(text[:20]) <= most:
+        if (found := whole_number(text, least, most)) is None:
             raise ValueError(f"is a whole number from {least} to {most}")
-        return int(text)
+        return found
 
     schema: dict[str, Any] = {"type": "integer", "minimum": least, "maximum": most}
     if default is not None:

@@ -7,8 +7,10 @@ from datetime import UTC, datetime, time
 from starlette.requests import Request
 
 from arena.client.directory import games_named
+from arena.client.source import LARGEST_MATCH
 from arena.store.errors import Refused
 from arena.web.reading.reader import Missing
+from arena.web.requests.numbers import SHOWN, whole_number
 
 
 def game_asked(request: Request) -> str:
@@ -25,14 +27,15 @@ def known_game(name: str) -> str:
     return name
 
 
-def number_asked(request: Request, name: str, largest: int = (1 << 63) - 1) -> int | None:
+def number_asked(request: Request, name: str, largest: int = LARGEST_MATCH) -> int | None:
     """Return a whole number from 0 to `largest`; None where it is not asked for. Missing."""
     typed = request.query_params.get(name, "")
     if not typed:
         return None
-    if not typed.isascii() or not typed.isdigit() or int(typed[:20]) > largest:
-        raise Missing(f"{name} is a whole number from 0 to {largest}, not {typed[:40]!r}")
-    return int(typed)
+    number = whole_number(typed, 0, largest)
+    if number is None:
+        raise Missing(f"{name} is a whole number from 0 to {largest}, not {typed[:SHOWN]!r}")
+    return number
 
 
 def instant_asked(request: Request, name: str, *, begins: bool = False) -> datetime | None:
@@ -48,4 +51,4 @@ def instant_asked(request: Request, name: str, *, begins: bool = False) -> datet
             found = datetime.combine(found, time.min if begins else time.max)
         return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
-        raise Missing(f"{name} is a date or an instant such as 2026-11-23T18:30, not {typed[:40]!r}") from None
+        raise Missing(f"{name} is a date or an instant such as 2026-11-23T18:30, not {typed[:SHOWN]!r}") from None

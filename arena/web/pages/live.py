@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
-from arena.client.live import RoundRow
-from arena.client.source import DataSource
-from arena.store.rows import MatchRow, MatchState
+from arena.store.rows import MatchState
 from arena.transport.connection_limits import origin_of
 from arena.web.answers.responses import page
 from arena.web.live.boards import Live
 from arena.web.live.event_stream import EventStream
-from arena.web.reading.reader import Missing
 
 
 def live_of(request: Request) -> Live:
@@ -45,7 +39,7 @@ async def match(request: Request) -> Response:
     live, number = live_of(request), request.path_params["number"]
     table = live.feed.tables.get(number)
     if table is None:
-        row, _ = await request.app.state.reader.read(lambda source: _match(source, number))
+        row, _ = await request.app.state.reader.read(lambda source: source.match(number))
         if row.state is not MatchState.PLAYING:
             return RedirectResponse(f"{request.scope['root']}/matches/{number}", 303)
         silent = live.feed.silent or "It begins; come back in a moment."
@@ -65,18 +59,3 @@ async def status(request: Request) -> Response:
     live = live_of(request)
     rows = await live.rows("status") if live.has_server else {}
     return page(request, "status.html", rows=rows, silent="" if rows else live.feed.silent)
-
-
-def _match(source: DataSource, number: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
-    if number > (1 << 53) - 1:
-        raise Missing(f"there is no match {number}")
-    return source.match(number)
-
-
-ROUTES: Final = (
-    Route("/live", running),
-    Route("/live/events/{name:path}", events),
-    Route("/live/matches/{number:int}", match),
-    Route("/tv", tv),
-    Route("/status", status),
-)

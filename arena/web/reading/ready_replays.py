@@ -9,7 +9,7 @@ from functools import cached_property
 from threading import Lock
 from typing import Final
 
-from arena.client.source import DataSource
+from arena.client.source import LARGEST_MATCH, DataSource
 from arena.client.verdict import verified
 from arena.replay.read import read
 from arena.replay.render.show import stops
@@ -88,7 +88,7 @@ class ReadyReplays:
 
 def match_row(source: DataSource, number: int) -> MatchRow:
     """Return a match; Missing."""
-    rows = source.matches(limit=1, before=number + 1) if number < (1 << 63) - 1 else ()
+    rows = source.matches(limit=1, before=number + 1) if number < LARGEST_MATCH else ()
     if not rows or rows[0].match_id != number:
         raise Missing(f"there is no match {number}")
     return rows[0]

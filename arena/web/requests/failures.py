@@ -1,0 +1,76 @@
+"""Requests that fail for a reason that nobody expected: what they are answered, and how often the log reports them.
+
+Whoever finds such a fault can cause it again and again, so the log has one line a minute for each address.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+import structlog
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from arena.transport.connection_limits import Origin, origin_of
+from arena.web.requests.each_request import LONGEST, STARTS
+
+log = structlog.get_logger("arena.web")
+
+INTERVAL: Final = 60.0
+"""Seconds between two lines about failures of one address, at least."""
+MOST: Final = 10_000
+"""Addresses that are remembered, at most."""
+
+
+class FailureLog:
+    """Logs failures, one line for each address and minute."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._logged: OrderedDict[Origin, tuple[float, int]] = OrderedDict()
+        """When an address was last logged, and its failures since then; the address that failed last is at the end."""
+
+    def record(self, origin: Origin, path: str, error: Exception) -> None:
+        """Log a failure with its traceback, or count it. The address is not logged: it is personal data."""
+        now = self._clock()
+        at, unlogged = self._logged.pop(origin, (now - INTERVAL, 0))
+        if now - at < INTERVAL:
+            self._logged[origin] = at, unlogged + 1
+            return
+        self._logged[origin] = now, 0
+        if len(self._logged) > MOST:
+            self._logged.popitem(last=False)
+        log.error("a request failed", path=path[:LONGEST], unlogged=unlogged, exc_info=error)
+
+
+class Failures:
+    """Middleware that answers requests which fail unexpectedly. An answer that has begun is cut off."""
+
+    def __init__(self, app: ASGIApp, answer: Callable[[HTTPConnection], ASGIApp]) -> None:
+        """`answer`: makes the answer to a request that has failed."""
+        self._application = app
+        self._answer = answer
+        self._log = FailureLog()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] == "lifespan":
+            await self._application(scope, receive, send)
+            return
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = begun or message["type"] in STARTS
+            await send(message)
+
+        try:
+            await self._application(scope, receive, sending)
+        except Exception as error:  # noqa: BLE001 - it is logged here, and the server would log each one
+            host, _ = scope["client"] or ("", 0)
+            self._log.record(origin_of(host), scope["path"], error)
+            if not begun:
+                await self._answer(HTTPConnection(scope))(scope, receive, send)

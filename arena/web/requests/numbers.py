@@ -1,0 +1,43 @@
+"""Whole numbers in addresses, read by one rule in paths and in queries."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.convertors import Convertor
+
+from arena.web.reading.reader import Missing
+
+SHOWN: Final = 40
+"""Characters of a wrong number that an answer repeats."""
+
+
+def whole_number(text: str, least: int, most: int) -> int | None:
+    """Return the number that ASCII digits write, or None for any other text and for a number out of bounds.
+
+    The length is checked first: Python refuses to read thousands of digits, even if all of them are zeros.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most))):
+        return None
+    number = int(text)
+    return number if least <= number <= most else None
+
+
+class PathNumber(Convertor[int]):
+    """Read a number in the path of a page. Raises Missing if it is above the bound."""
+
+    regex = "[0-9]+"
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def convert(self, value: str) -> int:
+        """Return the number."""
+        number = whole_number(value, 0, self._most)
+        if number is None:
+            raise Missing(f"numbers in an address are at most {self._most}, not {value[:SHOWN]!r}")
+        return number
+
+    def to_string(self, value: int) -> str:
+        """Return the number as a path has it."""
+        return str(value)

@@ -17,6 +17,7 @@ import studies
 from arena.house import HOUSE_BOTS
 from bench.__main__ import COMMANDS
 from studies._field import field, house_names
+from tests.games import THOUGHT_ABOUT
 
 pytestmark = pytest.mark.process
 
@@ -91,14 +92,14 @@ def test_it_runs(module: str) -> None:
     assert run(module)
 
 
-@pytest.mark.parametrize("game", HOUSE_BOTS)
+@pytest.mark.parametrize("game", THOUGHT_ABOUT)
 def test_every_house_bot_is_in_the_field(game: str) -> None:
     assert house_names(game) == tuple(field(game))[: len(HOUSE_BOTS[game])]
 
 
 def test_luck_has_a_row_for_every_house_bot_that_thinks() -> None:
     rows = {(row["game"], row["baseline"]) for row in run("studies.luck")}
-    assert {(game, name) for game in HOUSE_BOTS for name in house_names(game)[1:]} <= rows
+    assert {(game, name) for game in THOUGHT_ABOUT for name in house_names(game)[1:]} <= rows
 
 
 def test_reality_rates_every_house_bot() -> None:

@@ -14,30 +14,8 @@ from tests.conformance.tree import NAME, add_game, run
 
 pytestmark = pytest.mark.process
 
-QUICK = (
-    "tests/conformance/test_conformance_pieces.py",
-    "tests/conformance/test_conformance_engine.py",
-    "tests/conformance/test_conformance_house.py",
-    "tests/conformance/test_conformance_replay.py",
-    "tests/conformance/test_conformance_wire.py",
-    "tests/conformance/test_perft.py",
-    f"tests/engine/test_{NAME}_oracle.py",
-    f"tests/engine/test_{NAME}_rulings.py",
-    f"tests/engine/test_{NAME}_secrets.py",
-    "tests/engine/test_observations.py",
-    "tests/adapters",
-    "tests/api/test_api_codec.py",
-    "tests/cli/test_cli_rules.py",
-    "tests/cli/test_cli_stepping.py",
-    "tests/clients",
-    "tests/house/test_house_bots.py",
-    "tests/house/test_house_versions.py",
-    "tests/match/test_match_real_games.py",
-    "clients/python/client_tests/test_client_engine.py",
-    "clients/python/client_tests/test_client_samples.py",
-    "clients/python/client_tests/test_client_programs.py",
-)
-"""What walks the games: the tests of these files that name the new one."""
+OTHERS = ("--ignore=tests/conformance/test_conformance_added_game.py",)
+"""Arguments of pytest that leave out this file."""
 WHOLE = (
     "tests/cli/test_cli_game_options.py",
     "tests/cli/test_cli_games.py",
@@ -45,7 +23,7 @@ WHOLE = (
     "tests/test_compiled.py",
     "tests/test_library.py",
 )
-"""Tests that name no game, or the lists of all; what waits long for a server is left to the whole suite."""
+"""Tests that name no game, or the lists of all; the long test runs every other one, too."""
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +35,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_test_of_the_game_passes(tree: Path) -> None:
-    ran = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", NAME, *QUICK)
+    """Every test of the repository whose parameters name the new game."""
+    ran = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", NAME, *OTHERS)
     assert ran.returncode == 0, ran.stdout[-8000:]
 
 
@@ -94,7 +73,18 @@ def test_a_server_and_bots_play_it_rate_it_and_show_it(tree: Path) -> None:
 
 @pytest.mark.long
 def test_nothing_else_fails_for_it(tree: Path) -> None:
-    """The whole suite, but for what is measured in time, and this."""
-    others = ("--ignore=tests/conformance/test_conformance_added_game.py", "--ignore=tests/bench")
-    ran = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist=loadfile", *others)
+    """The whole suite but for this file and the benchmarks, which measure time."""
+    ran = run(
+        tree,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-n",
+        "2",
+        "--dist=loadfile",
+        *OTHERS,
+        "--ignore=tests/bench",
+    )
     assert ran.returncode == 0, ran.stdout[-8000:]

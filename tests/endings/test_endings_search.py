@@ -17,6 +17,7 @@ from arena.endings.expectation import expected_costs
 from arena.endings.solver import EndingSolver
 from engine.registry import GAMES
 from tests.endings.played import endings, worth_of
+from tests.games import THOUGHT_ABOUT
 from tests.house.test_house_strength import catalog, shown
 
 POSITIONS = 25
@@ -34,7 +35,7 @@ def choices_that_matter(game: str) -> Iterator[tuple[Any, Any]]:
             yield Decision(1, 1, catalog(GAMES[game]), shown(GAMES[game], view), [*found.costs], AGES, 0), found.costs
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", THOUGHT_ABOUT)
 @pytest.mark.thorough
 def test_the_search_loses_less_than_a_quarter_of_what_chance_loses(game: str) -> None:
     random.seed(1)

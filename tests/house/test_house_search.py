@@ -25,10 +25,11 @@ from engine.nullern import NULLERN
 from engine.registry import GAMES
 from studies.strength import measure
 from tests.engine.nullern_table import CARDS, Table
+from tests.games import SEARCHED
 
 VARIANTS: list[dict[str, Option]] = [{"novice": True}, {"late_trump": True}, {"target": 30, "late_trump": True}]
 TABLES: list[tuple[str, int, dict[str, Option]]] = [
-    *((game.name, seats, {}) for game in GAMES.values() for seats in game.seats),
+    *((name, seats, {}) for name in SEARCHED for seats in GAMES[name].seats),
     *(("sixth_sense", 3, options) for options in VARIANTS),
 ]
 
@@ -49,7 +50,7 @@ def playouts(view: Any) -> Playouts:
     return SixthSensePlayouts(view, PlannerBot())
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", SEARCHED)
 def test_the_bot_that_searches_is_named_last_and_no_table_is_filled_with_it(game: str) -> None:
     assert named_bots(game) == (*HOUSE_BOTS[game], SEARCH_BOTS[game])
     assert SEARCH_BOTS[game] not in HOUSE_BOTS[game]
@@ -95,7 +96,7 @@ def test_predictions_of_6th_sense_are_those_of_the_planning_bot() -> None:
         assert SEARCH_BOTS["sixth_sense"].decide(view, legal, b"") == PlannerBot().decide(view, legal, b"")
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", SEARCHED)
 def test_a_choice_costs_as_much_work_as_it_is_given(game: str) -> None:
     """It ends with the game that is being tried: so much more at most."""
     for view, legal in islice(decisions(game, 4, 4), 0, 90, 30):
@@ -143,7 +144,7 @@ def test_near_the_end_of_a_round_of_nullern_it_loses_less_than_the_bot_that_play
 
 @pytest.mark.long
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", SEARCHED)
 def test_at_a_table_for_two_it_is_stronger_than_the_strongest_that_does_not_search(game: str) -> None:
     """By three standard errors, in duplicate deals."""
     found = measure(SEARCH_BOTS[game], 2, 24)

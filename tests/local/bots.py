@@ -3,20 +3,20 @@
 from pathlib import Path
 
 FIRST = """
-from arena_client import Bot
+from arena_client import GAMES, Bot
 
 class First(Bot):
-    games = ("nullern", "sixth_sense")
+    games = GAMES
 
     def decide(self, decision):
         return decision.legal[0]
 """
 CHANCE = """
 import random
-from arena_client import Bot
+from arena_client import GAMES, Bot
 
 class Chance(Bot):
-    games = ("nullern", "sixth_sense")
+    games = GAMES
 
     def decide(self, decision):
         return random.choice(decision.legal)

@@ -18,6 +18,7 @@ from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.steps import steps
 from engine.registry import GAMES
+from tests.games import THOUGHT_ABOUT
 from tests.local.bots import CHANCE, FIRST, written
 from tests.replay.recorded import rated
 
@@ -55,7 +56,7 @@ def past(games: list[Replay], bot: str) -> list[PastSeat]:
     ]
 
 
-@pytest.mark.parametrize("game", [*GAMES])
+@pytest.mark.parametrize("game", THOUGHT_ABOUT)
 def test_a_deterministic_bot_agrees_with_itself(game: str, tmp_path: Path) -> None:
     rules = str(Path(__file__).parents[2] / "clients/python/arena_client/samples/rule_bot.py")
     for bot in ("house:counter", "house:careful", rules, written(tmp_path)):

@@ -36,6 +36,7 @@ from arena.transport.grpc_server import Service, serve
 from arena.v1 import play_pb2_grpc
 from engine.registry import GAMES
 from tests.cli.cli_rig import PATIENCE, serving, shown
+from tests.games import THOUGHT_ABOUT, nearest_seats
 from tests.local.bots import FIRST, written
 
 pytestmark = pytest.mark.process
@@ -60,7 +61,7 @@ def played_by(bots: Subject, sets: int = 3, place: CommandPlace | None = None) -
     return sorted(outcomes(each) for each in play_sets(bots, range(sets), 4, place=place))
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", THOUGHT_ABOUT)
 def test_a_command_plays_the_games_that_its_class_plays_in_process(tmp_path: Path, game: str) -> None:
     bot = written(tmp_path, FIRST + RUNS)
     here = subject(bot, "house:counter", "house:careful", "house:random", game=game)
@@ -113,7 +114,7 @@ FAILS: dict[str, tuple[str, str]] = {
     ),
     "raises": (FIRST.replace("return", "raise ValueError('broken')\n        return") + RUNS, "ValueError: broken"),
     "plays another game": (
-        FIRST.replace('("nullern", "sixth_sense")', '("chess",)') + RUNS,
+        FIRST.replace("games = GAMES", 'games = ("chess",)') + RUNS,
         "this match is of nullern; the bot asked for chess",
     ),
     "thinks for ever": (
@@ -197,11 +198,11 @@ def without_times(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("game", GAMES)
 async def test_the_same_deal_gives_the_same_replay_by_the_server_and_by_the_runner(tmp_path: Path, game: str) -> None:
     words = [sys.executable, written(tmp_path, FIRST + RUNS)]
-    file = tmp_path / "server.jsonl.gz"
+    file, seats = tmp_path / "server.jsonl.gz", str(nearest_seats(GAMES[game].seats, 3))
 
     def on_a_server() -> None:
         with serving(
-            tmp_path / "data", "--game", game, "--seats", "3", "--patience", "0", "--house-workers", "0"
+            tmp_path / "data", "--game", game, "--seats", seats, "--patience", "0", "--house-workers", "0"
         ) as played:
             program = (
                 Path(words[1])

@@ -11,7 +11,7 @@ from arena.local.match.replays import set_replays, write_replays
 from arena.local.match.runner import play_set, versions
 from arena.local.match.sets import PlayedSet, SetsFile, Subject
 from arena.replay.read import read
-from engine.registry import GAMES
+from tests.games import THOUGHT_ABOUT
 from tests.local.bots import CHANCE, written
 
 
@@ -20,7 +20,7 @@ def subject(game: str, seats: int, design: Design, *bots: str) -> Subject:
 
 
 @pytest.mark.parametrize("design", Design)
-@pytest.mark.parametrize("game", [*GAMES])
+@pytest.mark.parametrize("game", THOUGHT_ABOUT)
 def test_replays_say_what_was_played(game: str, design: Design, tmp_path: Path) -> None:
     bots = (written(tmp_path, CHANCE), "house:random", "house:counter", "house:careful")
     of = subject(game, 3, design, *bots[: 3 if design is Design.ONE_TABLE else 4])

@@ -17,6 +17,7 @@ from arena.replay.review import Costly, costly, house_rounds
 from arena.replay.steps import Course, Made, Step
 from engine.game import OVER, Chance
 from engine.registry import GAMES
+from tests.games import THOUGHT_ABOUT
 from tests.replay.recorded import rated
 
 
@@ -122,7 +123,7 @@ def test_the_best_choice_costs_nothing_and_what_others_chose_for_a_seat_is_not_i
     assert of_coin(coin_course(0, 0, forced=Cause.TIME), 0) == ()
 
 
-@pytest.mark.parametrize("game", HOUSE_BOTS)
+@pytest.mark.parametrize("game", THOUGHT_ABOUT)
 def test_a_bot_that_chooses_by_chance_pays_for_it(game: str) -> None:
     replay = read(rated(2, game=GAMES[game], errs=False))
     course, house, worth = Course(replay), HOUSE_BOTS[game][1], RENDERERS[game].worth
@@ -138,7 +139,7 @@ def test_a_bot_that_chooses_by_chance_pays_for_it(game: str) -> None:
         assert each.cost > 2 * each.error
 
 
-@pytest.mark.parametrize("game", HOUSE_BOTS)
+@pytest.mark.parametrize("game", THOUGHT_ABOUT)
 def test_the_house_plays_the_same_deals(game: str) -> None:
     replay = read(rated(3, game=GAMES[game]))
     reports = house_rounds(replay, HOUSE_BOTS[game][-1], Random(1))

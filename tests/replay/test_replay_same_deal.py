@@ -16,6 +16,7 @@ from arena.replay.replay import Replay
 from arena.replay.same_deal import DealsDiffer, rounds_twice
 from engine.game import Game
 from engine.registry import GAMES
+from tests.games import nearest_seats
 from tests.replay.recorded import header_of
 
 
@@ -23,7 +24,7 @@ def played(
     game: Game, choose: Callable[[int, Ask], int], *, backwards: bool = False, chance: int = 1, until: int | None = None
 ) -> Replay:
     """A match in which `choose` is asked with the round; `backwards`, of those who choose at once the last first."""
-    header = header_of(game, 3, {}, chance)
+    header = header_of(game, nearest_seats(game.seats, 3), {}, chance)
     match, now = header.new_match(), Instant(0)
     entries: list[Entry] = [(begun := Begun(now), match.receive(begun))]
     rounds = 0

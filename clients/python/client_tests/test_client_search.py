@@ -60,7 +60,7 @@ def test_it_plays_every_kind_of_match(
     assert all(answer in decision.legal for answer, decision in zip(answers, every, strict=True))
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", search_bot.PLAYOUTS)
 def test_without_time_it_plays_like_the_counter_and_imagines_nothing(
     monkeypatch: pytest.MonkeyPatch, game: str
 ) -> None:

@@ -24,7 +24,7 @@ class Search:
     def __init__(self, decision: Decision) -> None:
         view, kind, outlook = decision.view, decision.actions[0].kind, outlook_of(decision.game, decision.view)
         most, work = CHOICES.get(kind if outlook else "", (1, 0.0))
-        self.work = work if kind == "bid" else work / (1 + len(view.hand))
+        self.work = work if kind == "bid" or not outlook else work / (1 + len(view.hand))
         worths = {n: outlook.worth_of(decision.game.actions[n]) if outlook else 0.0 for n in decision.legal}
         self.open = sorted(worths, key=lambda number: (-worths[number], random.random()))[:most]  # noqa: S311  # no secret
         if len(self.open) > 1:

@@ -66,4 +66,4 @@ def _show(text: str) -> None:
     if shown.count("\n") < height:
         click.echo(shown, nl=False, color=True)
     else:
-        click.echo_via_pager(shown, color=True)
+        click.echo_via_pager(shown)

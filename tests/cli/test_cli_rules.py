@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from importlib.resources import files
 from itertools import product
 
@@ -110,3 +111,16 @@ def test_a_terminal_pages_what_is_longer_than_it(monkeypatch: pytest.MonkeyPatch
     with terminal("rules", "nullern", "--language", "en", rows=200) as screen:
         assert screen.end() == 0
     assert "N9" in screen.text
+
+
+@pytest.mark.skipif(shutil.which("less") is None, reason="there is no less here")
+def test_less_shows_the_formatting_and_not_its_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without LESS=-R, `less` shows each escape code as the letters ESC."""
+    monkeypatch.setenv("PAGER", "less")
+    monkeypatch.delenv("LESS", raising=False)
+    with terminal("rules", "nullern", "--language", "en", rows=20) as screen:
+        screen.expect("Nullern")
+        screen.press("q")
+        assert screen.end() == 0
+    assert "ESC" not in screen.text
+    assert "\x1b[1m" in screen.text

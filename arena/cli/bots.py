@@ -10,7 +10,7 @@ import click
 
 from arena.cli.authorization import AuthorizedChange, takes_authorization
 from arena.cli.challenge import command as challenge
-from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_data, takes_source
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, chosen_games, known_bot, takes_data, takes_source
 from arena.cli.screen import json_option, json_rows, print_json, screen
 from arena.client.profile import BotProfile
 from arena.store.rows import BotEventRow, BotRow, OpponentRow
@@ -106,11 +106,11 @@ def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool
     from arena.client.bot_profile import gathered
 
     with place.open() as source:
-        games = (game,) if game else source.games()
+        games = chosen_games(source.games(), game)
         profiles = [gathered(source, each, name, last) for each in games]
         found = [each for each in profiles if each is not None]
-        if not found and name.lower() not in [row.name.lower() for row in source.bots()]:
-            raise click.ClickException(f"there is no bot called {name} here: `arena bots list` names all")
+        if not found:
+            known_bot(source, name)
     if as_json:
         print_json({"games": found})
         return
@@ -147,6 +147,7 @@ def opponents(name: str, game: str, limit: int, after: int, last: int, place: Da
     JSON: {"bot", "game", "opponents": [OpponentRow]}
     """
     with place.open() as source:
+        [game] = chosen_games(source.games(), game)
         rows = source.opponents(name, game, limit, after, last)
     if as_json:
         print_json({"bot": name, "game": game, "opponents": rows})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.data_source import takes_server
+from arena.cli.data_source import chosen_games, takes_server
 from arena.cli.screen import json_option, print_json
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def command(opponents: tuple[str, ...], game: str, token_file: Path, place: Data
     JSON: {"match", "game", "opponents"}
     """
     with place.reached_server() as server:
+        [game] = chosen_games(server.games(), game)
         match_id = server.challenge(opponents, game, token_file.read_text().strip())
     if as_json:
         print_json({"match": match_id, "game": game, "opponents": opponents})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
 from shlex import quote
@@ -52,12 +54,17 @@ class DataPlace:
     @contextmanager
     def reached_server(self) -> Iterator[Client]:
         """Connect to the server even if a directory is given; errors as in `open`."""
-        from arena.client.remote import Declined, NoAnswer, connect
+        from arena.client.remote import Declined, LateAnswer, NoAnswer, connect
 
+        if not re.fullmatch(r"unix:.+|.*:[0-9]+", self.server):
+            text = f"{self.server!r} has no port; write HOST:PORT, such as {self.server}:{DEFAULT_SERVER.split(':')[1]}"
+            raise click.BadParameter(text, param_hint="'--server'")
         try:
             roots = None if self.roots is None else self.roots.read_bytes()
-            with connect(self.server, self.tls, roots) as client:
+            with connect(self.server, self.tls, roots) as client, _alike_named(client):
                 yield client
+        except LateAnswer as error:
+            raise click.ClickException(str(error)) from error
         except NoAnswer as error:
             advice = "start one with `arena serve`, name another with --server, or read a directory with --data"
             raise click.ClickException(f"{error}; {advice if self.data is None else NAME_IT}") from error
@@ -72,10 +79,53 @@ class DataPlace:
 
         assert self.data is not None, "the caller has checked"
         try:
-            with open_directory(self.data) as directory:
+            with open_directory(self.data) as directory, _alike_named(directory):
                 yield directory
         except (StoreError, Refused) as error:
             raise click.ClickException(str(error)) from error
+
+
+def chosen_games(games: tuple[str, ...], game: str | None) -> tuple[str, ...]:
+    """Return the game that --game names, or all of these games if it names none.
+
+    Raises:
+        click.BadParameter: The named game is not one of these.
+    """
+    if not game:
+        return games
+    if game not in games:
+        raise click.BadParameter(f"there is no game {game!r}; there are {', '.join(games)}", param_hint="'--game'")
+    return (game,)
+
+
+def known_bot(source: DataSource, name: str) -> None:
+    """Check that the source has a bot of this name.
+
+    Raises:
+        UnknownBot: It has none; inside `DataPlace.open` this becomes a ClickException that suggests similar names.
+    """
+    from arena.store.errors import UnknownBot
+
+    if name.lower() not in (row.name.lower() for row in source.bots()):
+        raise UnknownBot(name)
+
+
+@contextmanager
+def _alike_named(source: DataSource) -> Iterator[None]:
+    """Turn UnknownBot into a ClickException that suggests bots with similar names."""
+    from arena.store.errors import UnknownBot
+
+    try:
+        yield
+    except UnknownBot as error:
+        raise click.ClickException(str(error) + suggested(error.name, [row.name for row in source.bots()])) from error
+
+
+def suggested(word: str, known: Iterable[str]) -> str:
+    """Return ", did you mean …?" for the known words that are similar; empty if none is."""
+    by_case = {each.lower(): each for each in known}
+    found = [by_case[each] for each in get_close_matches(word.lower(), by_case)]
+    return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
 def takes_source(verb: Callable[..., None]) -> Callable[..., None]:

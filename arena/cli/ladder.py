@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from arena.cli.authorization import AuthorizedChange
-from arena.cli.data_source import LARGEST_MATCH, takes_data, takes_source
+from arena.cli.data_source import LARGEST_MATCH, chosen_games, takes_data, takes_source
 from arena.cli.rebuild import rebuild
 from arena.cli.screen import json_option, json_rows, print_json, screen
 from arena.store.rows import LadderRows, PastLadder, RatedRow, VersionRow
@@ -58,7 +58,7 @@ def _past_instant(context: click.Context, parameter: click.Parameter, text: str 
 @click.option(
     "--at",
     metavar="TIME",
-    callback=_instant,
+    callback=_past_instant,
     help="As last published until then: 2026-01-31T18:00 (local) or …T18:00Z.",
 )
 @takes_source
@@ -104,7 +104,7 @@ def command(
         _print_past(at, game, place, as_json)
         return
     with place.open() as source:
-        games = (game,) if game else source.games()
+        games = chosen_games(source.games(), game)
         if game is None and seats is not None:
             from engine.registry import GAMES
 
@@ -188,7 +188,7 @@ def _void_results(bot: str, since: datetime, reason: str, place: DataPlace, as_j
 
 def _print_past(at: datetime, game: str | None, place: DataPlace, as_json: bool) -> None:
     with place.open() as source:
-        ladders = [source.past_ladder(name, at) for name in ((game,) if game else source.games())]
+        ladders = [source.past_ladder(name, at) for name in chosen_games(source.games(), game)]
     if as_json:
         print_json({"ladders": ladders})
         return

@@ -39,6 +39,10 @@ VERBS: Final = {
 }
 
 
+OTHERWISE: Final = {"--port": "--address HOST:PORT", "--host": "--address HOST:PORT"}
+"""The options that people expect from other servers, and what does the same here."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are used."""
 
@@ -54,10 +58,37 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, context: click.Context, words: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb, and suggest similar ones for a verb that does not exist."""
+        try:
+            return super().resolve_command(context, words)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            if alike := get_close_matches(words[0], VERBS):
+                raise click.UsageError(f"{error.message} Did you mean {' or '.join(alike)}?", error.ctx) from error
+            raise
+
     def invoke(self, context: click.Context) -> object:
         """Run a verb; without the engine, which is a distribution of its own, say how to install that."""
         try:
             return super().invoke(context)
+        except click.NoSuchOption as error:
+            option = error.option_name
+            if option[1:].isdecimal():
+                raise click.UsageError(
+                    f"Matches are numbered from 1; there is no match {option}.", error.ctx
+                ) from error
+            if option in OTHERWISE:
+                raise click.UsageError(f"There is no option {option}; use {OTHERWISE[option]}.", error.ctx) from error
+            raise
+        except click.ClickException as error:
+            number = f"[Errno {error.__cause__.errno}] " if isinstance(error.__cause__, OSError) else ""
+            if number and number in error.message:
+                raise click.ClickException(error.message.replace(number, "")) from error
+            raise
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] != "engine":
                 raise

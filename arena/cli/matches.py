@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_source
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, chosen_games, known_bot, takes_source
 from arena.cli.screen import json_rows, print_json, screen
 from arena.client.profile import lost
 from arena.store.rows import MatchRow
@@ -42,6 +42,7 @@ def command(
     if only_lost and not bot:
         raise click.UsageError("--lost needs a bot that lost: name it with --bot")
     with place.open() as source:
+        chosen_games(source.games(), game)
         if only_lost:
             from arena.client.bot_profile import all_matches
 
@@ -49,6 +50,8 @@ def command(
             rows = tuple(islice(found, limit))
         else:
             rows = source.matches(game=game, bot=bot, limit=limit, before=before)
+        if bot and not rows:
+            known_bot(source, bot)
     if as_json:
         print_json({"matches": rows})
         return

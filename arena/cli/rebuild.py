@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.data_source import data_option
+from arena.cli.data_source import chosen_games, data_option
 from arena.cli.screen import json_option, print_json, screen
 
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ def rebuild(verify: bool, game: str | None, data: Path, as_json: bool) -> None:
     A figure that only one of the ladders has is null in the other; "bot" is null for
     figures of the whole ladder.
     """
-    from arena.client.directory import games_named
     from arena.store import rebuild as store
     from arena.store.opening import open_readonly, open_to_amend
+    from engine.registry import GAMES
 
     documents, failed = [], False
     with _errors_for_click(), open_readonly(data) if verify else open_to_amend(data) as connection:
-        for name in games_named(game):
+        for name in chosen_games(tuple(GAMES), game):
             with _working(connection, name):
                 if verify:
                     verdict = store.verify(connection, name)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.data_source import LARGEST_PAGE, takes_source
+from arena.cli.data_source import LARGEST_PAGE, chosen_games, takes_source
 from arena.cli.screen import json_option, print_json
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def _replays(
 
 def _finished(source: DataSource, bot: str, game: str, since: datetime | None) -> Iterator[Any]:
     """Page through the finished matches that have a replay, newest first."""
+    chosen_games(source.games(), game)
     before: int | None = None
     while True:
         page = source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, chosen_games, known_bot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,13 @@ FILES: Final = "*.jsonl.gz"
 
 
 def finished(source: DataSource, game: str, bot: str, limit: int, before: int | None = None) -> list[MatchRow]:
-    """Return the newest matches that have a replay which is not pruned, newest first."""
+    """Return the newest matches that have a replay which is not pruned, newest first.
+
+    Raises:
+        click.BadParameter: The source does not have the named game.
+        UnknownBot: The source has no match of the named bot and no such bot.
+    """
+    chosen_games(source.games(), game)
     found: list[MatchRow] = []
     while len(found) < limit:
         page = source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before)
@@ -30,6 +36,8 @@ def finished(source: DataSource, game: str, bot: str, limit: int, before: int | 
         if len(page) < LARGEST_PAGE or page[-1].pruned:  # then all older ones are
             break
         before = page[-1].match_id
+    if bot and not found:
+        known_bot(source, bot)
     return found[:limit]
 
 
@@ -72,6 +80,8 @@ def replay_content(source: str, place: DataPlace) -> tuple[bytes, str]:
     try:
         with Path(source).open("rb") as file:
             return file.read(LIMIT + 1), source
+    except FileNotFoundError as error:
+        raise click.UsageError(f"{source!r} is neither the number of a match nor a file") from error
     except OSError as error:
         raise click.ClickException(f"{source} cannot be read: {error.strerror or error}") from error
 

@@ -23,6 +23,7 @@ def command(data: Path, as_json: bool) -> None:
     """
     from arena.store.disk_use import disk_use
     from arena.store.errors import StoreError
+    from arena.store.journal import FULL as JOURNAL_FILE
     from arena.store.opening import open_readonly
 
     try:
@@ -44,3 +45,8 @@ def command(data: Path, as_json: bool) -> None:
         table.add_row(f"  replays of {each.game}", f"{each.bytes:,}", f"{each.kept:,}", f"{each.pruned:,}")
     table.add_row("journal", f"{use.journal:,}")
     screen().print(table)
+    kept = sum(each.kept for each in use.replays)
+    if kept:
+        mean = sum(each.bytes for each in use.replays) / kept
+        screen().print(f"A replay takes {mean / 1000:.1f} kB in the mean of {kept:,}.", style="dim")
+    screen().print(f"The journal begins a new file at {JOURNAL_FILE >> 20} MiB.", style="dim")

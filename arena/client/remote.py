@@ -10,10 +10,12 @@ from typing import Final, cast
 
 import grpc
 from google.protobuf.message import Message
+from google.rpc import error_details_pb2
+from google.rpc import status_pb2 as rpc_status_pb2
 
 from arena.client.live import RoundRow, StatusRow, Watch, round_row
 from arena.log.head import LogEntry, LogHead, LogState
-from arena.store.errors import Refused
+from arena.store.errors import Refused, UnknownBot
 from arena.store.match_search import MatchFilter, MatchPage
 from arena.store.rows import (
     BotEventRow,
@@ -64,6 +66,10 @@ OPTIONS: Final = (
 
 class NoAnswer(Exception):  # noqa: N818 - the name says what is the matter
     """No server answers at the address."""
+
+
+class LateAnswer(NoAnswer):
+    """The server at the address has not answered in time."""
 
 
 class Declined(Refused):
@@ -149,14 +155,14 @@ class Client:
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
         """Return the last `limit` rated matches of a bot in a game, at most 10000, in the order they were rated."""
         request = ladder_pb2.GetHistoryRequest(game=game, bot=bot, limit=limit)
-        with self._translated_errors():
+        with self._translated_errors(bot):
             answer = self._ladder.GetHistory(request, timeout=CALL_TIMEOUT)
         return tuple(unpack(match, RatedRow) for match in answer.matches)
 
     def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]:
         """Return the last `limit` versions of a bot in a game, at most 1000, the newest first."""
         request = ladder_pb2.ListVersionsRequest(game=game, bot=bot, limit=limit)
-        with self._translated_errors():
+        with self._translated_errors(bot):
             answer = self._ladder.ListVersions(request, timeout=CALL_TIMEOUT)
         return tuple(unpack(version, VersionRow) for version in answer.versions)
 
@@ -165,7 +171,7 @@ class Client:
     ) -> tuple[OpponentRow, ...]:
         """Return a bot's newest results by opponent, at most 1000; see `arena.store.opponents.opponents`."""
         request = ladder_pb2.GetOpponentsRequest(game=game, bot=bot, limit=limit, after=after, last=last)
-        with self._translated_errors():
+        with self._translated_errors(bot):
             answer = self._ladder.GetOpponents(request, timeout=CALL_TIMEOUT)
         return tuple(unpack(opponent, OpponentRow) for opponent in answer.opponents)
 
@@ -258,19 +264,19 @@ class Client:
 
     def unpark(self, bot: str, token: str) -> None:
         """Un-park a bot; `token` is the bot's or the operator's."""
-        with self._translated_errors():
+        with self._translated_errors(bot):
             request = bots_pb2.UnparkBotRequest(name=bot)
             self._bots.UnparkBot(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
 
     def rotate(self, bot: str, token: str) -> str:
         """Replace a bot's token and return the new one; `token` is the bot's present one or the operator's."""
         request = bots_pb2.RotateTokenRequest(name=bot)
-        with self._translated_errors():
+        with self._translated_errors(bot):
             return self._bots.RotateToken(request, timeout=CALL_TIMEOUT, metadata=_authorization(token)).token
 
     def revoke(self, bot: str, token: str) -> None:
         """Revoke a bot's token; `token` is that token or the operator's."""
-        with self._translated_errors():
+        with self._translated_errors(bot):
             request = bots_pb2.RevokeTokenRequest(name=bot)
             self._bots.RevokeToken(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
 
@@ -294,7 +300,7 @@ class Client:
         request = operator_pb2.VoidResultsRequest(bot=bot, reason=reason)
         request.since.FromMicroseconds(since)
         voided: list[int] = []
-        with self._translated_errors():
+        with self._translated_errors(bot):
             while True:
                 authorization = _authorization(operator_token)
                 answer = self._operator.VoidResults(request, timeout=CALL_TIMEOUT, metadata=authorization)
@@ -356,12 +362,12 @@ class Client:
             return tuple(self._log.GetConsistency(request, timeout=CALL_TIMEOUT).proof)
 
     def _moderate(self, call: Callable[..., object], request: Message, operator_token: str) -> None:
-        with self._translated_errors():
+        with self._translated_errors(getattr(request, "name", "")):
             call(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
 
     @contextmanager
-    def _translated_errors(self) -> Iterator[None]:
-        """Translate gRPC errors to NoAnswer and Declined."""
+    def _translated_errors(self, bot: str = "") -> Iterator[None]:
+        """Translate gRPC errors to NoAnswer and Declined, and to UnknownBot for the named bot."""
         try:
             yield
         except grpc.RpcError as error:
@@ -370,12 +376,26 @@ class Client:
             if text.startswith("failed to connect"):  # it lists every address tried; the last one has the reason
                 text = text.rpartition(": ")[2].partition(" (")[0]
             match call.code():
-                case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.DEADLINE_EXCEEDED:
+                case grpc.StatusCode.UNAVAILABLE:
                     raise NoAnswer(f"no arena answers at {self._address} ({text})") from error
+                case grpc.StatusCode.DEADLINE_EXCEEDED:
+                    raise LateAnswer(f"the arena at {self._address} did not answer in time; try again") from error
+                case grpc.StatusCode.NOT_FOUND if bot and _reason(call) == "UNKNOWN_BOT":
+                    raise UnknownBot(bot) from error
                 case grpc.StatusCode.UNIMPLEMENTED:
                     raise Declined(f"what answers at {self._address} is no arena, or one of another version") from error
                 case _:
                     raise Declined(text) from error
+
+
+def _reason(call: grpc.Call) -> str:
+    """Return the reason in the error details of a call; empty without one."""
+    packed = dict(call.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
+    info = error_details_pb2.ErrorInfo()
+    for detail in rpc_status_pb2.Status.FromString(packed).details:
+        if detail.Unpack(info):
+            return str(info.reason)
+    return ""
 
 
 def _entry(message: log_pb2.LogEntry) -> LogEntry:

@@ -32,7 +32,7 @@ from arena.store.journal_blocks import Damage, encode_block, read_blocks
 
 _DIRECTORY: Final = "journal"
 """Of the journal, in the data directory."""
-_FULL: Final = 64 << 20
+FULL: Final = 64 << 20
 """Bytes after which a new file is started."""
 
 
@@ -104,7 +104,7 @@ class Journal:
             raise file_error(_path(self._directory, self._number), error) from error
         self._size += written
         self._unwritten.clear()
-        if self._size >= _FULL:
+        if self._size >= FULL:
             self._start_next_file()
 
     def forget(self, match_id: int) -> None:

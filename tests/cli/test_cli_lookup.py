@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +63,12 @@ def test_server_and_directory_say_the_same(played: Played) -> None:
 @pytest.mark.parametrize("page", [1, 2, 3])
 def test_a_ladder_of_many_pages_is_the_same_ladder(played: Played, monkeypatch: pytest.MonkeyPatch, page: int) -> None:
     place = ("--server", played.server)
-    whole, past = document("ladder", *place), document("ladder", "--at", "2999-01-01", *place)
+    at = datetime.now(UTC).isoformat()
+    whole, past = document("ladder", *place), document("ladder", "--at", at, *place)
     assert len(whole["ladders"][0]["standings"]) == 3
     monkeypatch.setattr("arena.client.remote.PAGE", page)
     assert document("ladder", *place) == whole
-    assert document("ladder", "--at", "2999-01-01", *place) == past
+    assert document("ladder", "--at", at, *place) == past
 
 
 def test_matches_have_all_that_is_known_of_a_match(source: tuple[str, str]) -> None:
@@ -100,7 +101,6 @@ def test_matches_are_paged_and_chosen(source: tuple[str, str]) -> None:
     older = document("matches", "--before", numbers[0], *source)["matches"]
     assert [row["match"] for row in older] == numbers[1:]
     assert len(document("matches", "--bot", "COUNTER", *source)["matches"]) == MATCHES
-    assert document("matches", "--bot", "nobody", *source) == {"matches": []}
     assert len(document("matches", "--game", "sixth_sense", *source)["matches"]) == MATCHES
     assert document("matches", "--game", "nullern", *source) == {"matches": []}
     assert [row["match"] for row in document("replay", "list", "--limit", "2", *source)["matches"]] == numbers[:2]
@@ -152,7 +152,7 @@ def test_two_sources_are_wrong_usage(played: Played) -> None:
 def test_unknown_game_fails_and_names_the_games(source: tuple[str, str]) -> None:
     for verb in (("ladder",), ("matches",), ("replay", "list")):
         result = arena(*verb, "--game", "chess", *source)
-        assert result.exit_code == 1
+        assert result.exit_code == 2
         assert "chess" in result.output
         assert ", ".join(GAMES) in result.output
 

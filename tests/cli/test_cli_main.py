@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 
 import click
 import pytest
@@ -110,3 +112,79 @@ def test_help_has_every_key_of_what_json_prints(words: tuple[str, ...], rows: tu
         assert row.__name__ not in text
         keys = [f'"{each.metadata.get(JSON_KEY, each.name)}"' for each in fields(row)]
         assert re.search(".*".join(keys), text, re.DOTALL), "all of them, in their order"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ladder",),
+        ("ladder", "--history", "rules"),
+        ("ladder", "--versions", "rules"),
+        ("ladder", "rebuild", "--verify"),
+        ("matches",),
+        ("bots", "show", "rules"),
+        ("bots", "opponents", "rules"),
+        ("replay", "list"),
+        ("replay", "ask", "--bot", "rules", "house:random"),
+    ],
+    ids=" ".join,
+)
+def test_a_game_that_is_not_there_is_a_wrong_command_line(words: tuple[str, ...], empty: Path) -> None:
+    result = arena(*words, "--game", "chess", "--data", empty)
+    assert result.exit_code == 2
+    assert "there is no game 'chess'; there are sixth_sense, nullern" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("laddr",), "No such command 'laddr'. Did you mean ladder?"),
+        (("serve", "--port", "50051"), "There is no option --port; use --address HOST:PORT."),
+        (("replay", "show", "-1"), "Matches are numbered from 1; there is no match -1."),
+        (("why", "abc"), "'abc' is neither the number of a match nor a file"),
+        (("replay", "verify", "abc"), "'abc' is neither the number of a match nor a file"),
+        (("ladder", "--server", "localhost"), "'localhost' has no port; write HOST:PORT, such as localhost:50051"),
+        (("ladder", "--at", "2999-01-01"), "'2999-01-01' is in the future"),
+    ],
+    ids=str,
+)
+def test_a_wrong_command_line_names_the_remedy(words: tuple[str, ...], named: str) -> None:
+    result = arena(*words)
+    assert result.exit_code == 2
+    assert named in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("bots", "show", "ruls"),
+        ("bots", "opponents", "ruls", "--game", "sixth_sense"),
+        ("ladder", "--history", "ruls"),
+        ("ladder", "--versions", "ruls"),
+        ("matches", "--bot", "ruls"),
+        ("replay", "list", "--bot", "ruls"),
+    ],
+    ids=" ".join,
+)
+def test_an_unknown_bot_gets_a_suggestion(words: tuple[str, ...], source: tuple[str, str]) -> None:
+    result = arena(*words, *source)
+    assert result.exit_code == 1
+    assert "there is no bot 'ruls'" in result.stderr
+    assert "did you mean rules?" in result.stderr
+
+
+def test_a_server_that_is_slow_is_not_called_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A listening socket that accepts nothing keeps the call waiting until its deadline."""
+    monkeypatch.setattr("arena.client.remote.CALL_TIMEOUT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        result = arena("matches", "--server", f"127.0.0.1:{listening.getsockname()[1]}")
+    assert result.exit_code == 1
+    assert "did not answer in time" in result.stderr
+    assert "no arena answers" not in result.stderr
+
+
+def test_no_message_shows_the_number_of_a_system_error() -> None:
+    result = arena("cert", "/proc/certificates")
+    assert result.exit_code == 1
+    assert "Errno" not in result.stderr
+    assert "/proc/certificates" in result.stderr

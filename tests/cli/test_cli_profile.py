@@ -125,7 +125,7 @@ def test_matches_that_a_bot_lost(source: tuple[str, str], monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (("bots", "show", "nobody"), 1, "there is no bot called nobody here"),
+        (("bots", "show", "nobody"), 1, "there is no bot 'nobody'"),
         (("bots", "show", "Counter", "--game", "nullern"), 0, "Counter has finished no match of nullern yet."),
         (("matches", "--lost"), 2, "--lost needs a bot that lost"),
     ],

@@ -118,10 +118,9 @@ def test_unknown_match_fails(verb: str, source: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("verb", ["show", "verify"])
 def test_file_that_cannot_be_read_fails(verb: str, tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "none.jsonl.gz"):
-        result = arena("replay", verb, path)
-        assert result.exit_code == 1
-        assert "cannot be read" in result.output
+    result = arena("replay", verb, tmp_path)
+    assert result.exit_code == 1
+    assert "cannot be read" in result.output
 
 
 def test_verify_says_what_was_checked(source: tuple[str, str]) -> None:

@@ -123,7 +123,11 @@ def test_two_matches_on_one_deal_are_compared(games: Path) -> None:
         (("ask", "{spoilt}", "house:counter"), 1, "spoilt.jsonl.gz"),
         (("ask", "{games}", "{failing}"), 1, "ZeroDivisionError"),
         (("diff", "{games}/match-1.jsonl.gz", "{games}/match-3.jsonl.gz"), 1, "are not of one deal: the cards differ"),
-        (("diff", "{games}/match-1.jsonl.gz", "{games}/none.gz"), 1, "none.gz cannot be read"),
+        (
+            ("diff", "{games}/match-1.jsonl.gz", "{games}/none.gz"),
+            2,
+            "none.gz' is neither the number of a match nor a file",
+        ),
     ],
 )
 def test_what_cannot_be_is_named(

@@ -108,6 +108,6 @@ def arm(step: Step, time: int) -> None:
 def serve(step: str, time: int, options: Sequence[str]) -> None:
     """The command, which dies the so-many-th time it comes to a step; "" is none."""
     if step:
-        journal._FULL = 1 << 17  # type: ignore[misc]  # a file of the journal is full in seconds
+        journal.FULL = 1 << 17  # type: ignore[misc]  # a file of the journal is full in seconds
         arm(STEPS[step], time)
     command(list(options))

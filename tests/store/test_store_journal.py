@@ -242,7 +242,7 @@ def test_a_match_that_cannot_begin_leaves_nothing_and_keeps_no_file(
         full.setattr(os, "write", lambda file, content, write=os.write: write(file, content[:9]))
         with pytest.raises(DiskFull):
             journal.begin(header(1))
-    monkeypatch.setattr(module, "_FULL", 2000)
+    monkeypatch.setattr(module, "FULL", 2000)
     begin(journal, 2)
     while "00000002.log" not in files(tmp_path):
         journal.add(header(2), sent(1))
@@ -260,7 +260,7 @@ def test_a_match_that_cannot_begin_leaves_nothing_and_keeps_no_file(
 def test_a_full_file_gives_way_to_a_new_one_and_goes_when_its_matches_are_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_FULL", 2000)
+    monkeypatch.setattr(module, "FULL", 2000)
     journal = opened(tmp_path)
     begin(journal, 1)
     while len(files(tmp_path)) < 2:
@@ -293,7 +293,7 @@ def test_a_full_file_gives_way_to_a_new_one_and_goes_when_its_matches_are_over(
 def test_a_match_whose_lines_are_in_several_files_is_put_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_FULL", 1500)
+    monkeypatch.setattr(module, "FULL", 1500)
     journal = opened(tmp_path)
     begin(journal, 1)
     for at in range(100):
@@ -305,7 +305,7 @@ def test_a_match_whose_lines_are_in_several_files_is_put_together(
 
 
 def test_a_match_is_not_put_together_across_a_damaged_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_FULL", 1500)
+    monkeypatch.setattr(module, "FULL", 1500)
     journal = opened(tmp_path)
     begin(journal, 1)
     for at in range(20):
@@ -321,7 +321,7 @@ def test_a_match_is_not_put_together_across_a_damaged_line(tmp_path: Path, monke
 
 
 def test_the_end_of_a_file_that_is_not_the_newest_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_FULL", 1500)
+    monkeypatch.setattr(module, "FULL", 1500)
     journal = opened(tmp_path)
     begin(journal, 1)
     while len(files(tmp_path)) < 2:
@@ -339,7 +339,7 @@ def test_a_new_file_that_cannot_be_made_leaves_the_old_one_in_use(
 ) -> None:
     journal = opened(tmp_path)
     begin(journal, 1)
-    monkeypatch.setattr(module, "_FULL", 0)
+    monkeypatch.setattr(module, "FULL", 0)
     make = os.open
 
     def refused(path: Path, *how: int) -> int:

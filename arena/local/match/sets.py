@@ -137,7 +137,9 @@ class SetsFile:
             raise SetsFileRefused(path, "holds no sets of a match: choose another file")
         if there != head:
             wrong = [name for name in sorted({*there, *head}) if there.get(name) != head.get(name)]
-            differ = "; ".join(f"{name} {there.get(name)!r} there, {head.get(name)!r} here" for name in wrong)
+            differ = "; ".join(
+                f"{name} {json.dumps(there.get(name))} there, {json.dumps(head.get(name))} here" for name in wrong
+            )
             raise SetsFileRefused(path, f"holds sets of another match ({differ}): choose another file")
         for number, line in enumerate(lines[1:], start=2):
             try:

@@ -29,8 +29,9 @@ def head(place: DataPlace, as_json: bool) -> None:
 
     \b
     JSON: {"log", "size", "root", "signature", "keys", "restores"}
-    "log" is the log's name, "keys" the public keys in their order, of which the last
-    signs, "restores" the leaves of restorations from backups.
+    "log" is the log's name, "keys" the public keys that these leaves name, in their
+    order, of which the last signed the head, "restores" the leaves of restorations from
+    backups.
     """
     from arena.client.log_rows import UnprovenLog, head_row
 
@@ -118,8 +119,9 @@ def audit(context: click.Context, data: Path, replays: bool, as_json: bool) -> N
 def rotate_key(data: Path, as_json: bool) -> None:
     """Have the log's key name a new one, which signs from the next start on.
 
-    A leaf says so, signed by the old key, so that bots follow it. The old key is of no use afterwards, and is not kept.
-    For a key that somebody else may have read it is too late: who has it can do the same.
+    A leaf says so, signed by the old key, so that bots follow it. The old key signs nothing after this leaf, for
+    whoever knows the leaf, and is not kept. So change a key that somebody else may have read: bots that have seen the
+    new one refuse what the old one signs. A bot that has not may still be shown another log by whoever has the old key.
 
     \b
     JSON: {"log", "key", "keys"}

@@ -31,7 +31,7 @@ class LogHeadRow:
     signature: str
     """Ed25519 by the last of the keys, in hex."""
     keys: tuple[str, ...]
-    """The public keys in their order, in hex; the last signs."""
+    """The public keys that the head's leaves name, in their order, in hex; the last signed the head."""
     restores: tuple[Mapping[str, Any], ...]
     """The leaves of restorations from backups."""
 
@@ -56,7 +56,7 @@ class LogEntryRow:
 def head_row(state: LogState) -> LogHeadRow:
     """Return the newest head, which its key has signed; UnprovenLog."""
     keys, newest = _keys(state), state.head
-    if not keys.signed(newest):
+    if not keys.signed_now(newest):
         raise UnprovenLog("the log's head is not signed by its key")
     return LogHeadRow(
         keys.log,
@@ -72,7 +72,7 @@ def entry_rows(state: LogState, entries: Sequence[LogEntry]) -> tuple[LogEntryRo
     """Return what a log says, with proofs that were checked; UnprovenLog."""
     keys = _keys(state)
     for entry in entries:
-        if not (entry.included and keys.signed(entry.head)):
+        if not (entry.included and keys.signed_now(entry.head)):
             raise UnprovenLog(f"the log does not prove that it has leaf {entry.number}")
     return tuple(
         LogEntryRow(

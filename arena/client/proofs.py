@@ -84,7 +84,7 @@ def compare_log(replay: Replay, source: LogSource, receipt: Receipt | None = Non
         keys = LogKeys(state.keys)
     except LeafError as error:
         raise NotProved(f"the log is none: {error}") from error
-    if not keys.signed(state.head):
+    if not keys.signed_now(state.head):
         raise NotProved("the log's head is not signed by its key")
     if receipt is not None:
         _require_same_log(receipt, state, keys, source)
@@ -123,7 +123,7 @@ def _require_same_log(receipt: Receipt, state: LogState, keys: LogKeys, source: 
 
 
 def _sound(entry: LogEntry, keys: LogKeys) -> Mapping[str, Any]:
-    if not (keys.signed(entry.head) and entry.included):
+    if not (keys.signed_now(entry.head) and entry.included):
         raise NotProved(f"the log does not prove that it has leaf {entry.number}")
     try:
         return decode_leaf(entry.leaf)

@@ -40,7 +40,7 @@ class LogState(NamedTuple):
     """A log as it is at one moment."""
 
     keys: tuple[bytes, ...]
-    """The leaves that name its keys, the first first."""
+    """The leaves under the head that name its keys, the first first."""
     head: LogHead
     restores: tuple[LogEntry, ...] = ()
     """The leaves of restorations from backups."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -11,28 +12,33 @@ from arena.log.leaf import LeafError, LeafKind, decode_leaf, encode_leaf
 
 
 class LogKeys:
-    """The public keys that a log had; the last is the one that signs."""
+    """The public keys that a log had. A head of n leaves is signed by the last key whose leaf is among those n."""
 
     def __init__(self, leaves: Sequence[bytes]) -> None:
         """Read all leaves of the kind `key`, the log's first one first.
 
-        LeafError where one is none, or not signed by the key before it.
+        LeafError where one is none, does not come after the one before, or is not signed by the key before it.
         """
         if not leaves:
             raise LeafError("a log without a key")
         self.leaves = tuple(leaves)
         self._keys: list[bytes] = []
+        self._numbers: list[int] = []
         for content in leaves:
             leaf = decode_leaf(content)
+            number = leaf["number"]
             if leaf["kind"] != LeafKind.KEY.value:
-                raise LeafError(f"leaf {leaf['number']} is of the kind {leaf['kind']}, not key")
+                raise LeafError(f"leaf {number} is of the kind {leaf['kind']}, not key")
+            if type(number) is not int or number <= max(self._numbers, default=0):
+                raise LeafError(f"the key of leaf {number} does not come after the one before it")
             try:
                 key, signature = bytes.fromhex(leaf["key"]), bytes.fromhex(leaf["signature"])
             except (TypeError, ValueError):
-                raise LeafError(f"leaf {leaf['number']} holds no key") from None
+                raise LeafError(f"leaf {number} holds no key") from None
             if self._keys and not signed(self._keys[-1], signature, rotation_text(self.log, key)):
-                raise LeafError(f"the key of leaf {leaf['number']} is not signed by the one before it")
+                raise LeafError(f"the key of leaf {number} is not signed by the one before it")
             self._keys.append(key)
+            self._numbers.append(number)
 
     @property
     def log(self) -> str:
@@ -47,11 +53,17 @@ class LogKeys:
     def __contains__(self, key: object) -> bool:
         return key in self._keys
 
-    def signed(self, head: LogHead, since: bytes | None = None) -> bool:
-        """Return whether a head is signed by one of the keys; with `since` by that one or a later one."""
-        keys = self._keys if since is None else self._keys[self._keys.index(since) :] if since in self._keys else []
-        text = head_text(self.log, head.size, head.root)
-        return any(signed(key, head.signature, text) for key in reversed(keys))
+    def signed(self, head: LogHead) -> bool:
+        """Return whether a head is signed by the key of its time."""
+        place = bisect(self._numbers, head.size) - 1
+        return place >= 0 and signed(self._keys[place], head.signature, head_text(self.log, head.size, head.root))
+
+    def signed_now(self, head: LogHead) -> bool:
+        """Return whether a head that a log shows now is signed: by the newest key, and it has that key's leaf.
+
+        Without the leaf, whoever has a retired key could show the log as if it had been restored to before it retired.
+        """
+        return head.size >= self._numbers[-1] and self.signed(head)
 
 
 def first_key_leaf(number: int, at: int, signer: Signer) -> bytes:

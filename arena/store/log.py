@@ -197,7 +197,10 @@ def entries(connection: Connection, match_id: int) -> tuple[LogEntry, ...]:
 def state(connection: Connection) -> LogState | None:
     """Return the log as it is now; None before its first head."""
     under = head(connection)
-    return None if under is None else LogState(key_leaves(connection), under, restores(connection))
+    if under is None:
+        return None
+    keys = tuple(leaf for number, leaf in _about_no_match(connection, LeafKind.KEY) if number <= under.size)
+    return LogState(keys, under, restores(connection))
 
 
 def restores(connection: Connection) -> tuple[LogEntry, ...]:

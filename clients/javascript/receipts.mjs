@@ -15,22 +15,26 @@ export function signed(key, signature, text) {
   return verify(null, Buffer.from(text), createPublicKey({ key: jwk, format: "jwk" }), signature);
 }
 
-/** The keys that a log had, each signed by the one before; throws an Error where one is not. */
+/** The keys that a log had, each signed by the one before, and the numbers of their leaves; throws an Error where one is not. */
 export function keysOf(leaves) {
   check(leaves.length > 0, "a log without a key");
-  const keys = [], [first] = leaves.map((leaf) => JSON.parse(leaf).key);
+  const keys = [], numbers = [], [first] = leaves.map((leaf) => JSON.parse(leaf).key);
   const log = sha256(bytes(first)).toString("hex");
-  for (const { key, signature } of leaves.map((leaf) => JSON.parse(leaf))) {
+  for (const { number, key, signature } of leaves.map((leaf) => JSON.parse(leaf))) {
     const named = `arena-log/${log}\nkey\n${key}\n`;
     check(!keys.length || signed(keys.at(-1), bytes(signature), named), "a key that the one before it did not sign");
+    check(Number.isSafeInteger(number) && number > (numbers.at(-1) ?? 0), "a key that does not come after the one before it");
     keys.push(bytes(key));
+    numbers.push(number);
   }
-  return { log, keys };
+  return { log, keys, numbers };
 }
 
-/** Whether a head is signed by the newest of a log's keys. */
-export const headSigned = ({ log, keys }, { size, root, signature }) =>
-  signed(keys.at(-1), bytes(signature), `arena-log/${log}\n${size}\n${bytes(root).toString("base64")}\n`);
+/** Whether a head is signed by the key of its time: the last whose leaf it has. */
+export function headSigned({ log, keys, numbers }, { size, root, signature }) {
+  const key = keys[numbers.findLastIndex((number) => number <= size)];
+  return key !== undefined && signed(key, bytes(signature), `arena-log/${log}\n${size}\n${bytes(root).toString("base64")}\n`);
+}
 
 /** The root that follows from a leaf, its number and its proof (RFC 9162, 2.1.3.2), in hex. */
 export function rootOf({ number, leaf, head, proof }) {

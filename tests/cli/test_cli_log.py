@@ -65,6 +65,9 @@ def test_another_key_signs_from_the_next_start_on(played: Played, tmp_path: Path
     before = json.loads(shown("log", "head", "--json", "--data", data))
     changed = json.loads(shown("log", "rotate-key", "--json", "--data", data))
     assert (changed["log"], changed["keys"]) == (before["log"], 2)
+    head = json.loads(shown("log", "head", "--json", "--data", data))
+    assert (head["size"], head["keys"]) == (5, before["keys"]), "it is of the leaves before, and the old key signed it"
+    assert f"signed by the key {before['keys'][0]}, number 1" in shown("log", "head", "--data", data)
     with serving(data, "--no-house") as server:
         head = json.loads(shown("log", "head", "--json", "--server", server.server))
         assert head["keys"] == [*before["keys"], changed["key"]]

@@ -16,11 +16,17 @@ from arena_client.v1.log_pb2 import LogEntry, LogHead, LogState
 from arena_client.v1.play_pb2 import MatchReport
 from sqlalchemy import text
 
+from arena.client.proofs import NotProved, compare_log
 from arena.log.head import LogEntry as Entry
+from arena.log.head import LogHead as Head
+from arena.log.head import LogState as State
+from arena.log.key import Signer
+from arena.log.keys import HeadSigner
 from arena.replay.hash_chain import PackedReplay, pack, text_digest, without_chain
 from arena.replay.read import read
 from arena.store import bots, log, matches
 from arena.store.backup import back_up, restore
+from arena.store.log_key import key_file, replace_key, rotate
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.store import open_store
 from engine.deal import commitment
@@ -417,6 +423,110 @@ def test_a_log_that_was_changed_since_the_receipt_is_refused(recorded: Recorded,
     words = refused(recorded, recorded.file, "--data", other, "--receipts", recorded.receipts)
     assert "the log is another than that of the receipt: its keys are others" in words
     assert "the log says nothing of match 101" in refused(recorded, recorded.file, "--data", other)
+
+
+@pytest.fixture
+def rotated(recorded: Recorded, tmp_path: Path) -> tuple[Path, HeadSigner]:
+    """The data directory under a second key, which signed its head; and who signs with the first, as after a leak."""
+    data = copied(recorded, tmp_path)
+    retired = Signer.read(key_file(data).read_bytes())
+    with open_to_amend(data) as connection:
+        keys = rotate(connection, data, AT + 2)
+    replace_key(data)
+    trio.run(started, data)
+    return data, HeadSigner(keys.log, retired)
+
+
+def receipts_under(data: Path, head: Head | None, file: Path) -> Path:
+    """Receipts of the bot in seat 1 that knows both keys, under a head; under the log's newest where none is given."""
+    with open_readonly(data) as connection:
+        newest, keys = log.outcome(connection, 101), log.key_leaves(connection)
+        assert newest is not None
+        entry = newest if head is None else log.entry(connection, newest.number, head)
+    result = read(WHOLE).result
+    kept = Receipts(file)
+    kept.pin_to(LogState(keys=keys, head=_message(newest).head))
+    report = MatchReport(match_id=101, seat=1, scores=result.scores, places=result.places, entry=_message(entry))
+    kept.take(report, None)
+    return file
+
+
+def test_a_retired_key_signs_for_what_came_before_it_and_for_nothing_after(
+    recorded: Recorded, rotated: tuple[Path, HeadSigner], tmp_path: Path
+) -> None:
+    data, retired = rotated
+    with open_readonly(recorded.data) as connection:
+        before = log.head(connection)
+    old = receipts_under(data, before, tmp_path / "old.receipts")
+    words = shown("replay", "verify", recorded.file, "--data", data, "--receipts", old)
+    assert "the log was only added to since the receipt was given" in words
+    good = receipts_under(data, None, tmp_path / "good.receipts")
+    shown("replay", "verify", recorded.file, "--data", data, "--receipts", good)
+    with open_to_amend(data) as connection:
+        matches.void(connection, 101, "never was", AT)
+        log.seal(connection, retired)
+    bad = receipts_under(data, None, tmp_path / "bad.receipts")
+    assert "its head is not signed by the key of the log" in refused(recorded, recorded.file, "--receipts", bad)
+    assert "the log's head is not signed by its key" in refused(recorded, recorded.file, "--data", data)
+    for command, why in (
+        (("log", "head"), "the log's head is not signed by its key"),
+        (("log", "show", 101), "the log does not prove that it has leaf 2"),
+        (("log", "audit"), "its head is not signed by its key"),
+    ):
+        result = arena(*command, "--data", data)
+        assert (result.exit_code, why in " ".join(result.output.split())) == (1, True), result.output
+
+
+@NODE
+def test_a_retired_key_signs_for_what_came_before_it_and_for_nothing_after_in_javascript(
+    recorded: Recorded, rotated: tuple[Path, HeadSigner], tmp_path: Path
+) -> None:
+    data, retired = rotated
+    with open_readonly(recorded.data) as connection:
+        before = log.head(connection)
+    for head, name in ((before, "old"), (None, "good")):
+        assert in_javascript(recorded.file, receipts_under(data, head, tmp_path / f"{name}.receipts"))[0] == 0
+    with open_to_amend(data) as connection:
+        matches.void(connection, 101, "never was", AT)
+        log.seal(connection, retired)
+    status, words = in_javascript(recorded.file, receipts_under(data, None, tmp_path / "bad.receipts"))
+    assert (status, "its head is not signed by the key of the log" in words) == (1, True), words
+
+
+class Forger(NamedTuple):
+    """A server that shows the true log, and answers for a match under another head."""
+
+    state: State
+    entry: Entry
+
+    def log_state(self) -> State:
+        return self.state
+
+    def log_entries(self, match_id: int) -> tuple[Entry, ...]:
+        return (self.entry,)
+
+    def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
+        return ()
+
+
+def test_a_retired_key_shows_no_log_of_before_as_that_of_now(
+    recorded: Recorded, rotated: tuple[Path, HeadSigner]
+) -> None:
+    """Neither as what the log says of a match, nor as what a restoration left of the log."""
+    data, retired = rotated
+    with open_readonly(data) as connection:
+        state = log.state(connection)
+        assert state is not None
+        made = log.root_of(connection, 2)
+        cut = Head(2, made, retired(2, made))
+        entry = log.entry(connection, 2, cut)
+        newest = log.entry(connection, 2, state.head)
+    replay = read(recorded.file.read_bytes())
+    assert compare_log(replay, Forger(state, newest)).number == 2
+    with pytest.raises(NotProved, match="does not prove that it has leaf 2"):
+        compare_log(replay, Forger(state, entry))
+    with pytest.raises(NotProved, match="head is not signed by its key"):
+        compare_log(replay, Forger(state._replace(head=cut), entry))
 
 
 def test_a_log_that_was_cut_by_a_restoration_says_so(recorded: Recorded, tmp_path: Path) -> None:

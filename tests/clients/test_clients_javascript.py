@@ -14,6 +14,8 @@ import pytest
 
 import arena.log
 import engine.deal
+from arena.log.head import head_text
+from arena.log.key import Signer
 from arena.replay.hash_chain import pack, with_chain
 from arena.replay.record import encode
 from engine.game import Game
@@ -225,7 +227,7 @@ def test_javascript_verifies_an_interrupted_match_without_a_result(tmp_path: Pat
 def test_javascript_agrees_with_the_vectors_of_the_log() -> None:
     program = """
         import { readFileSync } from "node:fs";
-        const [receipts, vectors] = process.argv.slice(1);
+        const [receipts, vectors, others] = process.argv.slice(1);
         const { headSigned, keysOf, rootOf } = await import(receipts);
         const { leaves, heads, inclusion, keys } = JSON.parse(readFileSync(vectors));
         const named = leaves.map(({ leaf }) => leaf).filter((leaf) => JSON.parse(leaf).kind === "key");
@@ -234,16 +236,23 @@ def test_javascript_agrees_with_the_vectors_of_the_log() -> None:
             log: both.log,
             keys: both.keys.map((key) => key.toString("hex")),
             signed: heads.map((head) => [headSigned(one, head), headSigned(both, head)]),
+            others: JSON.parse(others).map((signature, at) => headSigned(both, { ...heads[at], signature })),
             roots: inclusion.map(({ number, size, proof }) => {
                 return rootOf({ number, leaf: leaves[number - 1].leaf, head: { size }, proof });
             }),
         }));
     """
-    ran = node("--input-type=module", "-e", program, VERIFIER.with_name("receipts.mjs").as_uri(), LOG_VECTORS)
+    vectors = json.loads(LOG_VECTORS.read_text())
+    first, second = (Signer(bytes.fromhex(secret)) for secret in vectors["secrets"])
+    texts = [head_text(vectors["log"], head["size"], bytes.fromhex(head["root"])) for head in vectors["heads"]]
+    others = [signer.sign(text).hex() for signer, text in zip((second, second, first), texts, strict=True)]
+    library = VERIFIER.with_name("receipts.mjs").as_uri()
+    ran = node("--input-type=module", "-e", program, library, LOG_VECTORS, json.dumps(others))
     assert ran.returncode == 0, ran.stderr
-    vectors, said = json.loads(LOG_VECTORS.read_text()), json.loads(ran.stdout)
+    said = json.loads(ran.stdout)
     assert (said["log"], said["keys"]) == (vectors["log"], vectors["keys"])
-    assert said["signed"] == [[True, False], [True, False], [False, True]]
+    assert said["signed"] == [[True, True], [True, True], [False, True]]
+    assert said["others"] == [False, False, False], "signed by a key of another time"
     roots = {head["size"]: head["root"] for head in vectors["heads"]}
     assert said["roots"] == [roots[each["size"]] for each in vectors["inclusion"]]
 

@@ -77,9 +77,10 @@ def test_heads_are_those_of_the_vectors_and_signed_by_the_key_of_their_time() ->
         assert signature.hex() == vector["signature"]
         head = LogHead(vector["size"], made, signature)
         assert keys.signed(head)
-        assert keys.signed(head, since=FIRST.public)
-        assert keys.signed(head, since=SECOND.public) is (signer is SECOND)
-        assert not keys.signed(head, since=bytes(32))
+        assert keys.signed_now(head) is (signer is SECOND)
+        other = (SECOND if signer is FIRST else FIRST).sign(head_text(keys.log, vector["size"], made))
+        assert not keys.signed(head._replace(signature=other)), "of another time"
+        assert not keys.signed_now(head._replace(signature=other))
         assert not keys.signed(head._replace(size=vector["size"] + 1))
         assert not keys.signed(head._replace(root=bytes(32)))
         assert not keys.signed(head._replace(signature=b"short"))
@@ -121,6 +122,10 @@ def test_a_key_that_the_one_before_did_not_sign_is_refused() -> None:
     for key in ("no hex", 5):
         with pytest.raises(LeafError, match="leaf 2 holds no key"):
             LogKeys([first, encode_leaf(2, LeafKind.KEY, 6, key=key, signature="")])
+    for number in (1, 0, -2, "3", True, None):
+        again = next_key_leaf(number, 6, keys, FIRST, SECOND)  # type: ignore[arg-type]
+        with pytest.raises(LeafError, match=f"key of leaf {number} does not come after the one before it"):
+            LogKeys([first, again])
     with pytest.raises(LeafError, match="a log without a key"):
         LogKeys([])
 

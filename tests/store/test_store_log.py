@@ -318,13 +318,18 @@ async def test_a_rotated_key_is_named_by_the_old_one(data: Path, crashed: bool) 
     old = key_file(data).read_bytes()
     with open_to_amend(data) as connection:
         keys = rotate(connection, data, NOW + 1)
+    with open_readonly(data) as connection:
+        before = log.state(connection)
+        assert before is not None
+        assert before.keys == keys.leaves[:1], "the head that the old key signed does not have the new one's leaf"
+        assert LogKeys(before.keys).signed_now(before.head)
     if not crashed:
         replace_key(data)
     async with open_store(data, NOW + 2) as store:
         head = await store.read(log.head)
         assert head is not None
         assert LogKeys(await store.read(log.key_leaves)).leaves == keys.leaves
-        assert keys.signed(head, since=keys.newest)
+        assert keys.signed_now(head)
         assert [each["kind"] for each in await store.read(told)] == ["key"]
     assert key_file(data).read_bytes() != old
     assert not next_key_file(data).exists()

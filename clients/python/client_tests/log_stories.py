@@ -168,6 +168,37 @@ def _restored_and_changed(story: Story) -> None:
     story.welcome()
 
 
+def _signed_by_a_retired_key(story: Story) -> None:
+    story.welcome()
+    for match in (1, 2):
+        story.result(match)
+    retired = story.log.signer
+    story.log.rotate()
+    story.start()
+    story.welcome()
+    story.log.result(3)
+    newest, story.log.signer = story.log.signer, retired
+    story.start()
+    story.welcome()
+    story.log.signer = newest
+    story.start()
+    story.welcome()
+
+
+def _cut_under_a_retired_key(story: Story) -> None:
+    story.welcome()
+    for match in (1, 2):
+        story.result(match)
+    retired = story.log.signer
+    story.log.rotate()
+    story.start()
+    story.welcome()
+    story.log.signer = retired
+    story.log.restore(2)
+    story.start()
+    story.welcome()
+
+
 def _under_another_key(story: Story) -> None:
     story.welcome()
     story.log.signer = Signer(bytes([2]) * 32)
@@ -187,6 +218,8 @@ STORIES: dict[str, Callable[[Story], None]] = {
     "The proof is refused": _changed(lambda log: setattr(log, "refuses", True)),
     "The head is signed by another": _changed(lambda log: setattr(log, "signer", Signer(bytes(32))), grows=False),
     "The next key is not named by the one before": _changed(lambda log: log.rotate(honest=False), grows=False),
+    "A retired key signs what came after it": _signed_by_a_retired_key,
+    "A retired key signs a restoration to before the next one": _cut_under_a_retired_key,
     "It is another log": _changed(lambda log: setattr(log, "__dict__", Log(2).__dict__)),
     "The same log is shown under another key": _under_another_key,
     "A crash cut the last line off": _torn,

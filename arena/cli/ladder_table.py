@@ -17,7 +17,7 @@ from rich.text import Text
 from arena.cli.flags_table import MARK
 from arena.cli.frame import framed
 from arena.cli.tables import bot_name, owner_name, unlisted
-from arena.client.figures import CONFIDENCE, share_in_words
+from arena.client.figures import CONFIDENCE, quota_in_words, share_in_words
 from arena.client.flags import flagged
 from arena.store.rows import LadderRow, LadderRows
 
@@ -162,8 +162,8 @@ def _caption(ladder: LadderRows) -> str:
         words.append("a rating needs a second bot to compare with")
     elif ladder.scale_error:
         words.append(f"all ratings together ± {CONFIDENCE * ladder.scale_error:.0f}: 1500 is the house bots' mean")
-    if ladder.pair_quota:
-        words.append(f"two guests count {ladder.pair_quota} matches of a day together at most")
+    if ladder.pair_quota or ladder.pair_week_quota:
+        words.append(quota_in_words(ladder.pair_quota, ladder.pair_week_quota))
     if ladder.through is None:
         words.append("not fitted yet: ratings are the live ones")
     elif ladder.published is not None:

@@ -178,7 +178,7 @@ class Directory:
         if seats not in able:
             raise NoSuchTable(f"{game} is played by {able.start} to {able.stop - 1}, not by {seats}")
         try:
-            ladder = Fits(publishing.pair_quota(self._connection, game)).ladder(self._connection, game, seats)
+            ladder = Fits(publishing.quota(self._connection, game)).ladder(self._connection, game, seats)
         except LadderError as error:
             raise NoLadder(f"the ladder of {game} cannot be computed: {error}") from error
         return standings.of_tables(self._connection, game, seats, ladder)

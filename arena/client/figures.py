@@ -17,6 +17,12 @@ def share_in_words(share: float) -> str:
     return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
+def quota_in_words(day: int, week: int) -> str:
+    """Return how many matches of a day and of a week two guests count at most; 0 are all, of one of them at least."""
+    bounds = [f"{matches} matches of a {span}" for matches, span in ((day, "day"), (week, "week")) if matches]
+    return f"two guests count {' and '.join(bounds)} together at most"
+
+
 def is_house(bot: str) -> bool:
     """Whether a bot is a house bot, by its name."""
     return bot.startswith(HOUSE_PREFIX)

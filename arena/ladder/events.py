@@ -9,6 +9,9 @@ from typing import Final, NamedTuple, NewType, TypeAlias
 
 DAY: Final = 86_400_000_000
 """Microseconds of a day."""
+WEEK_DAYS: Final = 7
+FIRST_MONDAY: Final = 4
+"""The first Monday of 1970, in days since the year began."""
 
 Node = NewType("Node", int)
 """Number of a rated unit: one frozen version of one bot."""
@@ -68,3 +71,9 @@ Event: TypeAlias = MatchResult | Void
 def day_of(at: int) -> int:
     """Return the day in UTC, in days since 1970, of an instant in microseconds since then."""
     return at // DAY
+
+
+def week_of(day: int) -> range:
+    """Return the days of the week of a day, Monday first."""
+    monday = day - (day - FIRST_MONDAY) % WEEK_DAYS
+    return range(monday, monday + WEEK_DAYS)

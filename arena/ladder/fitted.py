@@ -27,6 +27,7 @@ from arena.ladder.ladder import FieldFigures, Figure, Ladder, LadderLine
 from arena.ladder.live import NEW, SCALE
 from arena.ladder.pair_quota import PairQuota, under_quota
 from arena.ladder.pairs import Pairs, summed
+from arena.ladder.quota import NO_QUOTA, Quota
 from arena.ladder.rank_intervals import chances_of_best, rank_bounds
 from arena.ladder.shrinkage import Posterior, shrunk
 from arena.ladder.standard_errors import field_shares, standard_errors
@@ -86,7 +87,7 @@ class FittedLadder:
         self._rated, self._pairs, self._columns = rated, pairs, columns
         self._new, self._voided = {}, []
         weighed = under_quota(columns, quota)
-        if weighed.shares is not None:  # counts are kept without a quota, which changes with every match of a day
+        if weighed.shares is not None:  # counts are kept without a quota, which changes with every match
             beyond = weighed.only(weighed.match_id[(weighed.shares != SHARE).any(axis=1)])
             pairs = pairs - Pairs.of(replace(beyond, shares=None), rated) + Pairs.of(beyond, rated)
         return _ladder(rated, weighed, pairs, quota)
@@ -120,9 +121,9 @@ def _ladder(rated: Entrants, columns: Columns, pairs: Pairs, quota: PairQuota | 
     lines = _lines(newest, figures, posterior, ratings[newest], found.differences)
     centre, spread = _on_grid(np.array([posterior.centre, posterior.spread]), ELO_GRID).tolist()
     common = FieldFigures(float(_on_grid(np.array(found.scale), ELO_GRID)), centre, spread)
-    matches = 0 if quota is None else quota.matches
-    digest = _digest(lines, figures, common, matches)
-    return Ladder(lines, figures, columns.through, digest, common, pair_quota=matches)
+    rule = NO_QUOTA if quota is None else quota.rule
+    digest = _digest(lines, figures, common, rule)
+    return Ladder(lines, figures, columns.through, digest, common, quota=rule)
 
 
 def _anchors(rated: Entrants, opponents: NDArray[np.int64]) -> Floats:
@@ -174,10 +175,12 @@ def _on_grid(values: Floats, grid: float) -> Floats:
     return rounded
 
 
-def _digest(lines: Sequence[LadderLine], figures: Sequence[Figure], common: FieldFigures, quota: int) -> str:
+def _digest(lines: Sequence[LadderLine], figures: Sequence[Figure], common: FieldFigures, rule: Quota) -> str:
     digest = hashlib.sha256(struct.pack("<ddd", *common))
-    if quota:
-        digest.update(struct.pack("<q", quota))
+    if rule.bounds:
+        digest.update(struct.pack("<q", rule.day))  # as ladders from before there were quotas of weeks have it
+    if rule.week:
+        digest.update(struct.pack("<q", rule.week))
     for figure in figures:
         digest.update(struct.pack("<qddqq", *figure))
     for line in lines:

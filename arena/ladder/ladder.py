@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from arena.ladder.events import Node
 from arena.ladder.luck_columns import LuckFigures
+from arena.ladder.quota import NO_QUOTA, Quota
 
 ESTABLISHED_MAX_ERROR: Final = 40.0
 """Largest standard error, in Elo, of a rating that is not provisional."""
@@ -131,5 +132,5 @@ class Ladder:
     """Number of the last baseline included in the luck column."""
     flags: tuple[Flag, ...] = ()
     """What stands out, the most certain first. It is not part of the digest and affects no rating."""
-    pair_quota: int = 0
-    """So many matches of a day two guests count together at most; 0 for all. It is part of the digest unless 0."""
+    quota: Quota = NO_QUOTA
+    """The rule by which it was fitted. What it bounds is part of the digest."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from arena.house import LUCK
+from arena.ladder.quota import Quota
 from arena.match.policy import Policy
 from arena.scheduling.pool import PATIENCE
 from arena.server.sessions.limits import Limits
@@ -23,7 +24,7 @@ from engine.registry import GAMES
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """Addresses at which only this machine's programs come in."""
-OPEN_QUOTA: Final = 40
+OPEN_QUOTA: Final = Quota(40, 80)
 """The quota of pairs where anybody may register bots under any names."""
 
 
@@ -175,6 +176,13 @@ class Config:
             "invitations or on a loopback address."
         },
     )
+    pair_week_quota: int | None = field(
+        default=None,
+        metadata={
+            "help": "Matches of a UTC week, from Monday, that they count together at most; 0 for all. By default twice "
+            "pair_quota."
+        },
+    )
     keep_replays: int | None = field(
         default=None,
         metadata={
@@ -219,11 +227,15 @@ class Config:
         return tuple(offer.game for offer in self.offers)
 
 
-def quota_in_force(config: Config) -> int:
-    """Return so many matches of a day as two guests count together at most on this server; 0 for all."""
-    if config.pair_quota is not None:
-        return config.pair_quota
-    return OPEN_QUOTA if config.registration == "open" and not on_loopback(config) else 0
+def quota_in_force(config: Config) -> Quota:
+    """Return how many matches two guests count together at most on this server."""
+    day = config.pair_quota
+    if day is None:
+        day = OPEN_QUOTA.day if config.registration == "open" and not on_loopback(config) else 0
+    week = config.pair_week_quota
+    if week is None:
+        week = OPEN_QUOTA.week * day // OPEN_QUOTA.day
+    return Quota(day, week)
 
 
 def on_loopback(config: Config) -> bool:

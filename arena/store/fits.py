@@ -15,6 +15,7 @@ from arena.ladder.flags import flags
 from arena.ladder.ladder import Ladder
 from arena.ladder.luck_columns import LuckColumns
 from arena.ladder.pair_quota import PairQuota, under_quota
+from arena.ladder.quota import NO_QUOTA, Quota
 from arena.store import baselines, events, versions
 
 MANY: Final = 10_000
@@ -24,9 +25,8 @@ MANY: Final = 10_000
 class Fits:
     """Fitted ladders and luck figures of one database, kept between fits so that only new events are read."""
 
-    def __init__(self, pair_quota: int = 0) -> None:
-        """Two guests count so many matches of a day together at most; 0 for all."""
-        self._pair_quota = pair_quota
+    def __init__(self, rule: Quota = NO_QUOTA) -> None:
+        self._rule = rule
         self._fitted: dict[str, FittedLadder] = {}
         self._luck: dict[str, tuple[int, frozenset[int], LuckColumns]] = {}
         """By game: number of the last event read, void matches up to it, and the luck columns without them."""
@@ -46,13 +46,13 @@ class Fits:
         fitted = self._read(connection, game)
         columns = fitted.columns()
         if not seats:
-            quota = _quota(connection, self._pair_quota)
+            quota = _quota(connection, self._rule)
             made = fitted.ladder(_entrants(connection, columns), quota)
             luck = self._replayed(connection, game, made.through)
             standing_out = flags(under_quota(columns, quota), made, versions.guests(connection))
             return replace(made, luck=luck.figures(), replayed=luck.through, flags=standing_out)
         few = columns.with_seats(seats)
-        return ladder(_entrants(connection, few), few, _quota(connection, self._pair_quota))
+        return ladder(_entrants(connection, few), few, _quota(connection, self._rule))
 
     def _read(self, connection: Connection, game: str) -> FittedLadder:
         """Return the fitted ladder of a game with all its events added."""
@@ -76,24 +76,24 @@ class Fits:
         return luck
 
 
-def recomputed(connection: Connection, game: str, through: int, replayed: int = 0, pair_quota: int = 0) -> Ladder:
+def recomputed(connection: Connection, game: str, through: int, replayed: int = 0, rule: Quota = NO_QUOTA) -> Ladder:
     """Compute the ladder of a game up to an event from the list of events, with luck figures up to a baseline.
 
-    `through` and `replayed` are the numbers of that event and that baseline; `pair_quota` is that of the ladder.
+    `through` and `replayed` are the numbers of that event and that baseline; `rule` is that of the ladder.
     LadderError if the list is invalid.
     """
     columns = Columns.of(events.read(connection, game, through=through))
     voids, luck = events.voided(connection, game, 0, through), LuckColumns()
     for match in baselines.read(connection, game, through=replayed):
         luck.take(match, void=match.match_id in voids)
-    quota = _quota(connection, pair_quota)
+    quota = _quota(connection, rule)
     made = ladder(_entrants(connection, columns), columns, quota)
     standing_out = flags(under_quota(columns, quota), made, versions.guests(connection))
     return replace(made, luck=luck.figures(), replayed=luck.through, flags=standing_out)
 
 
-def _quota(connection: Connection, pair_quota: int) -> PairQuota | None:
-    return PairQuota(pair_quota, versions.guests(connection)) if pair_quota else None
+def _quota(connection: Connection, rule: Quota) -> PairQuota | None:
+    return PairQuota(rule, versions.guests(connection)) if rule.bounds else None
 
 
 def _entrants(connection: Connection, columns: Columns) -> tuple[Entrant, ...]:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from arena.ladder.events import Node
 from arena.ladder.live import RatingChange
+from arena.ladder.quota import NO_QUOTA, Quota
 from arena.log.leaf import LeafKind
 from arena.replay.hash_chain import PackedReplay, with_chain
 from arena.replay.header import MatchKind
@@ -84,7 +85,7 @@ def finish(
     spoilt: Sequence[bool] = (),
     thinking: Sequence[Thinking] = (),
     kind: MatchKind = MatchKind.RATED,
-    pair_quota: int = 0,
+    quota: Quota = NO_QUOTA,
 ) -> tuple[RatingChange, ...]:
     """Store the result of a match: event, seats, live ratings, replay and leaf. Return the rating changes, by seat.
 
@@ -93,7 +94,7 @@ def finish(
     Sequences are by seat; `counts`: whether the result rates the seat's version; `spoilt`: whether house bots played
     too much of the seat to rate its opponents, empty where no seat is so. `replay` makes the compressed replay,
     without its hash chain, from the rating changes. `thinking` is how the seats used their time, empty if unknown.
-    With a `pair_quota` two guests move each other's live ratings in so many matches of a day only.
+    Under a `quota` two guests move each other's live ratings in so many matches of a day and of a week only.
     UnknownMatch, MatchNotPlaying; ValueError for a result that does not fit the seats.
     """
     game, state = _game_and_state(connection, match_id)
@@ -102,7 +103,7 @@ def finish(
     nodes = [Node(node) for (node,) in _SEATED.run(connection, {"of_match": match_id}).fetchall()]
     changes: tuple[RatingChange, ...] = ()
     if kind is MatchKind.RATED:
-        beyond = pair_days.count(connection, game, match_id, at, pair_quota) if pair_quota else ()
+        beyond = pair_days.count(connection, game, match_id, at, quota) if quota.bounds else ()
         changes = ratings.rate(connection, game, nodes, places, counts, at, spoilt, thinking, beyond)
         events.add_result(connection, game, match_id, nodes, places, counts, spoilt, at)
     results = [

@@ -1,21 +1,22 @@
-"""How often two guests have met today: beyond the quota of a pair, a match moves neither's live rating by the other.
+"""How often two guests have met: beyond the quota of a pair, a match moves neither's live rating by the other.
 
-Versions of a bot are one, and house bots have no quota. A day is one of UTC, and a match is of the day on which its
-result was stored. These counts are for the live layer only: the fit spreads the quota evenly over the matches of a day,
-and takes it from the list of results.
+Versions of a bot are one, and house bots have no quota. Days and weeks are those of UTC, and a match is of the day on
+which its result was stored. These counts are for the live layer only: the fit spreads the quota evenly over the matches
+of a day, and takes it from the list of results.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Final, TypeAlias
 
 from sqlalchemy import Connection, bindparam, delete, insert, literal_column, select, update
 
-from arena.ladder.events import Event, MatchResult, Void, day_of
+from arena.ladder.events import WEEK_DAYS, Event, MatchResult, Void, day_of, week_of
 from arena.ladder.live import SeatPair
+from arena.ladder.quota import Quota
 from arena.store import schema, versions
 from arena.store.statements import Statement
 
@@ -30,40 +31,47 @@ _GUESTS: Final = Statement(
     .where(_SEATS.match_id == bindparam("of_match"), schema.bots.c.house == literal_column("0"))
     .order_by(_SEATS.seat)
 )
-_OF_ONE: Final = tuple(_DAYS[name] == bindparam(f"of_{name}") for name in ("game", "day", "first", "second"))
-_MET: Final = Statement(select(_DAYS.matches).where(*_OF_ONE))
+_OF_A_PAIR: Final = tuple(_DAYS[name] == bindparam(f"of_{name}") for name in ("game", "first", "second"))
+_OF_ONE: Final = (*_OF_A_PAIR, _DAYS.day == bindparam("of_day"))
+_OF_A_WEEK: Final = tuple(f"day_{number}" for number in range(WEEK_DAYS))
+_MET: Final = Statement(
+    select(_DAYS.day, _DAYS.matches).where(*_OF_A_PAIR, _DAYS.day.in_([bindparam(name) for name in _OF_A_WEEK]))
+)
 _MEET: Final = Statement(insert(schema.pair_days), "game", "day", "first", "second", "matches")
 _MEET_AGAIN: Final = Statement(update(schema.pair_days).where(*_OF_ONE), "matches")
 
 
-def count(connection: Connection, game: str, match_id: int, at: int, pair_quota: int) -> frozenset[SeatPair]:
+def count(connection: Connection, game: str, match_id: int, at: int, quota: Quota) -> frozenset[SeatPair]:
     """Count a match whose result is stored at the instant `at`; return the pairs of seats that are beyond the quota."""
     beyond: set[SeatPair] = set()
-    for (first, second), seats in _pairs(_GUESTS.run(connection, {"of_match": match_id}).fetchall()).items():
-        met = _add(connection, game, day_of(at), (first, second), 1)
-        beyond |= {*seats} if met > pair_quota else set()
+    day = day_of(at)
+    for pair, seats in _pairs(_GUESTS.run(connection, {"of_match": match_id}).fetchall()).items():
+        met = _met(connection, game, day, pair)
+        beyond |= {*seats} if _used_up(met, day, quota) else set()
+        _set(connection, game, day, pair, met, met.get(day, 0) + 1)
     return frozenset(beyond)
 
 
 def take_back(connection: Connection, game: str, result: MatchResult) -> None:
     """Count a match no more: its result is void. Matches that were beyond the quota stay so until the next fit."""
     for pair in _pairs(_GUESTS.run(connection, {"of_match": result.match_id}).fetchall()):
-        _add(connection, game, result.day, pair, -1)
+        met = _met(connection, game, result.day, pair)
+        _set(connection, game, result.day, pair, met, max(0, met.get(result.day, 0) - 1))
 
 
 def forget(connection: Connection, game: str, before: int) -> None:
-    """Forget the days before this one."""
-    connection.execute(delete(schema.pair_days).where(_DAYS.game == game, _DAYS.day < before))
+    """Forget the weeks before that of a day."""
+    connection.execute(delete(schema.pair_days).where(_DAYS.game == game, _DAYS.day < week_of(before).start))
 
 
 def counted_again(
-    connection: Connection, game: str, later: Sequence[Event], pair_quota: int
+    connection: Connection, game: str, later: Sequence[Event], quota: Quota
 ) -> Callable[[MatchResult], frozenset[SeatPair]]:
     """Return what tells which pairs of seats are beyond the quota, to be asked for the latest results in their order.
 
-    `later` are all events after some point. What a pair had met before it that day is what it has met, less those.
+    `later` are all events after some point. What a pair had met before it on a day is what it has met, less those.
     """
-    if not pair_quota:
+    if not quota.bounds:
         return lambda _: frozenset()
     guests = versions.guests(connection)
 
@@ -74,16 +82,18 @@ def counted_again(
     voided = {event.match_id for event in later if isinstance(event, Void)}
     results = [event for event in later if isinstance(event, MatchResult) and event.match_id not in voided]
     since = Counter((result.day, pair) for result in results for pair in pairs_of(result))
-    met: dict[tuple[int, BotPair], int] = {}
+    weeks: dict[tuple[int, BotPair], dict[int, int]] = {}
     for (day, pair), matches in since.items():
-        row = _MET.run(connection, _key(game, day, pair)).fetchone()
-        met[day, pair] = max(0, (row[0] if row else 0) - matches)
+        monday = week_of(day).start
+        met = weeks.setdefault((monday, pair), _met(connection, game, day, pair))
+        met[day] = max(0, met.get(day, 0) - matches)
 
     def beyond(result: MatchResult) -> frozenset[SeatPair]:
         found: set[SeatPair] = set()
         for pair, seats in pairs_of(result).items():
-            met[result.day, pair] += 1
-            found |= {*seats} if met[result.day, pair] > pair_quota else set()
+            met = weeks[week_of(result.day).start, pair]
+            found |= {*seats} if _used_up(met, result.day, quota) else set()
+            met[result.day] += 1
         return frozenset(found)
 
     return beyond
@@ -98,17 +108,26 @@ def _pairs(guests: Iterable[Sequence[int]]) -> dict[BotPair, list[SeatPair]]:
     return found
 
 
-def _add(connection: Connection, game: str, day: int, pair: BotPair, matches: int) -> int:
-    """Add matches of a pair on a day; return how many there are now."""
-    row = _MET.run(connection, _key(game, day, pair)).fetchone()
-    met = max(0, (row[0] if row else 0) + matches)
-    if row:
-        _MEET_AGAIN.run(connection, {**_key(game, day, pair), "matches": met})
-    elif met:
+def _used_up(met: Mapping[int, int], day: int, quota: Quota) -> bool:
+    """Return whether a pair that has met so often on the days of a week has used up its quota on one of them."""
+    counting = met.values() if not quota.day else [min(matches, quota.day) for matches in met.values()]
+    return 0 < quota.day <= met.get(day, 0) or 0 < quota.week <= sum(counting)
+
+
+def _met(connection: Connection, game: str, day: int, pair: BotPair) -> dict[int, int]:
+    """Return the matches of a pair in the week of a day, by day."""
+    days = dict(zip(_OF_A_WEEK, week_of(day), strict=True))
+    return dict(_MET.run(connection, {**_key(game, pair), **days}).fetchall())
+
+
+def _set(connection: Connection, game: str, day: int, pair: BotPair, before: Mapping[int, int], matches: int) -> None:
+    """Store the matches of a pair on a day; `before` are those that are stored of its week."""
+    if day in before:
+        _MEET_AGAIN.run(connection, {**_key(game, pair), "of_day": day, "matches": matches})
+    elif matches:
         first, second = pair
-        _MEET.run(connection, {"game": game, "day": day, "first": first, "second": second, "matches": met})
-    return met
+        _MEET.run(connection, {"game": game, "day": day, "first": first, "second": second, "matches": matches})
 
 
-def _key(game: str, day: int, pair: BotPair) -> dict[str, object]:
-    return {"of_game": game, "of_day": day, "of_first": pair[0], "of_second": pair[1]}
+def _key(game: str, pair: BotPair) -> dict[str, object]:
+    return {"of_game": game, "of_first": pair[0], "of_second": pair[1]}

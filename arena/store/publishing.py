@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from arena.ladder.events import Entrant, Node, day_of
 from arena.ladder.ladder import FieldFigures, Figure, Flag, FlagKind, Ladder, LadderLine
 from arena.ladder.live import start
 from arena.ladder.luck_columns import LuckFigures
+from arena.ladder.quota import NO_QUOTA, Quota
 from arena.ladder.rebase import replayed_since
 from arena.store import events, kept_ladders, pair_days, schema
 
@@ -31,7 +32,7 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
     connection.execute(delete(schema.flags).where(_FLAGS.game == game))
     connection.execute(delete(schema.ladders).where(schema.ladders.c.game == game))
     row = {"game": game, "through": ladder.through, "digest": ladder.digest, "at": at, "replayed": ladder.replayed}
-    row |= {"pair_quota": ladder.pair_quota}
+    row |= {"pair_quota": ladder.quota.day, "pair_week_quota": ladder.quota.week}
     connection.execute(insert(schema.ladders).values(row | ladder.field._asdict()))
     lines = {line.node: {name: getattr(line, name) for name in _SHOWN} for line in ladder.lines}
     luck = {each.node: _luck(each) for each in ladder.luck}
@@ -65,9 +66,14 @@ def through(connection: Connection, game: str) -> int:
     return connection.scalar(select(schema.ladders.c.through).where(schema.ladders.c.game == game)) or 0
 
 
-def pair_quota(connection: Connection, game: str) -> int:
-    """Return the quota of pairs of the published ladder of a game; 0 if it has none."""
-    return connection.scalar(select(schema.ladders.c.pair_quota).where(schema.ladders.c.game == game)) or 0
+def quota(connection: Connection, game: str) -> Quota:
+    """Return the rule by which the published ladder of a game was fitted."""
+    row = connection.execute(select(schema.ladders).where(schema.ladders.c.game == game)).one_or_none()
+    return NO_QUOTA if row is None else _quota(row)
+
+
+def _quota(row: Row[Any]) -> Quota:
+    return Quota(row.pair_quota, row.pair_week_quota)
 
 
 def replayed(connection: Connection, game: str) -> int:
@@ -116,7 +122,7 @@ def as_published(connection: Connection, game: str) -> Ladder | None:
             Flag(FlagKind(each.kind), Node(each.node), each.other, each.matches, each.size, each.errors)
             for each in connection.execute(select(schema.flags).where(_FLAGS.game == game).order_by(_FLAGS.number))
         ),
-        row.pair_quota,
+        _quota(row),
     )
 
 
@@ -128,7 +134,7 @@ def _restart_live_ratings(connection: Connection, game: str, ladder: Ladder) -> 
     versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
     entrants = [Entrant(Node(row.id), row.parent) for row in versions]
     later = tuple(events.read(connection, game, after=ladder.through))
-    beyond = pair_days.counted_again(connection, game, later, ladder.pair_quota)
+    beyond = pair_days.counted_again(connection, game, later, ladder.quota)
     ratings = replayed_since(ladder, entrants, later, beyond)
     rated = connection.scalars(select(_RATINGS.node).where(_RATINGS.game == game)).all()
     move = update(schema.ratings).where(_RATINGS.game == game, _RATINGS.node == bindparam("of_node"))

@@ -16,7 +16,7 @@ from arena.ladder.ladder import Ladder
 from arena.store import baselines, events, schema
 from arena.store.errors import EventsGone
 from arena.store.fits import recomputed
-from arena.store.publishing import as_published, pair_quota, publish
+from arena.store.publishing import as_published, publish, quota
 
 Value = float | int | str
 
@@ -66,19 +66,19 @@ def verify(connection: Connection, game: str) -> LadderVerdict:
     found = as_published(connection, game)
     if found is None:
         return LadderVerdict(game, 0, "", recomputed(connection, game, 0).digest, ())
-    made = recomputed(connection, game, found.through, found.replayed, found.pair_quota)
+    made = recomputed(connection, game, found.through, found.replayed, found.quota)
     return LadderVerdict(game, found.through, found.digest, made.digest, tuple(_differences(connection, found, made)))
 
 
 def rebuild(connection: Connection, game: str, at: int) -> LadderVerdict:
     """Recompute and publish the ladder of a game; return how the ladder published before compares with its events.
 
-    The quota of pairs is that of the published ladder: another one is a setting of the server.
+    The rule is that of the published ladder: another one is a setting of the server.
     LadderError if the list of events is invalid; EventsGone if the published ladder has later events than the list.
     """
     before = verify(connection, game)
     newest = events.newest(connection, game)
-    made = recomputed(connection, game, newest, baselines.newest(connection, game), pair_quota(connection, game))
+    made = recomputed(connection, game, newest, baselines.newest(connection, game), quota(connection, game))
     if not publish(connection, game, made, at):
         raise EventsGone(game, before.through, newest)
     return before
@@ -103,8 +103,12 @@ def _differences(connection: Connection, found: Ladder, made: Ladder) -> Iterato
 
 def _whole(ladder: Ladder) -> dict[str, Value]:
     """Return the figures of the whole ladder by name."""
-    whole = {"through": ladder.through, "digest": ladder.digest, "pair_quota": ladder.pair_quota}
-    return {**ladder.field._asdict(), **whole}
+    whole = {"through": ladder.through, "digest": ladder.digest}
+    return {
+        **ladder.field._asdict(),
+        **whole,
+        **{f"quota's {name}": each for name, each in ladder.quota._asdict().items()},
+    }
 
 
 def _by_node(ladder: Ladder) -> dict[Node, dict[str, Value]]:

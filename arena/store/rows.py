@@ -145,6 +145,8 @@ class LadderRows:
     """What stands out in the last fit, the most certain first; none on ladders of one table size."""
     pair_quota: int = 0
     """So many matches of a day two guests count together at most, by the last fit; 0 for all."""
+    pair_week_quota: int = 0
+    """So many matches of a week they count together at most; 0 for all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0017"
+REVISION: Final = "0018"
 """The newest migration: the schema that this program reads and writes."""
 
 Int = BigInteger  # instants need 64 bits
@@ -242,7 +242,7 @@ pair_days = Table(
     Column("second", Int, ForeignKey("bots.id"), primary_key=True),
     Column("matches", Int, nullable=False),
 )
-"""How often two guests have met, counted under a quota of pairs, for live ratings; the latest days only."""
+"""How often two guests have met, counted under a quota of pairs, for live ratings; the latest weeks only."""
 
 events = Table(
     "events",
@@ -303,6 +303,7 @@ ladders = Table(
         server_default="0",
         comment="matches of a day that two guests count; 0 for all",
     ),
+    Column("pair_week_quota", Int, nullable=False, server_default="0", comment="the same of a week"),
 )
 
 standings = Table(

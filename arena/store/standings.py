@@ -37,6 +37,7 @@ def current(connection: Connection, game: str) -> LadderRows:
         scale_error=None if row is None else row.scale_error,
         flags=standing_out(connection, game),
         pair_quota=0 if row is None else row.pair_quota,
+        pair_week_quota=0 if row is None else row.pair_week_quota,
     )
 
 
@@ -69,7 +70,8 @@ def of_tables(connection: Connection, game: str, seats: int, ladder: Ladder) -> 
         digest=ladder.digest,
         published=None,
         scale_error=ladder.field.scale_error,
-        pair_quota=ladder.pair_quota,
+        pair_quota=ladder.quota.day,
+        pair_week_quota=ladder.quota.week,
     )
 
 

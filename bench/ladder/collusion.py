@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from arena.ladder.columns import Columns
-from arena.ladder.events import Entrant, Guest, Node
+from arena.ladder.events import FIRST_MONDAY, WEEK_DAYS, Entrant, Guest, Node
 from arena.ladder.flags import flags
 from arena.ladder.ladder import FlagKind
 from bench.ladder.figures import Bar, Effort, Figure, at_most, with_progress
@@ -40,30 +40,47 @@ HONEST: Final = {
 
 
 class Night(NamedTuple):
-    """A field with a night of sybils after its days."""
+    """A field with one or several nights of sybils."""
 
     entrants: tuple[Entrant, ...]
     columns: Columns
     without: Columns
-    """The results without the night."""
+    """The results without the nights."""
     head: int
     accomplices: tuple[int, ...]
 
 
 def night(seed: Sequence[int], tables: int = NIGHT) -> Night:
-    """Simulate a field and then a night in which the median guest wins every table against its accomplices."""
+    """Simulate a field and then, on a day of its own, a night in which the median guest wins every table.
+
+    Its accomplices are the only others there.
+    """
+    return _simulated(seed, DAYS, np.full(tables, DAYS))
+
+
+def nights(seed: Sequence[int], tables: int) -> Night:
+    """Simulate a week of a field with so many such tables every night."""
+    return _simulated(seed, WEEK_DAYS, np.arange(WEEK_DAYS * tables) // tables)
+
+
+def _simulated(seed: Sequence[int], days: int, when: Ints) -> Night:
+    """Simulate so many days of a field, from a Monday on, and tables of sybils on the days `when`."""
     chance = np.random.default_rng([*seed])
-    season = play(Conditions(), DAYS * DAY, chance)
+    season = play(Conditions(), days * DAY, chance)
     guests = ANCHORS + np.argsort(season.strengths[ANCHORS:])
     head = int(guests[len(guests) // 2])
     accomplices = tuple(int(bot) for bot in chance.permutation(guests[guests != head])[:ACCOMPLICES])
+    tables = len(when)
     nodes, places = np.full((tables, SEATS), NOBODY), np.zeros((tables, SEATS), np.int64)
     nodes[:, : ACCOMPLICES + 1] = (head, *accomplices)
     places[:, 0] = 1
     places[:, 1 : ACCOMPLICES + 1] = 2 + chance.random((tables, ACCOMPLICES)).argsort(axis=1)
     all_nodes, all_places = np.concatenate((season.nodes, nodes)), np.concatenate((season.places, places))
-    before = Columns.of_arrays(season.nodes, season.places)
-    return Night(season.entrants, Columns.of_arrays(all_nodes, all_places), before, head, accomplices)
+    honest = len(season.nodes)
+    dates = FIRST_MONDAY + np.concatenate((np.arange(honest) * days // honest, when))
+    before = Columns.of_arrays(season.nodes, season.places, days=dates[:honest])
+    columns = Columns.of_arrays(all_nodes, all_places, days=dates)
+    return Night(season.entrants, columns, before, head, accomplices)
 
 
 def guests_of(entrants: Sequence[Entrant]) -> dict[Node, Guest]:
@@ -154,7 +171,7 @@ def _without(world: Night, bot: int) -> Fitted:
     return fit(world.entrants, columns)
 
 
-def nights(worlds: int, seed: int) -> list[Figure]:
+def one_night(worlds: int, seed: int) -> list[Figure]:
     """Measure what a night gains, and whether it is seen."""
     seen = [_look(night((seed, 7, number))) for number in with_progress(range(worlds), "nights of sybils")]
     gains: Floats = np.array([each.gain for each in seen])
@@ -176,7 +193,7 @@ def _mean_error(values: Floats) -> float:
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
     """Measure a night of sybils and the flags of honest fields."""
-    figures = nights(effort.of(3, 20, 100), seed)
+    figures = one_night(effort.of(3, 20, 100), seed)
     for number, (what, conditions) in enumerate(HONEST.items()):
         figures += false_flags(conditions, effort.of(1, 10, 50), (seed, 8, number), what)
     return figures

@@ -12,13 +12,15 @@ from typing import Final
 import numpy as np
 
 from arena.ladder.columns import Columns
-from arena.ladder.events import Entrant, Node
+from arena.ladder.events import FIRST_MONDAY, WEEK_DAYS, Entrant, Node
 from arena.ladder.fitted import ladder
 from arena.ladder.flags import flags
 from arena.ladder.ladder import FlagKind
 from arena.ladder.pair_quota import PairQuota
-from bench.ladder.collusion import ACCOMPLICES, DAY, DAYS, Night, guests_of, night, played
-from bench.ladder.figures import Effort, Figure, at_most, with_progress
+from arena.ladder.quota import NO_QUOTA, Quota
+from arena.server.config import OPEN_QUOTA
+from bench.ladder.collusion import ACCOMPLICES, DAY, DAYS, NIGHT, Night, guests_of, night, nights, played
+from bench.ladder.figures import Bar, Effort, Figure, at_most, with_progress
 from bench.ladder.world import (
     ANCHORS,
     BOTS,
@@ -34,10 +36,13 @@ from bench.ladder.world import (
     truth,
 )
 
-QUOTA: Final = 40
+WEEKS: Final = (40, 60, 80, 100, 120)
+"""Quotas of a week that are tried beside that of a day."""
 GAIN: Final = at_most(40)
 LOSS: Final = at_most(5)
-HONEST_DAYS: Final = 7
+HONEST_DAYS: Final = WEEK_DAYS
+WEEK_TABLES: Final = 60
+"""Tables of each night of a week of sybils."""
 BUSY: Final = 10
 """How many times as many matches a bot plays on a busy server."""
 BUSY_FIELD: Final = "8 guests, 1,000 matches a day for a week"
@@ -49,40 +54,34 @@ OTHERS: Final = 8
 OWN_SHARE: Final = 0.8
 """The part of its tables at which the head of a ring meets its own."""
 SMALLER: Final = (20, 10, 5, 3, 2, 1)
-"""Quotas that are tried for a ring beside `QUOTA`."""
+"""Quotas of a day that are tried for a ring beside that of open servers."""
+OPEN_DAY: Final = Quota(OPEN_QUOTA.day)
 
 
-def under(entrants: Sequence[Entrant], columns: Columns, quota: int) -> Floats:
-    """Fit the ratings [nodes] in Elo under a quota, 0 for none; NaN for nodes without a match."""
-    there = played(entrants, columns.nodes)
-    made = ladder(there, columns, PairQuota(quota, guests_of(entrants)) if quota else None)
+def under(entrants: Sequence[Entrant], columns: Columns, rule: Quota) -> Floats:
+    """Fit the ratings [nodes] in Elo under a quota; NaN for nodes without a match."""
+    made = ladder(played(entrants, columns.nodes), columns, PairQuota(rule, guests_of(entrants)))
     ratings = np.full(len(entrants), np.nan)
     for figure in made.figures:
         ratings[figure.node] = figure.rating
     return ratings
 
 
-def of_night(world: Night, quota: int) -> float:
-    """Fit what a night gains its head under a quota, in Elo; it lies in one day."""
-    columns = Columns.of_arrays(world.columns.nodes, world.columns.places, days=days_of(len(world.columns), world))
-    gained = under(world.entrants, columns, quota) - under(world.entrants, world.without, 0)
-    return float(gained[world.head])
+def gains(world: Night, rules: Sequence[Quota]) -> list[float]:
+    """Fit what its nights gain the head of a world under each quota, in Elo."""
+    before = under(world.entrants, world.without, NO_QUOTA)[world.head]
+    return [float(under(world.entrants, world.columns, rule)[world.head] - before) for rule in rules]
 
 
-def days_of(matches: int, world: Night) -> Ints:
-    """Number the days of a field and, as the last one, its night."""
-    before = len(world.without)
-    return np.concatenate((np.arange(before) * DAYS // before, np.full(matches - before, DAYS)))
-
-
-def loss(season: Season, days: Ints, quota: int = QUOTA) -> tuple[float, float]:
-    """Compute the squared errors of the ratings of an honest season without a quota and with it, in Elo²."""
-    true, columns = truth(season), Columns.of_arrays(season.nodes, season.places, days=days)
+def losses(season: Season, days: Ints, rules: Sequence[Quota]) -> list[float]:
+    """Compute the squared errors of the ratings of an honest season without a quota and with each of some, in Elo²."""
+    true = truth(season)
+    columns = Columns.of_arrays(season.nodes, season.places, days=FIRST_MONDAY + days)
     errors = []
-    for each in (0, quota):
-        apart = under(season.entrants, columns, each) - true
+    for rule in (NO_QUOTA, *rules):
+        apart = under(season.entrants, columns, rule) - true
         errors.append(float(np.nanmean((apart - np.nanmean(apart)) ** 2)))
-    return errors[0], errors[1]
+    return errors
 
 
 def field(
@@ -141,6 +140,8 @@ FIELDS: Final[dict[str, Callable[[np.random.Generator], tuple[Season, Ints]]]] =
     BUSY_FIELD: lambda chance: field(chance, ANCHORS + 8, BUSY * DAY),
 }
 """The last one is measured without a bar: what is lost there is a part of errors of four Elo."""
+WEEKLY: Final = {f"{guests} guests": ANCHORS + guests for guests in (8, 20)} | {"40 bots": BOTS}
+"""Honest fields of 100 matches a day for a week, by which the quota of a week is chosen: how many bots."""
 
 
 def ring(chance: np.random.Generator, matches: int, share: float, days: int = HONEST_DAYS) -> tuple[Season, Ints]:
@@ -169,49 +170,84 @@ def ring(chance: np.random.Generator, matches: int, share: float, days: int = HO
     return season, np.arange(len(nodes)) * days // len(nodes)
 
 
-def ring_gains(seed: tuple[int, ...], matches: int, quotas: Sequence[int]) -> tuple[list[float], bool]:
+def ring_gains(seed: tuple[int, ...], matches: int, rules: Sequence[Quota]) -> tuple[list[float], bool]:
     """Fit what the head of a ring has gained over its true strength in a week, under each quota.
 
     Tells also whether it is flagged as a pair with one of its own, without a quota.
     """
     season, days = ring(np.random.default_rng(seed), matches, OWN_SHARE)
-    columns, true = Columns.of_arrays(season.nodes, season.places, days=days), truth(season)
+    columns, true = Columns.of_arrays(season.nodes, season.places, days=FIRST_MONDAY + days), truth(season)
     head = int(season.nodes[0, 0])
     honest = np.arange(len(true)) != head
-    gains = []
-    for quota in quotas:
-        apart = under(season.entrants, columns, quota) - true
-        gains.append(float(apart[head] - apart[honest].mean()))
+    found = []
+    for rule in rules:
+        apart = under(season.entrants, columns, rule) - true
+        found.append(float(apart[head] - apart[honest].mean()))
     made, guests = ladder(played(season.entrants, season.nodes), columns), guests_of(season.entrants)
     seen = any(flag.kind is FlagKind.PAIR and flag.node == head for flag in flags(columns, made, guests))
-    return gains, seen
+    return found, seen
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure a night of sybils, honest fields and a ring under quotas."""
+    """Measure sybils, honest fields and a ring under quotas."""
     worlds = effort.of(2, 20, 100)
-    gains = np.array([of_night(night((seed, 7, each)), QUOTA) for each in with_progress(range(worlds), "nights")])
-    what = f"a night of sybils gains with a quota of {QUOTA}"
-    figures = [Figure(what, gains.mean(), ".0f", "Elo", _error(gains), GAIN, f"{ACCOMPLICES} of them, {worlds} worlds")]
+    one_day = [gains(night((seed, 7, each)), [OPEN_QUOTA])[0] for each in with_progress(range(worlds), "nights")]
+    what = f"a night of sybils gains {_with(OPEN_QUOTA)}"
+    figures = [_gain(what, one_day, GAIN, f"{ACCOMPLICES} of them at {NIGHT} tables, {worlds} worlds")]
+    figures += weeks(worlds, effort.of(3, 200, 1_000), seed)
     for number, (name, make) in enumerate(FIELDS.items()):
         chances = [np.random.default_rng((seed, 9, number, each)) for each in range(3 * worlds)]
-        errors = np.array([loss(*make(chance)) for chance in with_progress(chances, name)])
-        free, bound = errors.mean(axis=0)
-        each = 100 * (errors[:, 1] - bound / free * errors[:, 0]) / bound
-        note = f"standard error of a rating {np.sqrt(free):.1f} Elo, {np.sqrt(bound):.1f} with it"
-        lost = 100 * (1 - free / bound)
+        errors = [losses(*make(chance), [OPEN_QUOTA]) for chance in with_progress(chances, name)]
         bar = None if name == BUSY_FIELD else LOSS
-        figures.append(Figure(f"precision lost by it: {name}", lost, ".1f", "%", _error(each), bar, note))
+        figures.append(_loss(f"precision lost by it: {name}", errors, 1, bar))
     for matches in (DAY, BUSY * DAY):
-        quotas = (0, QUOTA, *SMALLER)
+        rules = (NO_QUOTA, OPEN_QUOTA, *map(Quota, (OPEN_QUOTA.day, *SMALLER)))
         seeds = range(effort.of(1, 10, 40))
-        found = [ring_gains((seed, 10, matches, each), matches, quotas) for each in with_progress(seeds, "rings")]
-        for quota, one in zip(quotas, np.array([gains for gains, _ in found]).T, strict=True):
-            what = f"a ring's head with {matches:,} matches a day gains with a quota of {quota or 'any number'}"
-            figures.append(Figure(what, one.mean(), ".0f", "Elo", _error(one)))
+        found = [ring_gains((seed, 10, matches, each), matches, rules) for each in with_progress(seeds, "rings")]
+        for rule, one in zip(rules, zip(*[gained for gained, _ in found], strict=True), strict=True):
+            figures.append(_gain(f"a ring's head with {matches:,} matches a day gains {_with(rule)}", one))
         seen = 100 * float(np.mean([flagged for _, flagged in found]))
         figures.append(Figure(f"a ring's head with {matches:,} matches a day is flagged as a pair", seen, ".0f", "%"))
     return figures
+
+
+def weeks(worlds: int, honest_worlds: int, seed: int) -> list[Figure]:
+    """Measure what quotas of a week keep from a week of sybils, and what they cost honest fields."""
+    rules = [Quota(OPEN_QUOTA.day, week) for week in WEEKS]
+    seeds = with_progress(range(worlds), "weeks of sybils")
+    gained = [gains(nights((seed, 11, each), WEEK_TABLES), [NO_QUOTA, OPEN_DAY, *rules]) for each in seeds]
+    note = f"{ACCOMPLICES} of them at {WEEK_TABLES} tables a night, {worlds} worlds"
+    figures = []
+    for rule, one in zip((NO_QUOTA, OPEN_DAY, *rules), zip(*gained, strict=True), strict=True):
+        figures.append(_gain(f"a week of sybils gains {_with(rule)}", one, GAIN if rule == OPEN_QUOTA else None, note))
+    for name, bots in WEEKLY.items():
+        chances = [np.random.default_rng((seed, 12, bots, each)) for each in range(honest_worlds)]
+        errors = [losses(*field(chance, bots), rules) for chance in with_progress(chances, name)]
+        for number, rule in enumerate(rules, 1):
+            bar = LOSS if rule == OPEN_QUOTA else None
+            what = f"precision lost {_with(rule)}: {name}, {DAY} matches a day"
+            figures.append(_loss(what, errors, number, bar))
+    return figures
+
+
+def _with(rule: Quota) -> str:
+    bounds = [f"{matches} a {span}" for matches, span in zip(rule, ("day", "week"), strict=True) if matches]
+    return f"with a quota of {', '.join(bounds)}" if bounds else "without a quota"
+
+
+def _gain(what: str, found: Sequence[float], bar: Bar | None = None, note: str = "") -> Figure:
+    values = np.array(found)
+    return Figure(what, values.mean(), ".0f", "Elo", _error(values), bar, note)
+
+
+def _loss(what: str, errors: Sequence[Sequence[float]], number: int, bar: Bar | None) -> Figure:
+    """Compute the precision lost by a quota, whose squared errors stand at a place in those of each world."""
+    free, bound = (np.array([each[at] for each in errors]) for at in (0, number))
+    ratio = bound.mean() / free.mean()
+    note = f"standard error of a rating {np.sqrt(free.mean()):.1f} Elo, {np.sqrt(bound.mean()):.1f} with it"
+    note += f"; {len(errors)} worlds"
+    lost = 100 * (bound - ratio * free) / bound.mean()
+    return Figure(what, 100 * (1 - 1 / ratio), ".1f", "%", _error(lost), bar, note)
 
 
 def _error(values: Floats) -> float:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench.ladder.collusion import DAYS, NIGHT, guests_of, night, played
-from bench.ladder.quota import FIELDS, OWN_SHARE, RING, days_of, half_changing, of_night, ring, veterans_and_newcomers
+from arena.ladder.events import FIRST_MONDAY
+from arena.ladder.quota import NO_QUOTA, Quota
+from bench.ladder.collusion import DAYS, NIGHT, guests_of, night, nights, played
+from bench.ladder.quota import FIELDS, OWN_SHARE, RING, gains, half_changing, ring, veterans_and_newcomers
 from bench.ladder.world import ANCHORS, BOTS, NOBODY
 
 
@@ -18,17 +20,27 @@ def test_a_night_is_the_last_day_and_its_head_wins_every_table() -> None:
     assert set(columns.nodes[late].ravel().tolist()) == {NOBODY, world.head, *world.accomplices}
     assert (columns.places[late][columns.nodes[late] == world.head] == 1).all()
     assert (np.sort(columns.places[late, :4]) == [1, 2, 3, 4]).all()
-    days = days_of(len(columns), world)
+    days = columns.days - FIRST_MONDAY
     assert (days[late] == DAYS).all()
     assert set(days[: len(world.without)].tolist()) == set(range(DAYS))
     assert {guest.owner for guest in guests_of(world.entrants).values()} == {f"owner {n}" for n in range(ANCHORS, BOTS)}
 
 
 def test_a_quota_bounds_a_night() -> None:
-    world = night((1, 3))
-    gains = [of_night(world, quota) for quota in (0, 40, 5)]
-    assert gains[0] > 90
-    assert 0 < gains[2] < gains[1] < 45
+    found = gains(night((1, 3)), [NO_QUOTA, Quota(40), Quota(5)])
+    assert found[0] > 90
+    assert 0 < found[2] < found[1] < 45
+
+
+def test_a_quota_of_a_week_bounds_a_week_of_nights() -> None:
+    world = nights((1, 4), 60)
+    late = slice(len(world.without), None)
+    assert np.bincount(world.columns.days[late] - FIRST_MONDAY).tolist() == [60] * 7
+    assert set((world.without.days - FIRST_MONDAY).tolist()) == set(range(7))
+    found = gains(world, [NO_QUOTA, Quota(40), Quota(40, 100), Quota(40, 40)])
+    assert found[0] > 80
+    assert found[1] > 60, "a quota of a day alone holds a night only"
+    assert 0 < found[3] < found[2] < 50
 
 
 def test_the_head_of_a_ring_wins_where_it_meets_its_own() -> None:

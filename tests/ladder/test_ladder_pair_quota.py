@@ -1,24 +1,27 @@
-"""Quotas of pairs: what a day's matches of two guests weigh is a function of the set of results, to the bit."""
+"""Quotas of pairs: what the matches of two guests weigh is a function of the set of results, to the bit."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 import numpy as np
 import pytest
 
 from arena.ladder.columns import SHARE, Columns, pair_number
-from arena.ladder.events import Entrant, Event, Guest, MatchResult, Node, Void
+from arena.ladder.events import FIRST_MONDAY, Entrant, Event, Guest, MatchResult, Node, Void, week_of
 from arena.ladder.fitted import FittedLadder, ladder
 from arena.ladder.live import NEW, update
 from arena.ladder.pair_quota import PairQuota, under_quota
 from arena.ladder.pairs import UNIT, Pairs
+from arena.ladder.quota import NO_QUOTA, Quota
 from tests.ladder.conftest import Season
 
 HOUSE = (Node(0), Node(1))
 GUESTS = {Node(node): Guest(node if node != 9 else 8, f"o{node}") for node in range(2, 10)}
 """Nodes 8 and 9 are versions of one bot."""
+MONDAY = 18_000 - (18_000 - FIRST_MONDAY) % 7
 ENTRANTS = [Entrant(Node(node), Node(8) if node == 9 else None, node in HOUSE, node != 8) for node in range(10)]
 
 
@@ -27,15 +30,15 @@ def duels(count: int, day: int, first: int = 1, nodes: tuple[int, int] = (2, 3))
     return [MatchResult(first + number, first + number, both, (1, 2), (True, True), (), day) for number in range(count)]
 
 
-def weighed(results: list[MatchResult], quota: int) -> Columns:
-    return under_quota(Columns.of_results(results), PairQuota(quota, GUESTS))
+def weighed(results: list[MatchResult], day: int, week: int = 0) -> Columns:
+    return under_quota(Columns.of_results(results), PairQuota(Quota(day, week), GUESTS))
 
 
-def weight(results: list[MatchResult], quota: int, node: int = 2, other: int = 3) -> float:
+def weight(results: list[MatchResult], day: int, node: int = 2, other: int = 3, week: int = 0) -> float:
     """What the matches of two versions weigh together, in matches of two."""
     from arena.ladder.entrants import Entrants
 
-    pairs = Pairs.of(weighed(results, quota), Entrants(ENTRANTS))
+    pairs = Pairs.of(weighed(results, day, week), Entrants(ENTRANTS))
     return float(pairs.played.toarray()[node, other]) / UNIT
 
 
@@ -46,6 +49,46 @@ def test_a_pair_counts_so_many_matches_of_a_day_at_most(count: int, together: in
 
 def test_every_day_has_a_quota_of_its_own() -> None:
     assert weight(duels(60, 7) + duels(60, 8, 61), 40) == pytest.approx(80, rel=1e-4)
+
+
+def nights(*counts: int, first_day: int = MONDAY) -> list[MatchResult]:
+    """So many matches of a pair on each of some days in a row."""
+    starts = np.cumsum((1, *counts)).tolist()
+    return [each for day, count in enumerate(counts) for each in duels(count, first_day + day, starts[day])]
+
+
+@pytest.mark.parametrize(
+    ("counts", "together"),
+    [
+        ((60, 60), 80),
+        ((60, 60, 60), 100),
+        ((60,) * 7, 100),
+        ((300, 10, 10, 10, 10, 10, 10), 100),
+        ((20, 20, 20, 20, 20), 100),
+        ((20, 20, 20, 20, 19), 99),
+        ((60, 0, 0, 0, 0, 0, 60), 80),
+    ],
+)
+def test_the_days_of_a_week_count_as_its_quota_together_at_most(counts: tuple[int, ...], together: int) -> None:
+    assert weight(nights(*counts), 40, week=100) == pytest.approx(together, rel=1e-4)
+
+
+def test_a_week_begins_on_monday_and_every_week_has_a_quota_of_its_own() -> None:
+    assert week_of(MONDAY + 6) == week_of(MONDAY) == range(MONDAY, MONDAY + 7)
+    assert (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=MONDAY)).weekday() == 0
+    assert weight(nights(60, 60, 60, first_day=MONDAY - 1), 40, week=80) == pytest.approx(120, rel=1e-4)
+    assert weight(nights(60, 60, 60, 60, first_day=MONDAY - 1), 40, week=80) == pytest.approx(120, rel=1e-4)
+    assert weight(nights(*(40,) * 14), 0, week=100) == pytest.approx(200, rel=1e-4)
+
+
+def test_days_of_a_week_share_its_quota_by_what_counts_of_each() -> None:
+    shares = weighed(nights(80, 20, 60), 40, 50).shares
+    assert shares is not None
+    of_a_day = [SHARE * 40 / 80 * 50 / 100, SHARE * 50 / 100, SHARE * 40 / 60 * 50 / 100]
+    assert shares[[0, 80, 100], 0].tolist() == [round(each) for each in of_a_day]
+    assert (shares[80:100, 0] == shares[80, 0]).all()
+    assert weighed(nights(80, 20, 60)[30:90], 40, 50).shares is not None
+    assert weighed(nights(80, 20, 60)[50:90], 40, 50).shares is None, "what is void gives its weight back"
 
 
 def test_all_matches_of_a_day_weigh_the_same_and_a_void_one_gives_its_weight_back() -> None:
@@ -88,19 +131,25 @@ def dated(results: list[MatchResult]) -> list[MatchResult]:
 
 def test_ratings_under_a_quota_do_not_depend_on_the_order(season: Season) -> None:
     results = dated(season(5, range(10), 400, (2, 4)))
-    quota, made = PairQuota(3, GUESTS), set()
+    quota, made = PairQuota(Quota(3, 8), GUESTS), set()
     for seed in range(5):
         shuffled = Random(seed).sample(results, len(results))
         made.add(ladder(ENTRANTS, Columns.of_results(shuffled), quota).digest)
     assert len(made) == 1
     assert made != {ladder(ENTRANTS, Columns.of_results(results)).digest}
-    assert made != {ladder(ENTRANTS, Columns.of_results(results), PairQuota(4, GUESTS)).digest}
+    assert made != {ladder(ENTRANTS, Columns.of_results(results), PairQuota(Quota(3, 9), GUESTS)).digest}
+
+
+def test_a_ladder_of_the_rule_of_days_alone_is_what_it_was_before_there_were_weeks(season: Season) -> None:
+    columns = Columns.of_results(dated(season(5, range(10), 400, (2, 4))))
+    made = ladder(ENTRANTS, columns, PairQuota(Quota(3), GUESTS))
+    assert made.digest == "65ba14b7f1c33d543467237afec66588bd943ca6f05dab188e6015bfb764c032"
 
 
 def test_a_ladder_kept_up_is_the_same_as_one_made_at_once(season: Season) -> None:
     """Also where a day's weights change with each match, and when a match of long ago is void."""
     results = dated(season(6, range(10), 300, (2, 4)))
-    quota, kept = PairQuota(3, GUESTS), FittedLadder()
+    quota, kept = PairQuota(Quota(3, 8), GUESTS), FittedLadder()
     voided = Void(301, results[10].match_id, "a test")
     events: list[Event] = [*results, voided]
     for event in events:
@@ -114,16 +163,16 @@ def test_a_ladder_kept_up_is_the_same_as_one_made_at_once(season: Season) -> Non
 
 def test_a_quota_that_nobody_reaches_changes_the_digest_and_no_rating(season: Season) -> None:
     columns = Columns.of_results(dated(season(7, range(10), 100)))
-    free, bound = ladder(ENTRANTS, columns), ladder(ENTRANTS, columns, PairQuota(10_000, GUESTS))
+    free, bound = ladder(ENTRANTS, columns), ladder(ENTRANTS, columns, PairQuota(Quota(10_000), GUESTS))
     assert (bound.lines, bound.figures, bound.field) == (free.lines, free.figures, free.field)
-    assert (free.pair_quota, bound.pair_quota) == (0, 10_000)
+    assert (free.quota, bound.quota) == (NO_QUOTA, Quota(10_000))
     assert bound.digest != free.digest
 
 
 def test_where_all_results_count_less_alike_the_errors_are_still_those_of_the_results(season: Season) -> None:
     """The errors are taken from how much the results vary, not from what they weigh."""
     columns = Columns.of_results([each._replace(day=7) for each in season(8, range(2, 8), 600)])
-    free, bound = ladder(ENTRANTS, columns), ladder(ENTRANTS, columns, PairQuota(30, GUESTS))
+    free, bound = ladder(ENTRANTS, columns), ladder(ENTRANTS, columns, PairQuota(Quota(30), GUESTS))
     for one, other in zip(free.figures, bound.figures, strict=True):
         if one.matches:
             assert other.matches == one.matches

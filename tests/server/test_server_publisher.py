@@ -22,6 +22,7 @@ from trio.testing import MockClock
 
 from arena.ladder.events import Node
 from arena.ladder.ladder import FieldFigures, Figure, Ladder, LadderLine
+from arena.ladder.quota import NO_QUOTA, Quota
 from arena.processes import restart
 from arena.scheduling.information_gain import MatchValues
 from arena.server.arena import Arena, open_arena
@@ -71,7 +72,7 @@ async def real(path: Path, **changes: Any) -> AsyncIterator[tuple[Store, Arena]]
     """A server with a database and a process that fits."""
     async with (
         open_store(path, 1) as store,
-        open_fit_client(path, changes.get("pair_quota", 0)) as fit_client,
+        open_fit_client(path, Quota(changes.get("pair_quota", 0), changes.get("pair_week_quota", 0))) as fit_client,
         open_arena(config(**{"fit_seconds": 3600.0, **changes}), store, fit_client=fit_client) as arena,
     ):
         yield store, arena
@@ -385,21 +386,22 @@ async def test_another_quota_of_pairs_is_another_ladder_of_the_same_results(tmp_
     async with open_store(tmp_path, 1) as store:
         await store.write(partial(played, count=20))
     seen = []
-    for quota in (0, 3, 0):
-        async with real(tmp_path, pair_quota=quota) as (store, _):
+    for quota in (NO_QUOTA, Quota(3), Quota(3, 2), NO_QUOTA):
+        async with real(tmp_path, pair_quota=quota.day, pair_week_quota=quota.week) as (store, _):
             published = partial(as_published, game=GAME.name)
 
-            async def done(store: Store = store, published: Any = published, quota: int = quota) -> bool:
+            async def done(store: Store = store, published: Any = published, quota: Quota = quota) -> bool:
                 ladder = await store.read(published)
-                return ladder is not None and ladder.pair_quota == quota
+                return ladder is not None and ladder.quota == quota
 
             await until(done)
             ladder = await store.read(published)
             assert ladder is not None
-            assert ladder == await store.read(partial(recomputed, game=GAME.name, through=20, pair_quota=quota))
+            assert ladder == await store.read(partial(recomputed, game=GAME.name, through=20, rule=quota))
             assert (await store.read(partial(verify, game=GAME.name))).identical
             seen.append(ladder.digest)
-    assert seen[0] == seen[2] != seen[1]
+    assert seen[0] == seen[3]
+    assert len({*seen}) == 3
 
 
 @pytest.mark.process

@@ -5,22 +5,34 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, select, text, update
 
 from arena.ladder import live
-from arena.ladder.events import DAY, MatchResult, day_of
+from arena.ladder.events import DAY, MatchResult, day_of, week_of
 from arena.ladder.live import RatingChange
+from arena.ladder.quota import Quota
 from arena.store import bots, events, matches, schema
 from arena.store.fits import Fits, recomputed
 from arena.store.opening import open_to_amend
-from arena.store.publishing import as_published, pair_quota, publish
+from arena.store.publishing import as_published, publish, quota
 from arena.store.rebuild import rebuild, verify
 from arena.store.standings import current, standings
+from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, replay
+from tests.store.older import older_database
+
+TABLES = ("bots", "names", "versions", "matches", "match_seats", "ratings", "events", "ladders", "standings")
+WIDTHS = {"ladders": -1}
+"""Tables that have had columns since, and how many."""
 
 
 def play(
-    connection: Connection, players: list[bots.BotId], quota: int = 2, at: int = NOW, places: list[int] | None = None
+    connection: Connection,
+    players: list[bots.BotId],
+    quota: int = 2,
+    at: int = NOW,
+    places: list[int] | None = None,
+    week: int = 0,
 ) -> tuple[int, tuple[RatingChange, ...]]:
     match = begin(connection, players)
     order = places or list(range(1, len(players) + 1))
@@ -33,7 +45,7 @@ def play(
         counts=[True] * len(order),
         at=at,
         replay=replay,
-        pair_quota=quota,
+        quota=Quota(quota, week),
     )
     return match, changes
 
@@ -59,6 +71,67 @@ def test_beyond_the_quota_a_match_moves_neither_by_the_other(data: Path) -> None
         assert moved(play(connection, [ann, bob], at=NOW + DAY)[1]) == [True, True], "the next day"
         [row] = [row for row in standings(connection, GAME) if row.bot == "ann"]
         assert row.matches == 5, "matches count as such all the same"
+
+
+def test_beyond_the_quota_of_a_week_a_match_moves_neither_by_the_other(data: Path) -> None:
+    monday = week_of(day_of(NOW)).start * DAY
+    with open_to_amend(data) as connection:
+        players = add_bots(connection, "ann", "bob")
+        counted = [
+            [all(moved(play(connection, players, 2, monday + day * DAY, week=3)[1])) for _ in range(3)]
+            for day in (0, 2, 6, 7)
+        ]
+    assert counted == [[True, True, False], [True, False, False], [False] * 3, [True, True, False]]
+
+
+def test_results_since_the_fit_move_live_ratings_as_they_did_under_the_quota_of_a_week(data: Path) -> None:
+    """The fit is of the middle of a week, and of what came after it two days have results."""
+    monday, rule = week_of(day_of(NOW)).start * DAY, Quota(2, 3)
+    with open_to_amend(data) as connection:
+        ann, bob, cleo = add_bots(connection, "ann", "bob", "cleo")
+        for day in range(2):
+            play(connection, [ann, bob], 2, monday + day * DAY, week=3)
+        publish(connection, GAME, Fits(rule).ladder(connection, GAME), monday + 2 * DAY)
+        tables = [[ann, bob], [ann, cleo], [ann, bob], [bob, cleo], [ann, bob]]
+        days = [2, 2, 2, 3, 3]
+        still = [
+            not any(moved(play(connection, table, 2, monday + day * DAY, week=3)[1]))
+            for table, day in zip(tables, days, strict=True)
+        ]
+        assert still == [False, False, True, False, True]
+        expected = {row.bot: (row.live, row.live_deviation) for row in standings(connection, GAME)}
+        ladder = as_published(connection, GAME)
+        assert ladder is not None
+        publish(connection, GAME, ladder, monday + 4 * DAY)
+        assert {row.bot: (row.live, row.live_deviation) for row in standings(connection, GAME)} == expected
+        publish(connection, GAME, ladder, monday + 7 * DAY)
+        assert len(connection.execute(select(schema.pair_days)).all()) == 6, "on Monday the week before is still there"
+        publish(connection, GAME, ladder, monday + 8 * DAY)
+        assert connection.execute(select(schema.pair_days)).all() == [], "weeks long past are forgotten"
+
+
+async def test_a_ladder_of_before_there_were_weeks_is_verified_and_rebuilt_by_its_own_rule(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ann, bob = add_bots(connection, "ann", "bob")
+        for number in range(9):
+            play(connection, [ann, bob], 3, NOW + number % 3 * DAY)
+        made = Fits(Quota(3)).ladder(connection, GAME)
+        publish(connection, GAME, made, NOW + 3 * DAY)
+        rows = {name: [tuple(row) for row in connection.execute(text(f"SELECT * FROM {name}"))] for name in TABLES}
+    old = data.parent / "old"
+    with older_database(old, "0017") as database:
+        for name, found in rows.items():
+            kept = [row[: WIDTHS.get(name)] for row in found]
+            database.executemany(f"INSERT INTO {name} VALUES ({','.join('?' * len(kept[0]))})", kept)
+    async with open_store(old, NOW):
+        pass
+    with open_to_amend(old) as connection:
+        assert as_published(connection, GAME) == made
+        assert made.quota == Quota(3, 0)
+        assert verify(connection, GAME).identical
+        assert rebuild(connection, GAME, NOW).identical
+        assert as_published(connection, GAME) == made
+        assert Fits(Quota(3, 7)).ladder(connection, GAME).digest != made.digest
 
 
 def test_every_game_has_its_days_and_without_a_quota_nothing_is_counted(data: Path) -> None:
@@ -96,11 +169,11 @@ def test_a_fit_under_a_quota_is_published_with_it_and_verified_by_it(data: Path)
         for number in range(30):
             play(connection, [ann, bob], at=NOW + number)
             play(connection, [ann, bob, cleo], places=[(2, 1, 3), (3, 2, 1), (1, 3, 2)][number % 3], at=NOW + number)  # type: ignore[arg-type]
-        made = Fits(2).ladder(connection, GAME)
+        made = Fits(Quota(2)).ladder(connection, GAME)
         assert made.digest != Fits().ladder(connection, GAME).digest
         publish(connection, GAME, made, NOW)
-        assert as_published(connection, GAME) == made == recomputed(connection, GAME, made.through, 0, 2)
-        assert (pair_quota(connection, GAME), current(connection, GAME).pair_quota) == (2, 2)
+        assert as_published(connection, GAME) == made == recomputed(connection, GAME, made.through, 0, Quota(2))
+        assert (quota(connection, GAME), current(connection, GAME).pair_quota) == (Quota(2), 2)
         assert verify(connection, GAME).identical
         assert rebuild(connection, GAME, NOW).identical
         assert as_published(connection, GAME) == made
@@ -119,7 +192,7 @@ def test_results_since_the_fit_move_live_ratings_as_they_did_one_by_one(data: Pa
                 3,
                 places=[1 + number % 2, 2 - number % 2],
             )
-        publish(connection, GAME, Fits(3).ladder(connection, GAME), NOW)
+        publish(connection, GAME, Fits(Quota(3)).ladder(connection, GAME), NOW)
         one_by_one = []
         for number in range(6):
             one_by_one += [moved(play(connection, [ann, bob] if number % 2 else [bob, cleo], 3)[1])]
@@ -130,7 +203,7 @@ def test_results_since_the_fit_move_live_ratings_as_they_did_one_by_one(data: Pa
         assert ladder is not None
         publish(connection, GAME, ladder, NOW)
         assert {row.bot: (row.live, row.live_deviation) for row in standings(connection, GAME)} == expected
-        publish(connection, GAME, Fits(3).ladder(connection, GAME), NOW + 3 * DAY)
+        publish(connection, GAME, Fits(Quota(3)).ladder(connection, GAME), NOW + 8 * DAY)
         assert connection.execute(select(schema.pair_days)).all() == [], "days long past are forgotten"
 
 
@@ -149,4 +222,4 @@ def test_a_ladder_of_tables_of_one_size_has_the_quota_too(data: Path, quota: int
         players = add_bots(connection, "ann", "bob")
         for _ in range(5):
             play(connection, players)
-        assert Fits(quota).ladder(connection, GAME, seats=2).pair_quota == quota
+        assert Fits(Quota(quota)).ladder(connection, GAME, seats=2).quota == Quota(quota)

@@ -12,6 +12,7 @@ import structlog
 import trio
 
 from arena.ladder import live
+from arena.ladder.quota import Quota
 from arena.log.head import LogEntry, LogHead
 from arena.match.effects import Over
 from arena.replay.header import MatchKind
@@ -174,7 +175,7 @@ class MatchPersistence:
                     thinking=[tuple(each) for each in recording.thinking],
                     troubles=troubles,
                     park_after=self._config.park_after,
-                    quota=quota_in_force(self._config),
+                    quota=tuple(quota_in_force(self._config)),
                     kind=recording.header.kind,
                 )
                 figures, parked, entry = await self._store.write(finish)
@@ -221,7 +222,7 @@ def _finish(
     thinking: Sequence[tuple[Any, ...]],
     troubles: Sequence[bool | None],
     park_after: int,
-    quota: int,
+    quota: tuple[int, ...],
     kind: MatchKind,
 ) -> Any:
     """The result, what it does to the ladder and to those in trouble, and what the log says: one transaction.
@@ -240,7 +241,7 @@ def _finish(
         at=at,
         replay=Draft(*draft).complete,
         kind=kind,
-        pair_quota=quota,
+        quota=Quota(*quota),
         thinking=[Thinking(*each) for each in thinking],
     )
     figures = [(each.before.value, each.before.deviation, each.after.value, each.after.deviation) for each in changes]

@@ -18,6 +18,7 @@ import structlog
 import trio
 
 from arena.ladder.ladder import Ladder
+from arena.ladder.quota import NO_QUOTA, Quota
 from arena.processes.calls import Calls, HelperEnded
 from arena.processes.helper import HelperFailed, helper
 from arena.processes.restart import keep
@@ -66,13 +67,13 @@ class FitClient(Protocol):
 
 
 @asynccontextmanager
-async def open_fit_client(directory: Path, pair_quota: int = 0) -> AsyncIterator[FitClient]:
+async def open_fit_client(directory: Path, quota: Quota = NO_QUOTA) -> AsyncIterator[FitClient]:
     """A fit client of the database in a data directory; its process begins and ends with the block.
 
-    Its ladders have this quota of pairs; 0 is none.
+    Its ladders are fitted by this rule.
     """
     async with trio.open_nursery() as nursery:
-        fit_client = _FitProcess(directory, pair_quota)
+        fit_client = _FitProcess(directory, quota)
         nursery.start_soon(keep, fit_client.run)
         yield fit_client
         nursery.cancel_scope.cancel()
@@ -103,10 +104,10 @@ class _Limit:
 class _FitProcess:
     """A fit client with one process."""
 
-    def __init__(self, directory: Path, pair_quota: int) -> None:
+    def __init__(self, directory: Path, quota: Quota) -> None:
         self.warm = False
         self._directory = directory
-        self._pair_quota = pair_quota
+        self._quota = quota
         self._calls: Calls | None = None
         self._started = trio.Event()
         self._trouble = ""
@@ -174,7 +175,7 @@ class _FitProcess:
         became_warm = False
         self._busy = ("is starting", trio.current_time())
         try:
-            async with helper(MODULE, str(self._directory), str(self._pair_quota)) as process:
+            async with helper(MODULE, str(self._directory), *map(str, self._quota)) as process:
                 calls = Calls(process.channel, self._reading.seconds)
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._warm_up, calls)

@@ -1,9 +1,11 @@
-"""The process that fits ladders, a helper of its server: `python -m arena.server.ratings.fit_process DIRECTORY QUOTA`.
+"""The process that fits ladders, a helper of its server.
+
+    python -m arena.server.ratings.fit_process DIRECTORY QUOTA …
 
 It reads the database and never writes. A game and a number of seats ask for a ladder, and the answer is that, or in
 words why there is none; a game alone asks what matches of each bot are worth to its published ladder, with which the
 server's own process is not to be kept busy. None has it read what there is, so that later requests take but a moment.
-Two guests count QUOTA matches of a day together at most, all if it is 0.
+QUOTA … are the numbers of the rule by which ladders are fitted, in the order of `arena.ladder.quota.Quota`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from sqlalchemy import Connection
 from arena.ladder.errors import LadderError
 from arena.ladder.estimates import estimates
 from arena.ladder.ladder import Ladder
+from arena.ladder.quota import Quota
 from arena.processes.parent import Parent, connected
 from arena.scheduling.information_gain import MatchValues, match_values
 from arena.server.ratings.fit_client import Request
@@ -30,9 +33,9 @@ YIELDING: Final = 10
 """How much it gives way to matches when the machine is busy (`nice`)."""
 
 
-def serve(server: Parent, directory: Path, pair_quota: int) -> None:
+def serve(server: Parent, directory: Path, quota: Quota) -> None:
     """Answer until the server is gone."""
-    fits = Fits(pair_quota)
+    fits = Fits(quota)
     while requests := server.receive():
         for request in requests:
             server.send([_answer(fits, directory, request)])
@@ -63,4 +66,4 @@ def _match_values(connection: Connection, game: str) -> MatchValues[int]:
 if __name__ == "__main__":
     os.nice(YIELDING)
     with connected() as parent:
-        serve(parent, Path(sys.argv[1]), int(sys.argv[2]))
+        serve(parent, Path(sys.argv[1]), Quota(*map(int, sys.argv[2:])))

@@ -195,7 +195,7 @@ class LadderPublisher:
         for game in (game.name for game in self._config.games):
             newest = events.newest(connection, game)
             new[game] = newest - publishing.through(connection, game)
-            if newest and publishing.pair_quota(connection, game) != quota_in_force(self._config):
+            if newest and publishing.quota(connection, game) != quota_in_force(self._config):
                 new[game] = max(1, new[game])  # another quota makes another ladder of the same results
             replays[game] = baselines.newest(connection, game) - publishing.replayed(connection, game)
         return +new, +replays

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from arena.client.figures import CONFIDENCE, is_house, share_in_words
+from arena.client.figures import CONFIDENCE, is_house, quota_in_words, share_in_words
 from arena.client.flags import sentence
 from arena.version import __version__
 from arena.web.answers.conditional import conditional
@@ -117,4 +117,4 @@ _TEMPLATES.filters.update(
     signed=_signed,
     stamp=_stamp,
 )
-_TEMPLATES.globals.update(games=GAMES, is_house=is_house, server_version=__version__)
+_TEMPLATES.globals.update(games=GAMES, is_house=is_house, quota_in_words=quota_in_words, server_version=__version__)

@@ -105,6 +105,7 @@ class GetLadderResponse(google.protobuf.message.Message):
     NOT_FITTED_WHY_FIELD_NUMBER: builtins.int
     FLAGS_FIELD_NUMBER: builtins.int
     PAIR_QUOTA_FIELD_NUMBER: builtins.int
+    PAIR_WEEK_QUOTA_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     through: builtins.int
@@ -117,6 +118,8 @@ class GetLadderResponse(google.protobuf.message.Message):
     """Why they cannot; empty where they can."""
     pair_quota: builtins.int
     """So many matches of a day two guests count together at most; 0 for all."""
+    pair_week_quota: builtins.int
+    """The same of a week, in UTC from Monday, to which its days add up."""
     @property
     def standings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Standing]:
         """Best first."""
@@ -146,9 +149,10 @@ class GetLadderResponse(google.protobuf.message.Message):
         not_fitted_why: builtins.str = ...,
         flags: collections.abc.Iterable[global___Flag] | None = ...,
         pair_quota: builtins.int = ...,
+        pair_week_quota: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "not_fitted_since", b"not_fitted_since", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "not_fitted_since", b"not_fitted_since", "not_fitted_why", b"not_fitted_why", "pair_quota", b"pair_quota", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "not_fitted_since", b"not_fitted_since", "not_fitted_why", b"not_fitted_why", "pair_quota", b"pair_quota", "pair_week_quota", b"pair_week_quota", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
     @typing.overload

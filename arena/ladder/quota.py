@@ -1,0 +1,25 @@
+"""The rule by which a ladder bounds what two guests count together: every published ladder names its own.
+
+It does not import NumPy, which the server's own process never loads.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Quota(NamedTuple):
+    """How many matches two guests count together at most, however often they meet; 0 for all."""
+
+    day: int = 0
+    """Of one day in UTC."""
+    week: int = 0
+    """Of one week in UTC, which begins on Monday; what counts of each day is added up."""
+
+    @property
+    def bounds(self) -> bool:
+        """Whether there is any bound."""
+        return self != NO_QUOTA
+
+
+NO_QUOTA: Final = Quota()

@@ -1,0 +1,15 @@
+"""The quota of a week by which a ladder was fitted: that of all ladders so far had none."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0018"
+down_revision = "0017"
+
+Int = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def upgrade() -> None:
+    """Adds the column."""
+    column = sa.Column("pair_week_quota", Int, nullable=False, server_default="0", comment="the same of a week")
+    op.add_column("ladders", column)

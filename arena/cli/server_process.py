@@ -115,7 +115,7 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
                 log.warning("tokens travel in clear text beyond this machine; use --tls-cert and --tls-key", host=host)
             collect_rarely()
             nursery.start_soon(_drain_on_signal, signals, arena)
-            nursery.start_soon(_watch, store, arena)
+            nursery.start_soon(_watch, store)
             nursery.start_soon(keep_in_huge_pages)
             await arena.drained.wait()
             arena.dismiss()
@@ -134,13 +134,12 @@ async def _serve_metrics(arena: Arena, metrics: str, nursery: trio.Nursery) -> N
     click.echo(f"Metrics at http://{metrics.rpartition(':')[0]}:{port}/metrics")
 
 
-async def _watch(store: Store, arena: Arena) -> None:
+async def _watch(store: Store) -> None:
     """End the server when its files are deleted or replaced; StoreReplaced."""
     try:
         await store.watch()
     except StoreReplaced as error:
         log.error("a file of the data directory is gone", error=str(error))
-        arena.dismiss()
         raise
 
 

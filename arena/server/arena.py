@@ -269,6 +269,9 @@ class Arena:
             session.notify(DRAINING)
         try:
             await session.run(bot_player.hear)
+        except trio.Cancelled:
+            self.abandon()  # the server ends, perhaps by a fault of its own: no bot has left it
+            raise
         finally:
             if self.processes is not None:
                 self.processes.disown(session)
@@ -332,13 +335,28 @@ class Arena:
 
         Afterwards nothing that bots say or fail to say counts any more.
         """
-        self.stopping.set()
-        self.matchmaker.close()
+        self._close()
         for session in self.players.sessions():
             session.notify(DRAINING)
         await self._lifecycle.clear(limit)
         self.drained.set()
         self._lifecycle.change()
+
+    def abandon(self) -> None:
+        """Leave all matches to the next server at once, as a drain without any time does, where none can be waited for.
+
+        Does nothing once a drain has done the same.
+        """
+        if not self._lifecycle.leaving:
+            self._close()
+            with self.turns:  # other processes of the server are told now: nothing else may make a turn any more
+                self._lifecycle.leave()
+
+    def _close(self) -> None:
+        """Form no more matches."""
+        self.stopping.set()
+        self.matchmaker.close()
+        self._lifecycle.call_off()
 
     def dismiss(self) -> None:
         """End every session, once what waits is sent."""

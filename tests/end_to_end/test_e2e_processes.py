@@ -98,7 +98,9 @@ def test_bots_of_two_processes_play_with_each_other(tmp_path: Path) -> None:
     assert min(written) > 1000, "both processes have played"
 
 
-def test_a_killed_process_costs_no_match_and_charges_nobody(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_process_that_ends_costs_no_match_and_charges_nobody(tmp_path: Path, how: int) -> None:
+    """It is killed, or ends as by a fault of its own: SIGINT raises an exception in it."""
     with server(tmp_path / "data", *TWO, *AGAIN, "--grace", "60") as running, Crowd(running.address) as crowd:
         for name in NAMES:
             crowd.token(name)
@@ -116,7 +118,7 @@ def test_a_killed_process_costs_no_match_and_charges_nobody(tmp_path: Path) -> N
         for _ in range(3):
             until(have_results, "results", patience=25)  # less than a bot that owes a word is left uninvited
             killed = further(running)
-            os.kill(killed, signal.SIGKILL)
+            os.kill(killed, how)
             until(lambda killed=killed: further(running) != killed, "another process")  # type: ignore[misc]
         until(have_results, "results after all that", patience=25)
         running.signal(signal.SIGTERM)

@@ -6,9 +6,15 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from tests.end_to_end.e2e_rig import Crowd, audit, server, until
+import pytest
+
+from arena.match.inputs import Restored
+from tests.end_to_end.e2e_rig import Crowd, RawBot, Server, audit, server, until
+from tests.end_to_end.test_e2e_restart import undisturbed
 from tests.end_to_end.test_e2e_stop import all_playing
 
 
@@ -64,3 +70,46 @@ def test_the_next_server_waits_for_the_writer_process_of_a_dead_one(tmp_path: Pa
         arena.signal(signal.SIGTERM)
         assert arena.ended() == 0
     assert audit(data).interrupted == []
+
+
+TIMES = 4
+"""Ends of servers in one match: at the fourth absence of a bot a house bot plays on at once."""
+
+
+def kill_the_writer(arena: Server) -> None:
+    os.kill(arena.writer_process, signal.SIGKILL)
+    assert arena.ended() == 1
+    assert "has ended; start the server again" in arena.log
+
+
+def take_the_journal_away_for_a_moment(arena: Server) -> None:
+    journal = max((arena.data / "journal").glob("*.log"))
+    away = journal.rename(arena.data / "away")
+    assert arena.ended() == 1
+    assert "was deleted or replaced while the server had it open" in arena.log
+    away.rename(journal)
+
+
+@pytest.mark.parametrize(("fault", "processes"), [(kill_the_writer, "1"), (take_the_journal_away_for_a_moment, "2")])
+def test_a_server_that_ends_by_its_own_fault_charges_nobody(
+    tmp_path: Path, fault: Callable[[Server], None], processes: str
+) -> None:
+    data, address, tokens = tmp_path / "data", "127.0.0.1:0", dict[str, str]()
+
+    @contextmanager
+    def both_playing() -> Iterator[tuple[Server, RawBot]]:
+        nonlocal address
+        with server(data, "--processes", processes, address=address) as arena, Crowd(arena.address) as crowd:
+            address, crowd.tokens = arena.address, tokens
+            crowd.come("ann").play_in_background()
+            yield arena, crowd.come("bob")
+
+    for _ in range(TIMES):
+        with both_playing() as (arena, bob):
+            bob.play_until(lambda bob=bob: bob.answered >= 4)  # type: ignore[misc]
+            fault(arena)
+    with both_playing() as (_, bob):
+        bob.play_until(lambda: bob.reports)
+    found = audit(data)
+    assert sum(isinstance(event, Restored) for event in found.replays[1].inputs) == TIMES
+    undisturbed(found)

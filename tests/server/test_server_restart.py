@@ -14,7 +14,7 @@ import trio
 from structlog.testing import capture_logs
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from arena.match.inputs import Acted, Begun, Instant, Restored, StoodIn
+from arena.match.inputs import Acted, Begun, Instant, Left, Restored, StoodIn, TimeUp
 from arena.replay.timeline import EventKind
 from arena.replay.timeline_builder import timelines
 from arena.server.arena import Arena
@@ -137,6 +137,28 @@ async def test_a_match_outlives_any_number_of_servers(
     replay = replay_of(store)
     assert sum(isinstance(event, Restored) for event in replay.inputs) == 5
     assert state_of(store).state is MatchState.FINISHED
+
+
+async def test_a_server_that_fails_charges_nobody_while_it_ends(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    bob.answers = False
+    async with running(store) as arena:
+        async with trio.open_nursery() as calls:
+            calls.start_soon(ann.attend, arena)
+            calls.start_soon(bob.attend, arena)
+            await bob.until(partial(asked, bob, 1))
+            calls.cancel_scope.cancel()
+        await trio.sleep(100)  # until its connections are closed: longer than bob's clock and grace together
+    store.reopen()
+    ann, bob = ann.again(), bob.again()
+    async with running(store) as arena:
+        nursery.start_soon(ann.attend, arena)
+        nursery.start_soon(bob.attend, arena)
+        await ann.until(lambda: ann.reports)
+    replay = replay_of(store)
+    assert [type(event) for event in replay.inputs if isinstance(event, (Left, TimeUp, StoodIn))] == []
+    assert replay.result.troubled == (False, False)
 
 
 async def test_nobodys_pace_counts_the_time_in_which_clocks_stand_still(

@@ -116,7 +116,8 @@ class MatchLifecycle:
         self._processes = processes
         self._drivers: dict[int, SeatedMatch] = {}
         """By number, the matches being played."""
-        self._leaving = False  # running matches are left to the next server
+        self.leaving = False
+        """Whether matches that run are left to the next server."""
 
     @property
     def playing(self) -> int:
@@ -172,7 +173,7 @@ class MatchLifecycle:
             driver.absences = match.absences
             driver.resume(inputs)
             driver.go_on(match.new if inputs else match.players)
-            if self._leaving:
+            if self.leaving:
                 driver.freeze()
             match.move(PlayedOnHere(driver))
 
@@ -210,25 +211,32 @@ class MatchLifecycle:
         ready_check.invite_all()
         return ready_check
 
+    def call_off(self) -> None:
+        """End every ready check: its match does not take place."""
+        for ready_check in self._ready_checks:
+            ready_check.call_off(STOPPED)
+
     async def clear(self, limit: float) -> None:
         """Let the matches that run end; what is left after `limit` seconds the next server plays.
 
         Afterwards nothing that bots say or fail to say counts any more.
         """
-        for ready_check in self._ready_checks:
-            ready_check.call_off(STOPPED)
         with trio.move_on_after(limit):
-            await self._until(lambda: self._leaving or not (self._drivers or self._ready_checks))
-        self._leaving = True
-        for driver in self._drivers.values():
-            driver.freeze()
-        self.change()
+            await self._until(lambda: self.leaving or not (self._drivers or self._ready_checks))
+        self.leave()
         with trio.move_on_after(LAST_RETRIES):
             await self._until(
                 lambda: not self._ready_checks and not any(driver.over for driver in self._drivers.values())
             )
         if self._drivers:
             log.info("matches are left to the next start", matches=sorted(self._drivers))
+
+    def leave(self) -> None:
+        """Leave the matches that run to the next server: from now on nothing that bots say or fail to say counts."""
+        self.leaving = True
+        for driver in self._drivers.values():
+            driver.freeze()
+        self.change()
 
     def change(self) -> None:
         """Wake whoever waits for matches to end."""
@@ -259,7 +267,7 @@ class MatchLifecycle:
         if driver is None:
             self._release(ready_check.invited)
             return
-        if self._leaving:
+        if self.leaving:
             driver.freeze()
         driver.begin()
         await self._finish(driver, ready_check)

@@ -129,7 +129,7 @@ class Further:
 
     async def _listen(self, call: ServedCall) -> None:
         """Hear a bot until it has said its last, and tell how it ended."""
-        end: tuple[str, str, float | None] = ("vanished", "", None)
+        end: tuple[str, str, float | None] | None = ("vanished", "", None)
         try:
             message = await call.stream.receive()
             if message is None:
@@ -143,8 +143,12 @@ class Further:
             pass
         except Closed as closed:
             end = (closed.reason.name, str(closed), closed.wait)
+        except trio.Cancelled:
+            end = None  # the first process has closed the call, or this one ends: the bot has not left
+            raise
         finally:
-            self.line.call("session", call.number, "ended", *end)
+            if end is not None:
+                self.line.call("session", call.number, "ended", *end)
 
     def _hear(self, call: ServedCall, message: BotMessage) -> None:
         """Take a message of a bot: one turn."""

@@ -234,8 +234,8 @@ def _play(
         progress.show()
         if ordered.enough:
             return False
-        with closing(play_sets(subject, missing, workers, dask, place)) as played:
-            try:
+        try:
+            with closing(play_sets(subject, missing, workers, dask, place, progress.name_slow)) as played:
                 for each in played:
                     file.add(each)
                     if replays is not None:
@@ -244,8 +244,8 @@ def _play(
                     progress.show()
                     if ordered.enough:
                         return False
-            except KeyboardInterrupt:
-                return True
+        except KeyboardInterrupt:
+            return True
     return False
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from arena.local.match.ordered_sets import OrderedPairs
+    from arena.local.match.thinking import SlowBot
 
 EVERY: Final = 10.0
 """Seconds between two lines in a pipe."""
@@ -57,6 +58,10 @@ class MatchProgress:
         elif time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + EVERY
             self._console.print(f"{sets} of {self._ordered.most} sets  {self._said()}", soft_wrap=True)
+
+    def name_slow(self, slow: SlowBot) -> None:
+        """Say of a bot that it has been thinking for long."""
+        self._console.print(f"{slow}", style="yellow", markup=False, soft_wrap=True)
 
     def _said(self) -> str:
         pairs = self._ordered.pairs

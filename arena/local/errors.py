@@ -61,13 +61,12 @@ class CommandFailed(LocalMatchError):  # noqa: N818 - the name says what is the 
 
 
 class WorkerDied(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A process that plays sets ended without a word."""
+    """A process that plays sets ended before the match."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "a process that plays ended without a word: a bot crashed it, or the machine is out of memory; "
-            "with --concurrency 1 the crash is this program's own"
-        )
+    def __init__(self, status: int, who: str) -> None:
+        """`status` is negative for a signal; `who` says whose turn it was, as far as is known."""
+        why = "the bot ended it or crashed, or the machine is out of memory"
+        super().__init__(f"the worker process{who} {end_in_words(status)}: {why}")
 
 
 class SetsFileRefused(LocalMatchError):  # noqa: N818 - the name says what is the matter
@@ -99,9 +98,8 @@ class BotCrashed(LocalMatchError):  # noqa: N818 - the name says what is the mat
 
     def __init__(self, spec: str, seat: int, status: int, log: Path, last: str) -> None:
         """`status` is negative for a signal; `last` are the last lines of what it wrote."""
-        how = f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
         told = f"the end of {log}:\n{last}" if last else f"it wrote nothing to {log}"
-        super().__init__(f"{spec} in seat {seat} {how}; {told}")
+        super().__init__(f"{spec} in seat {seat} {end_in_words(status)}; {told}")
 
 
 class SeatLeft(LocalMatchError):  # noqa: N818 - the name says what is the matter
@@ -116,3 +114,8 @@ class ClusterUnusable(LocalMatchError):  # noqa: N818 - the name says what is th
 
     def __init__(self, address: str, why: str) -> None:
         super().__init__(f"Dask at {address}: {why}")
+
+
+def end_in_words(status: int) -> str:
+    """Return how a process ended, by its exit status, which is negative for a signal."""
+    return f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"

@@ -10,8 +10,9 @@ import pytest
 from arena.local.ask.asking import AT_ONCE, AskingCost, PastSeat, asked_again, past_seats
 from arena.local.errors import BotFailed
 from arena.local.match.design import Design
+from arena.local.match.play_set import play_set
 from arena.local.match.replays import set_replays
-from arena.local.match.runner import play_set, versions
+from arena.local.match.runner import versions
 from arena.local.match.sets import Subject
 from arena.replay.own_decisions import own_decisions
 from arena.replay.read import read

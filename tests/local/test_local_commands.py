@@ -23,6 +23,7 @@ from arena.local.errors import BotNotLoaded, CommandFailed
 from arena.local.match.design import Design
 from arena.local.match.runner import play_sets, versions
 from arena.local.match.sets import PlayedSet, Subject
+from arena.local.match.thinking import SlowBot
 from arena.local.server.director import DirectedGame, Director, GivenDeal
 from arena.local.server.host import LocalHost
 from arena.local.server.place import CommandPlace, told
@@ -135,6 +136,23 @@ def test_a_bot_that_fails_ends_it_with_its_last_words(tmp_path: Path, how: str) 
     assert str(failed.value).startswith(bots.bots[0])
     assert why in str(failed.value)
     assert f"All that it printed is in {tmp_path / 'logs' / 'bot.log'}" in str(failed.value)
+
+
+def test_a_command_that_thinks_for_long_is_named_while_it_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.local.match.thinking.LONG", 2.0)
+    named_file = str(tmp_path / "named")
+    waits = f"import os, time\n        while not os.path.exists({named_file!r}): time.sleep(0.01)\n        return"
+    bots = subject(command(tmp_path, FIRST.replace("return", waits) + RUNS), "house:random", "house:random")
+    named: list[SlowBot] = []
+
+    def name(slow: SlowBot) -> None:
+        named.append(slow)
+        (tmp_path / "named").touch()
+
+    assert len([*play_sets(bots, range(4), 4, report_slow=name)]) == 4
+    assert named
+    assert {each.spec for each in named} == {bots.bots[0]}
+    assert all(each.seconds >= 2.0 for each in named)
 
 
 def test_much_that_a_bot_prints_is_bounded(tmp_path: Path) -> None:

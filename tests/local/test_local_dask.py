@@ -161,6 +161,21 @@ def test_a_bot_that_fails_is_named_and_one_that_crashes_its_workers_too(
     assert f"it has no workers: start some with `dask worker {scheduler.address} --nthreads 1`" in said
 
 
+def test_a_bot_that_thinks_for_long_is_named_while_it_does(
+    scheduler: Scheduler, workers: list[subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
+    named = tmp_path / "named"
+    waits = f"import os, time\n        while not os.path.exists({str(named)!r}): time.sleep(0.01)\n        return"
+    spec = written(tmp_path, FIRST.replace("return", waits))
+    with begun("match", spec, "house:random", *MATCH[3:], "--sets", 2, "--dask", scheduler.address) as match:
+        assert match.stderr is not None
+        said = match.stderr.readline()
+        named.touch()
+        match.communicate(timeout=PATIENCE)
+    assert said.startswith(f"{spec} has been thinking for 10 s, in seat "), said
+    assert match.returncode == 0
+
+
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [

@@ -7,8 +7,9 @@ import pytest
 from arena.client.verdict import verified
 from arena.local.errors import LocalMatchError
 from arena.local.match.design import Design
+from arena.local.match.play_set import play_set
 from arena.local.match.replays import set_replays, write_replays
-from arena.local.match.runner import play_set, versions
+from arena.local.match.runner import versions
 from arena.local.match.sets import PlayedSet, SetsFile, Subject
 from arena.replay.read import read
 from tests.games import THOUGHT_ABOUT

@@ -198,7 +198,9 @@ def _hear(
         for _decision, action in player.hear(message):
             asked[done][0].answers[-1].append(action)
             done += 1
-    except Exception as error:  # noqa: BLE001 - the author is told
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the author is told, also of a sys.exit()
         past, decision = asked[min(done, len(asked) - 1)]
         where = f"of {past.replay.source}" + (
             "" if decision is None else f", round {decision.round + 1}, decision {decision.ask.decision}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final, TypeAlias
+from time import perf_counter
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import structlog
 import trio
@@ -20,9 +21,10 @@ from arena.local.commands.spec import names_of
 from arena.local.errors import LocalMatchError
 from arena.local.match.replays import match_number
 from arena.local.match.sets import PlayedSet, SeatedGame, Subject
+from arena.local.match.thinking import LOOK, SlowBot, SlowBots, ThinkingBot
 from arena.local.play.players import HOUSE, house_bot
 from arena.local.server.command_bot import CommandBot, end_all, started_for
-from arena.local.server.director import DecisionsLeft, Director, GivenDeal
+from arena.local.server.director import DecisionsLeft, Director, GivenDeal, OwedDecision
 from arena.local.server.host import LocalHost
 from arena.local.server.place import CommandFolder, CommandPlace, opened_folder, told
 from arena.match.policy import Policy
@@ -41,16 +43,20 @@ if TYPE_CHECKING:
 LEAVE: Final = 5.0
 """Seconds after which a bot that stopped answering has ended, if that is why."""
 
-Told: TypeAlias = "PlayedSet | BaseException | None"
-"""What the thread says: a set, what it failed by, or None at its end."""
+Told: TypeAlias = "PlayedSet | SlowBot | BaseException | None"
+"""What the thread says: a set, a bot that thinks for long, what it failed by, or None at its end."""
 
 
 def play_sets_with_commands(
-    subject: Subject, numbers: Iterable[int], at_once: int, place: CommandPlace
+    subject: Subject,
+    numbers: Iterable[int],
+    at_once: int,
+    place: CommandPlace,
+    report_slow: Callable[[SlowBot], None] = lambda _: None,
 ) -> Generator[PlayedSet, None, None]:
     """Play sets, so many games at once; close the iterator to stop. CommandNotStarted, CommandFailed, LocalMatchError.
 
-    Whichever way it ends, no command is left.
+    Whichever way it ends, no command is left. `report_slow`: see `play_sets`.
     """
     said: SimpleQueue[Told] = SimpleQueue()
     table = _Tables(subject, at_once, place, said)
@@ -60,10 +66,23 @@ def play_sets_with_commands(
         while (each := said.get()) is not None:
             if isinstance(each, BaseException):
                 raise each
-            yield each
+            if isinstance(each, SlowBot):
+                report_slow(each)
+            else:
+                yield each
     finally:
         table.stop()
         thread.join()
+
+
+class _Silence(NamedTuple):
+    """A bot that owes decisions and has made none for a while."""
+
+    owed: frozenset[OwedDecision]
+    first: OwedDecision
+    """One that it has owed for as long."""
+    since: float
+    """In seconds of `time.perf_counter`."""
 
 
 class _Tables:
@@ -148,6 +167,7 @@ class _Tables:
                     missing = next(bot for bot in bots if bot.player.session is None)
                     raise missing.failed(f"has not connected to $ARENA_SERVER within {self._place.hello_limit:g} s")
                 nursery.start_soon(director.look)
+                nursery.start_soon(self._report_slow, director, bots)
                 await self._play_sets(numbers, director, bots)
                 nursery.cancel_scope.cancel()
         except* DecisionsLeft as group:
@@ -158,6 +178,26 @@ class _Tables:
             limit = f"{self._place.decision_limit:g} s"
             why = f"left a decision of match {left.match_id} to the referee: no answer in {limit}, or one not legal"
             raise bot.failed(why) from None
+
+    async def _report_slow(self, director: Director, bots: Sequence[CommandBot]) -> None:
+        """Report the bots that owe decisions and have made none for long."""
+        slow_bots, games = SlowBots(self._subject), len(self._subject.planned(0))
+        silent: dict[int, _Silence] = {}
+        while True:
+            await trio.sleep(LOOK)
+            now = perf_counter()
+            for bot in bots:
+                owed, before = director.owed(bot.player), silent.pop(bot.place, None)
+                if before is not None and before.owed <= owed:
+                    silent[bot.place] = before._replace(owed=owed)
+                elif owed:
+                    silent[bot.place] = _Silence(owed, min(owed), now)
+            thinking = [
+                ThinkingBot(*divmod(each.first.match_id - 1, games), each.first.seat, each.since)
+                for each in silent.values()
+            ]
+            for slow in slow_bots.due(thinking, now):
+                self._said.put(slow)
 
     async def _play_sets(self, numbers: Iterable[int], director: Director, bots: Sequence[CommandBot]) -> None:
         by_spec = {bot.place: bot.player for bot in bots}

@@ -1,4 +1,4 @@
-"""A Dask cluster that plays sets: an existing scheduler, as a `concurrent.futures.Executor`. `distributed` is an extra.
+"""A Dask cluster that plays the sets of a match: an existing scheduler with its workers. `distributed` is an extra.
 
 The scheduler keeps what a task is until its result was fetched, and computes it again where a worker died before; it
 names a task that ended too many workers. Results are let go as soon as they are here.
@@ -8,29 +8,130 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
+import secrets
+import threading
+import time
+from array import array
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from arena.local.errors import ClusterUnusable
+from arena.local.match.play_set import forget_bots, is_made, play_task
+from arena.local.match.thinking import FIELDS, LOOK, SlowBot, SlowBots, ThinkingRecord
+from arena.local.play.players import absolute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from concurrent.futures import Executor, Future
+
+    from arena.local.match.play_set import PlayedTask
+    from arena.local.match.sets import Subject
 
 ADDRESS: Final = re.compile(r"([a-z]+://)?[^/]+:\d{1,5}")
 PATIENCE: Final = 10.0
 """Seconds for the scheduler to answer."""
+SILENCE: Final = 5.0
+"""Seconds without a finished task after which somebody looks whether there are workers."""
+_in_turn: Final = threading.Lock()
 
 
-class Cluster(NamedTuple):
-    """A Dask cluster that is connected."""
+class Cluster:
+    """A Dask cluster that is connected and has workers; it plays one match."""
 
-    executor: Executor
-    workers: Callable[[], int]
-    """Returns the number of worker processes now: each plays one task at a time, however many threads it has."""
+    def __init__(self, client: Any, address: str, subject: Subject) -> None:
+        """`client` is a `distributed.Client`. ClusterUnusable."""
+        self.workers: int = len(client.nthreads())
+        """Worker processes: each plays one task at a time, however many threads it has."""
+        if not self.workers:
+            raise ClusterUnusable(address, f"it has no workers: start some with `dask worker {address} --nthreads 1`")
+        self._client = client
+        self._address = address
+        self._names = ", ".join(dict.fromkeys(subject.bots))
+        self._subject = replace(subject, bots=tuple(map(absolute, subject.bots)))
+        """With the bots' files under the path that they have on every worker."""
+        self._executor: Executor = client.get_executor(pure=True)
+        self._running: set[Future[PlayedTask]] = set()
+        self._last_finished = time.monotonic()
+        self._topic = f"arena-match-{secrets.token_hex(8)}"
+        self._slow = deque[SlowBot]()
+        client.subscribe_topic(self._topic, lambda event: self._slow.append(SlowBot(*event[1])))
+
+    def submit(self, numbers: Sequence[int]) -> None:
+        """See `TaskExecutor`."""
+        self._running.add(self._executor.submit(play_in_turn, self._subject, tuple(numbers), self._topic))
+
+    def finished(self, seconds: float) -> list[PlayedTask]:
+        """See `TaskExecutor`. Raises ClusterUnusable where the cluster plays no more."""
+        from distributed import KilledWorker
+
+        bots = self._names
+        try:
+            done, self._running = wait(self._running, seconds, return_when=FIRST_COMPLETED)
+            if done:
+                self._last_finished = time.monotonic()
+            elif time.monotonic() > self._last_finished + SILENCE:
+                self._last_finished = time.monotonic()
+                if not self._client.nthreads():
+                    raise ClusterUnusable(self._address, f"its workers are gone; perhaps one of {bots} crashed them")
+            return [done.pop().result() for _ in range(len(done))]  # and so the futures are let go
+        except KilledWorker as error:
+            why = f"a task ended its workers: one of {bots} crashed them ({error})"
+            raise ClusterUnusable(self._address, why) from error
+        except (CancelledError, OSError):
+            why = "the scheduler is gone, and with it what was not finished"
+            raise ClusterUnusable(self._address, why) from None
+        except (ImportError, AttributeError, TypeError) as error:
+            why = (
+                f"a worker cannot play: {error}. It needs this version of the arena, and the client where a bot uses it"
+            )
+            raise ClusterUnusable(self._address, why) from error
+
+    def slow(self) -> Iterator[SlowBot]:
+        """See `TaskExecutor`."""
+        while self._slow:
+            yield self._slow.popleft()
+
+    def cancel(self) -> None:
+        """Cancel the tasks that no worker has begun."""
+        for future in self._running:
+            future.cancel()
+
+
+def play_in_turn(subject: Subject, numbers: Sequence[int], topic: str) -> PlayedTask:
+    """Play a task in a worker that others use, too: one at a time, and with the bots as they are now.
+
+    Bots that think for long are events of a topic.
+    """
+    from distributed import get_worker
+
+    worker = get_worker()
+    with _in_turn:
+        if not is_made(subject):
+            forget_bots()
+        record = ThinkingRecord(memoryview(array("d", bytes(8 * FIELDS))))
+        over = threading.Event()
+
+        def watch() -> None:
+            slow_bots = SlowBots(subject)
+            while not over.wait(LOOK):
+                for slow in slow_bots.due(filter(None, [record.read()]), time.perf_counter()):
+                    worker.log_event(topic, tuple(slow))
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            return play_task(subject, numbers, record)
+        finally:
+            over.set()
+            thread.join()
 
 
 @contextmanager
-def dask_cluster(address: str) -> Iterator[Cluster]:
-    """Connect to a scheduler, such as "tcp://10.0.0.5:8786". Raises ClusterUnusable."""
+def dask_cluster(address: str, subject: Subject) -> Iterator[Cluster]:
+    """Connect to a scheduler, such as "tcp://10.0.0.5:8786", to play a match. Raises ClusterUnusable."""
     if not ADDRESS.fullmatch(address):
         raise ClusterUnusable(address, "an address is written tcp://HOST:PORT")
     try:
@@ -48,6 +149,10 @@ def dask_cluster(address: str) -> Iterator[Cluster]:
         why = f"no scheduler answers there within {PATIENCE:.0f} s ({error})"
         raise ClusterUnusable(address, why) from error
     try:
-        yield Cluster(client.get_executor(pure=True), lambda: len(client.nthreads()))
+        cluster = Cluster(client, address, subject)
+        try:
+            yield cluster
+        finally:
+            cluster.cancel()
     finally:
         client.close(timeout=PATIENCE)

@@ -139,7 +139,7 @@ def load(spec: str, game: Game) -> LocalPlayer:
         kind = _bot_class(spec, _module(spec, Path(path).resolve()), name)
         try:
             bot = kind()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise BotNotLoaded(spec, f"{kind.__name__}() raises\n{traceback.format_exc().rstrip()}") from error
         if game.name not in bot.games:
             raise BotNotLoaded(spec, f"it plays {', '.join(bot.games) or 'no game'}, not {game.name}: see its `games`")

@@ -63,9 +63,13 @@ def play_game(
     players: Sequence[LocalPlayer],
     match_id: int,
     watch: Watch | None = None,
+    thinks: Callable[[int, float], None] | None = None,
 ) -> PlayedGame:
-    """Play one game with these players, by seat. BotFailed where one of them raises."""
-    table = _LocalTable(game, options, key, players, match_id, watch)
+    """Play one game with these players, by seat. BotFailed where one of them raises.
+
+    `thinks` is called before each turn of a player, with its seat and the instant, in seconds of `time.perf_counter`.
+    """
+    table = _LocalTable(game, options, key, players, match_id, watch, thinks)
     random.seed(key)  # what bots draw from it is the same the next time
     return table.play()
 
@@ -79,9 +83,11 @@ class _LocalTable:
         players: Sequence[LocalPlayer],
         match_id: int,
         watch: Watch | None,
+        thinks: Callable[[int, float], None] | None,
     ) -> None:
         self._match_id = match_id
         self._watch = watch
+        self._thinks = thinks
         self._game = game
         self._players = players
         self._match = Match(game, len(players), options, SeededDecks(key), POLICY)
@@ -124,11 +130,13 @@ class _LocalTable:
         """Give a seat what waits for it, and take its answers."""
         message = self._messages[seat]
         began = perf_counter()
+        if self._thinks is not None:
+            self._thinks(seat, began)
         try:
             answers = [*self._players[seat].hear(message)]
-        except LocalMatchError:
-            raise  # which says it all
-        except Exception as error:  # noqa: BLE001 - the author is told
+        except (LocalMatchError, KeyboardInterrupt):
+            raise  # which says it all, and Ctrl-C, which is not the bot's
+        except BaseException as error:  # noqa: BLE001 - the author is told, also of a sys.exit()
             where = f"of {self._game.name}, round {self._round + 1}"
             raise BotFailed(self._players[seat].name, seat, where, own_trace(error)) from None
         took = perf_counter() - began
@@ -170,7 +178,7 @@ class _LocalTable:
         return over
 
 
-def own_trace(error: Exception) -> str:
+def own_trace(error: BaseException) -> str:
     """Return the traceback without our own code, and the error."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = Path(__file__).parents[1]

@@ -57,6 +57,14 @@ class DirectedGame(NamedTuple):
         return with_chain(self.draft.complete(()).content)
 
 
+class OwedDecision(NamedTuple):
+    """A decision that a bot has been asked for and has not made."""
+
+    match_id: int
+    seat: int
+    number: int
+
+
 class DecisionsLeft(LocalMatchError):  # noqa: N818 - the name says what is the matter
     """The referee had to choose for a bot, which ends the comparison."""
 
@@ -116,6 +124,15 @@ class Director:
         _look(driver)
         driver.report(over, ())
         return _directed(driver, over.scores, over.places)
+
+    def owed(self, player: BotPlayer) -> frozenset[OwedDecision]:
+        """Return the decisions that a bot owes, in all its matches."""
+        return frozenset(
+            OwedDecision(driver.match_id, seat, number)
+            for driver in self._drivers
+            for seat, each in enumerate(driver.players)
+            if each is player and (number := driver.open_decision(seat)) is not None
+        )
 
     async def look(self) -> None:
         """Raise DecisionsLeft once a bot has left a decision to the referee in a match that is being played."""

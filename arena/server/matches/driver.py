@@ -181,6 +181,10 @@ class MatchDriver(SeatedMatch):
                     self._start(seat)
                 self._feed(Returned(self._instant(trio.current_time()), seat))
 
+    def open_decision(self, seat: int) -> int | None:
+        """Return the decision that a seat owes; None if it owes none."""
+        return self._match.open_decision(seat)
+
     @property
     def thinking(self) -> Sequence[Thinking]:
         """By seat, how the bots used their time so far."""

@@ -1,0 +1,96 @@
+"""Which bots are thinking, and which of them have done so for long enough to be named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from arena.local.match.sets import Subject
+
+LONG: Final = 10.0
+"""Seconds of thinking after which a bot is named. It is named again as much later, then at pauses that double."""
+LONGEST_PAUSE: Final = 60.0
+"""Seconds between two lines about a bot, at most."""
+LOOK: Final = 1.0
+"""Seconds between two looks for bots that think for long."""
+FIELDS: Final = 4
+"""Numbers that a `ThinkingRecord` takes."""
+SINCE, SEAT, SET, GAME = range(FIELDS)
+
+
+class ThinkingBot(NamedTuple):
+    """A bot that is thinking."""
+
+    set_number: int
+    game: int
+    """Which game of the set, from 0."""
+    seat: int
+    since: float
+    """In seconds of `time.perf_counter`, which all processes of a machine share."""
+
+
+class SlowBot(NamedTuple):
+    """A bot that has been thinking for long."""
+
+    spec: str
+    seat: int
+    set_number: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.spec} has been thinking for {self.seconds:.0f} s, in seat {self.seat} of set {self.set_number}"
+
+
+class ThinkingRecord:
+    """Which bot of one worker is thinking; the memory may be shared, so that its parent can read it at any time."""
+
+    def __init__(self, memory: memoryview[float]) -> None:
+        """`memory` holds `FIELDS` floats, zeros at the beginning."""
+        self._memory = memory
+
+    def play(self, set_number: int, game: int) -> None:
+        """Record which game begins."""
+        self._memory[SET], self._memory[GAME] = float(set_number), float(game)
+
+    def think(self, seat: int, now: float) -> None:
+        """Record that the bot in a seat begins to think, at an instant of `time.perf_counter`."""
+        self._memory[SINCE] = now
+        self._memory[SEAT] = float(seat)
+
+    def rest(self) -> None:
+        """Record that no bot is thinking."""
+        self._memory[SINCE] = 0.0
+
+    def read(self) -> ThinkingBot | None:
+        """Return the bot that is thinking; None if there is none."""
+        since = self._memory[SINCE]
+        found = ThinkingBot(int(self._memory[SET]), int(self._memory[GAME]), int(self._memory[SEAT]), since)
+        return found if since and since == self._memory[SINCE] else None  # else the next one began meanwhile
+
+
+class SlowBots:
+    """Finds the bots of a match that think for long. However many games it plays, a bot is named once at a time."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._paused: dict[str, tuple[float, float]] = {}
+        """By bot, the instant until which it is not named again, and the pause after that."""
+
+    def due(self, thinking: Iterable[ThinkingBot], now: float) -> Iterator[SlowBot]:
+        """Yield those that are to be named now, of all that are thinking; `now` is of `time.perf_counter`."""
+        for each in sorted(thinking, key=lambda each: each.since):
+            if (seconds := now - each.since) < LONG:
+                return
+            spec = bot_of(self._subject, each)
+            until, pause = self._paused.get(spec, (now, LONG))
+            if now >= until:
+                self._paused[spec] = now + pause, min(2 * pause, LONGEST_PAUSE)
+                yield SlowBot(spec, each.seat, each.set_number, seconds)
+
+
+def bot_of(subject: Subject, thinking: ThinkingBot) -> str:
+    """Return the bot that is thinking, as given on the command line."""
+    plan = subject.planned(thinking.set_number)[thinking.game]
+    return subject.bots[plan.bots[thinking.seat]]

@@ -138,7 +138,7 @@ class Action(google.protobuf.message.Message):
     VALUE_FIELD_NUMBER: builtins.int
     PLACE_FIELD_NUMBER: builtins.int
     name: builtins.str
-    """The action's name, such as "play red 7", "play blue 6 as 9" or "red 0 blocks place 2"."""
+    """The action's name, such as "red 7", "blue 6 as 9" or "red 0 blocks place 2"."""
     kind: builtins.str
     """The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise"."""
     card: builtins.int

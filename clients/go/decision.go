@@ -40,7 +40,7 @@ type Card struct {
 
 // Action is one action of a game; what does not apply is None.
 type Action struct {
-	// Name is such as "play red 7" or "red 0 blocks place 2".
+	// Name is such as "red 7" or "red 0 blocks place 2".
 	Name string
 	// Kind is the kind of choice it answers, in the game's own word, such as "play", "bid" or "raise".
 	Kind string

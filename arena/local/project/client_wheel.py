@@ -1,7 +1,7 @@
-"""Python client and engine as wheels, made of what is installed: a project that carries them needs no registry.
+"""Python client and engine as wheels, made of what is installed: a project that carries them needs no registry for them.
 
-A registry may one day hold something else under their names; a file in the project is what it is. The same sources
-give the same bytes.
+Their dependencies come from a registry as usual. A registry may one day hold something else under the names of these
+two; a file in the project is what it is. The same sources give the same bytes.
 """
 
 from __future__ import annotations

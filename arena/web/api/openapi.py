@@ -15,7 +15,7 @@ from arena.web.api.parameters import Parameter
 from arena.web.api.schemas import Schemas
 
 DESCRIPTION: Final = (
-    "Everything that the pages show, under the names and with the values of `--json` on the command line. Anybody may "
+    "Games, ladders, bots, matches, replays and the log, with the names and values of `--json` on the command line. Anybody may "
     "read it, from any page (CORS). A list is paged: `Link` names the next page until there is none. An answer has an "
     "`ETag`; who has it already and says so with `If-None-Match` is told 304."
 )

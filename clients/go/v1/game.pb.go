@@ -280,7 +280,7 @@ func (x *Card) GetValues() []uint32 {
 // One action. The optional fields are present where they mean something.
 type Action struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The action's name, such as "play red 7", "play blue 6 as 9" or "red 0 blocks place 2".
+	// The action's name, such as "red 7", "blue 6 as 9" or "red 0 blocks place 2".
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise".
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`

@@ -35,7 +35,7 @@ class Action:
     """One action of a game; what does not apply is None."""
 
     name: str
-    """Such as "play red 7" or "red 0 blocks place 2"."""
+    """Such as "red 7" or "red 0 blocks place 2"."""
     kind: str
     """The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise"."""
     card: int | None = None

@@ -27,7 +27,7 @@ pub struct Card {
 /// One action of a game; what does not apply is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// Such as `play red 7` or `red 0 blocks place 2`.
+    /// Such as `red 7` or `red 0 blocks place 2`.
     pub name: String,
     /// The kind of choice it answers, in the game's own word, such as `play`, `bid` or `raise`.
     pub kind: String,

@@ -25,7 +25,7 @@ export interface Card {
 
 /** One action of a game; what does not apply is undefined. */
 export interface Action {
-  /** Such as "play red 7" or "red 0 blocks place 2". */
+  /** Such as "red 7" or "red 0 blocks place 2". */
   readonly name: string;
   /** The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise". */
   readonly kind: string;

@@ -53,7 +53,7 @@ pub struct Card {
 /// One action. The optional fields are present where they mean something.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Action {
-    /// The action's name, such as "play red 7", "play blue 6 as 9" or "red 0 blocks place 2".
+    /// The action's name, such as "red 7", "blue 6 as 9" or "red 0 blocks place 2".
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise".

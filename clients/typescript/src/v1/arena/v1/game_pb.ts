@@ -160,7 +160,7 @@ export const CardSchema: GenMessage<Card> = /*@__PURE__*/
  */
 export type Action = Message<"arena.v1.Action"> & {
   /**
-   * The action's name, such as "play red 7", "play blue 6 as 9" or "red 0 blocks place 2".
+   * The action's name, such as "red 7", "blue 6 as 9" or "red 0 blocks place 2".
    *
    * @generated from field: string name = 1;
    */

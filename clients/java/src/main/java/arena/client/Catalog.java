@@ -27,7 +27,7 @@ public record Catalog(
     /**
      * One action of a game; what does not apply is {@link Catalog#NONE}.
      *
-     * @param name such as "play red 7" or "red 0 blocks place 2"
+     * @param name such as "red 7" or "red 0 blocks place 2"
      * @param kind the kind of choice it answers, in the game's own word, such as "play", "bid" or "raise"
      * @param card what it plays or chooses, an index into the catalogue's cards; none where there is none or it is hidden
      * @param value what a played card counts as, the number predicted or bid, or 1 for yes and 0 for no

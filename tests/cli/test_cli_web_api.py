@@ -6,6 +6,7 @@ import json
 import re
 import socket
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from http.client import HTTPResponse
 from pathlib import Path
@@ -25,7 +26,7 @@ PATHS = {
     "/games": "games",
     "/ladder/sixth_sense": "ladder --game sixth_sense",
     "/ladder/sixth_sense?seats=3": "ladder --game sixth_sense --seats 3",
-    "/ladder/sixth_sense/past?at=2999-01-01": "ladder --game sixth_sense --at 2999-01-01",
+    "/ladder/sixth_sense/past?at=NOW": "ladder --game sixth_sense --at NOW",
     "/bots": "bots list",
     "/bots/counter": "bots show counter",
     "/bots/counter?game=sixth_sense&last=2": "bots show counter --game sixth_sense --last 2",
@@ -78,7 +79,8 @@ def problem(place: tuple[str, int], path: str, method: str = "GET", **headers: s
 @pytest.mark.parametrize("path", PATHS)
 def test_it_says_what_the_command_line_says(place: tuple[str, int], kind: str, played: Played, path: str) -> None:
     options = ["--server", played.server] if kind == "server" else ["--data", str(played.data)]
-    words = PATHS[path].split()
+    now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    path, words = path.replace("NOW", now), PATHS[path].replace("NOW", now).split()
     printed = json.loads(shown(*words, *(options if words != ["games"] else []), "--json"))
     said = read(place, path)
     if words[0] == "ladder" and words[1] == "--game":
@@ -238,7 +240,8 @@ def test_every_endpoint_is_described_and_answers_as_described(place: tuple[str, 
     assert described["openapi"] == "3.1.0"
     assert set(described["paths"]) == {endpoint.path for endpoint in ENDPOINTS}
     checked = set()
-    for path in [*PATHS, "/matches/2", "/matches/1/replay", f"/bots/{quote('counter')}/versions"]:
+    paths = [path.replace("NOW", "2999-01-01") for path in PATHS]
+    for path in [*paths, "/matches/2", "/matches/1/replay", f"/bots/{quote('counter')}/versions"]:
         template = next(
             each
             for each in sorted(described["paths"], key=lambda each: each.count("{"))

@@ -1,7 +1,7 @@
-"""Python client and engine as wheels, made of what is installed: a project that carries them needs no registry for them.
+"""Wheels of the Python client and the engine, made from what is installed.
 
-Their dependencies come from a registry as usual. A registry may one day hold something else under the names of these
-two; a file in the project is what it is. The same sources give the same bytes.
+A project that carries them needs a registry only for their dependencies. A registry may one day hold something else
+under the names of these two; a file in the project is what it is. The same sources give the same bytes.
 """
 
 from __future__ import annotations

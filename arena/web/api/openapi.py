@@ -15,9 +15,9 @@ from arena.web.api.parameters import Parameter
 from arena.web.api.schemas import Schemas
 
 DESCRIPTION: Final = (
-    "Games, ladders, bots, matches, replays and the log, with the names and values of `--json` on the command line. Anybody may "
-    "read it, from any page (CORS). A list is paged: `Link` names the next page until there is none. An answer has an "
-    "`ETag`; who has it already and says so with `If-None-Match` is told 304."
+    "Games, ladders, bots, matches, replays and the log, with the names and values of `--json` on the command line. "
+    "Anybody may read it, from any page (CORS). A list is paged: `Link` names the next page until there is none. "
+    "An answer has an `ETag`; who has it already and says so with `If-None-Match` is told 304."
 )
 
 

@@ -29,6 +29,9 @@ def sentence(flag: FlagRow) -> str:
             alone = flag.other_owner in {"", flag.other}
             whom = flag.other if alone else f"the bots of {flag.other_owner}, such as {flag.other}"
             return f"{bot} would stand {flag.size:.0f} Elo lower without its results against {whom}"
+        case FlagKind.OPPONENTS:
+            score = f"{100 * flag.size:.0f} points in 100 more than their ratings say"
+            return f"{bot} scores {score} against most of its opponents, little of it against any one"
         case FlagKind.CHANGE:
             version = f" as {flag.version}" if flag.version else ""
             how = "better" if flag.size > 0 else "worse"

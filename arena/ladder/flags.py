@@ -5,6 +5,9 @@ matches of two bots it adds up to 0 but for chance. The variance of the sum is t
 the model's: few results vary too little by chance. Guests have one seat at a table, and so has an owner, so that the
 matches of a pair are the clusters. Far from 0 is a bot that loses on purpose, or one whose way to play suits the other.
 
+Many opponents, each of whom lost a little on purpose, are far from 0 together where no pair is: the squares of a bot's
+pairs, each in its errors, add up to χ² but for chance. That a bot does worse against others, too, says nothing.
+
 How far a rating rests on the results against one owner's bots is Newton's step from the fit to the one without them,
 all other ratings kept: surplus / (information of the other results + the prior's).
 
@@ -18,6 +21,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
+from scipy.special import chdtrc, ndtri
 
 from arena.ladder.columns import SHARE, Columns, Ints, pair_number
 from arena.ladder.events import Guest, Node
@@ -32,9 +36,16 @@ PAIR_SURPLUS: Final = 0.1
 LIFT_ERRORS: Final = 3.5
 LIFT_ELO: Final = 15.0
 """Standard errors and Elo from which on a rating is flagged that rests on one owner's bots."""
+OPPONENTS_CHANCE: Final = 1e-4
+OPPONENTS_LEAST: Final = 8
+OPPONENTS_MATCHES: Final = 4
+"""Chance of χ² below which a bot is flagged for its opponents together, how many they are at least, and each one's
+matches."""
 CHANGE_ERRORS: Final = 3.0
 CHANGE_MATCHES: Final = 50
 """Standard errors from which on a version is flagged, and matches in each half before it is looked at."""
+SMALLEST: Final = 1e-300
+"""Chance below which no difference is made."""
 GRID: Final = 2.0**-10
 
 
@@ -109,6 +120,7 @@ def flags(columns: Columns, ladder: Ladder, guests: Mapping[Node, Guest]) -> tup
         *_pairs(field, meetings),
         *_owners(field, meetings),
         *_lifts(field, meetings, seats),
+        *_opponents(field, meetings),
         *_changes(field, seats),
     ]
     return tuple(sorted(found, key=lambda flag: (-abs(flag.errors), flag.kind.value, flag.node, flag.other or 0)))
@@ -190,6 +202,24 @@ def _lifts(field: _Field, meetings: _Meetings, seats: _Seats) -> Iterator[Flag]:
         node, matches = field.shown[int(together.first[pair])], int(together.matches[pair])
         sized = _rounded(lifts[pair]), _rounded(together.errors[pair])
         yield Flag(FlagKind.LIFT, node, field.shown[other], matches, *sized)
+
+
+def _opponents(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
+    """Flag bots whose opponents together are too far from what is expected, most of them to the bot's gain."""
+    both = meetings.both_ways()
+    often = both.matches >= OPPONENTS_MATCHES
+    own, squares, gains = both.first[often], both.errors[often] ** 2, both.surplus[often] > 0
+    size = len(field.shown)
+    opponents, losers = np.bincount(own, minlength=size), np.bincount(own[gains], minlength=size)
+    chances = chdtrc(np.maximum(opponents, 1), np.bincount(own, squares, size))
+    errors = -ndtri(np.maximum(chances, SMALLEST))
+    many = (opponents >= OPPONENTS_LEAST) & (2 * losers > opponents)
+    for bot in np.flatnonzero(many & (chances < OPPONENTS_CHANCE)).tolist():
+        met = often & (both.first == bot)
+        lost = met & (both.surplus > 0)
+        scored, matches = both.surplus[lost].sum() / both.weight[lost].sum(), int(both.matches[met].sum())
+        sized = _rounded(scored), _rounded(errors[bot])
+        yield Flag(FlagKind.OPPONENTS, field.shown[bot], None, matches, *sized)
 
 
 def _changes(field: _Field, seats: _Seats) -> Iterator[Flag]:

@@ -82,6 +82,8 @@ class FlagKind(Enum):
     """The bots of one owner do better against those of one other than their ratings say."""
     LIFT = "lift"
     """A bot's rating would be lower without its results against the bots of one owner."""
+    OPPONENTS = "opponents"
+    """A bot does better against many others, little against each, than their ratings say."""
     CHANGE = "change"
     """A version's newer half of results differs from its older half."""
 
@@ -93,13 +95,13 @@ class Flag(NamedTuple):
     node: Node
     """The bot that gains, by the version on the ladder; of owners, the one of their bots that gains most."""
     other: Node | None
-    """The bot, or one of the owner's, that it gains from; None for a change."""
+    """The bot, or one of the owner's, that it gains from; None for many opponents and for a change."""
     matches: int
     """Results that were compared."""
     size: float
-    """Of pairs, the mean score above the expected one; else Elo."""
+    """Of pairs, and of the opponents that a bot gains from, the mean score above the expected one; else Elo."""
     errors: float
-    """`size` in standard errors."""
+    """`size` in standard errors; of many opponents, those beyond which a normal error is as seldom."""
 
 
 class FieldFigures(NamedTuple):

@@ -107,16 +107,17 @@ class FlagRow:
     owner: str
     """The bot's owner; empty where that is not shown."""
     other: str
-    """The bot that it gains from, of "owners" and "lift" the one of the owner's that it gains most from; of "change"
-    empty."""
+    """The bot that it gains from, of "owners" and "lift" the one of the owner's that it gains most from; of "opponents"
+    and "change" empty."""
     other_owner: str
     matches: int
     """Results that were compared."""
     size: float
-    """Of "pair" and "owners" the mean score beyond the expected one; of "lift" the Elo that the rating would be lower
-    without these results; of "change" the Elo of the newer half of results above the older one."""
+    """Of "pair" and "owners" the mean score beyond the expected one; of "opponents" the same against those that it
+    gains from; of "lift" the Elo that the rating would be lower without these results; of "change" the Elo of the newer
+    half of results above the older one."""
     errors: float
-    """`size` in standard errors."""
+    """`size` in standard errors; of "opponents", those beyond which a normal error is as seldom."""
 
 
 @dataclass(frozen=True, slots=True)

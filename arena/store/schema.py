@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0018"
+REVISION: Final = "0019"
 """The newest migration: the schema that this program reads and writes."""
 
 Int = BigInteger  # instants need 64 bits
@@ -364,9 +364,14 @@ flags = Table(
     metadata,
     Column("game", Text, ForeignKey("ladders.game"), primary_key=True),
     Column("number", Int, primary_key=True, comment="1 for the most certain one"),
-    Column("kind", Text, CheckConstraint("kind IN ('pair', 'owners', 'lift', 'change')", name="kind"), nullable=False),
+    Column(
+        "kind",
+        Text,
+        CheckConstraint("kind IN ('pair', 'owners', 'lift', 'opponents', 'change')", name="kind"),
+        nullable=False,
+    ),
     Column("node", Int, ForeignKey("versions.id"), nullable=False, comment="of the bot that gains, or that changed"),
-    Column("other", Int, ForeignKey("versions.id"), comment="of the bot that it gains from; none of a change"),
+    Column("other", Int, ForeignKey("versions.id"), comment="of the bot that it gains from, if it is one"),
     Column("matches", Int, nullable=False),
     Column("size", Real, nullable=False, comment="mean score beyond the expected one, or Elo"),
     Column("errors", Real, nullable=False, comment="the same in standard errors"),

@@ -36,6 +36,8 @@ class _FlagKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumT
     """A bot's rating would be lower, by so many Elo, without its results against the bots of one owner."""
     FLAG_KIND_CHANGE: _FlagKind.ValueType  # 4
     """A version was so many Elo better in the newer half of its results than in the older one."""
+    FLAG_KIND_OPPONENTS: _FlagKind.ValueType  # 5
+    """A bot does better against many others, little against each, than their ratings say."""
 
 class FlagKind(_FlagKind, metaclass=_FlagKindEnumTypeWrapper):
     """What stands out."""
@@ -50,6 +52,8 @@ FLAG_KIND_LIFT: FlagKind.ValueType  # 3
 """A bot's rating would be lower, by so many Elo, without its results against the bots of one owner."""
 FLAG_KIND_CHANGE: FlagKind.ValueType  # 4
 """A version was so many Elo better in the newer half of its results than in the older one."""
+FLAG_KIND_OPPONENTS: FlagKind.ValueType  # 5
+"""A bot does better against many others, little against each, than their ratings say."""
 global___FlagKind = FlagKind
 
 @typing.final
@@ -184,15 +188,15 @@ class Flag(google.protobuf.message.Message):
     owner: builtins.str
     """The bot's owner; empty where that is not shown."""
     other: builtins.str
-    """The bot that it gains from, of an owner's bots the one that it gains most from; empty where it changed."""
+    """The bot that it gains from, of an owner's bots the one that it gains most from; empty where it changed and of many opponents."""
     other_owner: builtins.str
     """Its owner; empty where that is not shown."""
     matches: builtins.int
     """Results that were compared."""
     size: builtins.float
-    """Of pairs the mean score beyond the expected one, else Elo."""
+    """Of pairs, and of the opponents that a bot gains from, the mean score beyond the expected one; else Elo."""
     errors: builtins.float
-    """The same in standard errors."""
+    """The same in standard errors; of many opponents, those beyond which a normal error is as seldom."""
     def __init__(
         self,
         *,

@@ -16,7 +16,19 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from bench.ladder import chart, collusion, coverage, evening, growth, newcomers, quota, ranking, rebuild, versions
+from bench.ladder import (
+    accomplices,
+    chart,
+    collusion,
+    coverage,
+    evening,
+    growth,
+    newcomers,
+    quota,
+    ranking,
+    rebuild,
+    versions,
+)
 from bench.ladder.figures import Bar, Effort, Figure, Verdict
 
 PARTS = {
@@ -51,7 +63,7 @@ def measure(part: str, effort: Effort, seed: int, picture: Path | None) -> list[
         case "evening":
             return evening.measure(effort, seed)
         case "collusion":
-            return [*collusion.measure(effort, seed), *quota.measure(effort, seed)]
+            return [*collusion.measure(effort, seed), *quota.measure(effort, seed), *accomplices.measure(effort, seed)]
         case _:
             return newcomers.measure(effort, seed)
 

@@ -176,7 +176,7 @@ def one_night(worlds: int, seed: int) -> list[Figure]:
     seen = [_look(night((seed, 7, number))) for number in with_progress(range(worlds), "nights of sybils")]
     gains: Floats = np.array([each.gain for each in seen])
     note = f"{worlds} worlds; first of the ladder in {sum(each.first for each in seen)}"
-    figures = [Figure("a night of sybils gains", gains.mean(), ".0f", "Elo", _mean_error(gains), note=note)]
+    figures = [Figure("a night of sybils gains", gains.mean(), ".0f", "Elo", mean_error(gains), note=note)]
     for kind in (FlagKind.PAIR, FlagKind.LIFT, FlagKind.CHANGE):
         share = 100 * float(np.mean([each.flagged[kind] for each in seen]))
         figures.append(Figure(f"flagged: {kind.value}", share, ".0f", "%", bar=Bar(95, 100)))
@@ -187,7 +187,8 @@ def one_night(worlds: int, seed: int) -> list[Figure]:
     return figures
 
 
-def _mean_error(values: Floats) -> float:
+def mean_error(values: Floats) -> float:
+    """Compute the standard error of a mean of measurements; 0 of a single one."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 

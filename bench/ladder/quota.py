@@ -19,7 +19,7 @@ from arena.ladder.ladder import FlagKind
 from arena.ladder.pair_quota import PairQuota
 from arena.ladder.quota import NO_QUOTA, Quota
 from arena.server.config import OPEN_QUOTA
-from bench.ladder.collusion import ACCOMPLICES, DAY, DAYS, NIGHT, Night, guests_of, night, nights, played
+from bench.ladder.collusion import ACCOMPLICES, DAY, DAYS, NIGHT, Night, guests_of, mean_error, night, nights, played
 from bench.ladder.figures import Bar, Effort, Figure, at_most, with_progress
 from bench.ladder.world import (
     ANCHORS,
@@ -192,7 +192,7 @@ def measure(effort: Effort, seed: int) -> list[Figure]:
     """Measure sybils, honest fields and a ring under quotas."""
     worlds = effort.of(2, 20, 100)
     one_day = [gains(night((seed, 7, each)), [OPEN_QUOTA])[0] for each in with_progress(range(worlds), "nights")]
-    what = f"a night of sybils gains {_with(OPEN_QUOTA)}"
+    what = f"a night of sybils gains {with_quota(OPEN_QUOTA)}"
     figures = [_gain(what, one_day, GAIN, f"{ACCOMPLICES} of them at {NIGHT} tables, {worlds} worlds")]
     figures += weeks(worlds, effort.of(3, 200, 1_000), seed)
     for number, (name, make) in enumerate(FIELDS.items()):
@@ -205,7 +205,7 @@ def measure(effort: Effort, seed: int) -> list[Figure]:
         seeds = range(effort.of(1, 10, 40))
         found = [ring_gains((seed, 10, matches, each), matches, rules) for each in with_progress(seeds, "rings")]
         for rule, one in zip(rules, zip(*[gained for gained, _ in found], strict=True), strict=True):
-            figures.append(_gain(f"a ring's head with {matches:,} matches a day gains {_with(rule)}", one))
+            figures.append(_gain(f"a ring's head with {matches:,} matches a day gains {with_quota(rule)}", one))
         seen = 100 * float(np.mean([flagged for _, flagged in found]))
         figures.append(Figure(f"a ring's head with {matches:,} matches a day is flagged as a pair", seen, ".0f", "%"))
     return figures
@@ -219,25 +219,28 @@ def weeks(worlds: int, honest_worlds: int, seed: int) -> list[Figure]:
     note = f"{ACCOMPLICES} of them at {WEEK_TABLES} tables a night, {worlds} worlds"
     figures = []
     for rule, one in zip((NO_QUOTA, OPEN_DAY, *rules), zip(*gained, strict=True), strict=True):
-        figures.append(_gain(f"a week of sybils gains {_with(rule)}", one, GAIN if rule == OPEN_QUOTA else None, note))
+        figures.append(
+            _gain(f"a week of sybils gains {with_quota(rule)}", one, GAIN if rule == OPEN_QUOTA else None, note)
+        )
     for name, bots in WEEKLY.items():
         chances = [np.random.default_rng((seed, 12, bots, each)) for each in range(honest_worlds)]
         errors = [losses(*field(chance, bots), rules) for chance in with_progress(chances, name)]
         for number, rule in enumerate(rules, 1):
             bar = LOSS if rule == OPEN_QUOTA else None
-            what = f"precision lost {_with(rule)}: {name}, {DAY} matches a day"
+            what = f"precision lost {with_quota(rule)}: {name}, {DAY} matches a day"
             figures.append(_loss(what, errors, number, bar))
     return figures
 
 
-def _with(rule: Quota) -> str:
+def with_quota(rule: Quota) -> str:
+    """Return a quota in words."""
     bounds = [f"{matches} a {span}" for matches, span in zip(rule, ("day", "week"), strict=True) if matches]
     return f"with a quota of {', '.join(bounds)}" if bounds else "without a quota"
 
 
 def _gain(what: str, found: Sequence[float], bar: Bar | None = None, note: str = "") -> Figure:
     values = np.array(found)
-    return Figure(what, values.mean(), ".0f", "Elo", _error(values), bar, note)
+    return Figure(what, values.mean(), ".0f", "Elo", mean_error(values), bar, note)
 
 
 def _loss(what: str, errors: Sequence[Sequence[float]], number: int, bar: Bar | None) -> Figure:
@@ -247,8 +250,4 @@ def _loss(what: str, errors: Sequence[Sequence[float]], number: int, bar: Bar | 
     note = f"standard error of a rating {np.sqrt(free.mean()):.1f} Elo, {np.sqrt(bound.mean()):.1f} with it"
     note += f"; {len(errors)} worlds"
     lost = 100 * (bound - ratio * free) / bound.mean()
-    return Figure(what, 100 * (1 - 1 / ratio), ".1f", "%", _error(lost), bar, note)
-
-
-def _error(values: Floats) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+    return Figure(what, 100 * (1 - 1 / ratio), ".1f", "%", mean_error(lost), bar, note)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import pytest
 
 from arena.ladder.events import FIRST_MONDAY
 from arena.ladder.quota import NO_QUOTA, Quota
-from bench.ladder.collusion import DAYS, NIGHT, guests_of, night, nights, played
+from bench.ladder.accomplices import NAME_MEETINGS, RING_MEETINGS, thrown_away, wide_ring
+from bench.ladder.collusion import DAYS, NIGHT, Night, guests_of, night, nights, played
 from bench.ladder.quota import FIELDS, OWN_SHARE, RING, gains, half_changing, ring, veterans_and_newcomers
 from bench.ladder.world import ANCHORS, BOTS, NOBODY
 
@@ -53,6 +56,27 @@ def test_the_head_of_a_ring_wins_where_it_meets_its_own() -> None:
     assert (season.places[own][np.isin(met, members), 0] == 1).all()
     assert np.isin(met, members).mean() == pytest.approx(OWN_SHARE, abs=0.06)
     assert set(days.tolist()) == set(range(7))
+
+
+@pytest.mark.parametrize(("make", "losses"), [(wide_ring, RING_MEETINGS), (thrown_away, NAME_MEETINGS)])
+def test_many_accomplices_lose_to_the_head_a_little_each(make: Callable[[Sequence[int]], Night], losses: int) -> None:
+    world = make((1, 5))
+    week = range(FIRST_MONDAY + 7, FIRST_MONDAY + 14)
+    assert set(world.columns.days.tolist()) == {FIRST_MONDAY, *week}
+    assert (np.diff(world.columns.days) >= 0).all()
+    met = dict.fromkeys(world.accomplices, 0)
+    honest = {(*row,) for row in np.column_stack((world.without.nodes, world.without.places)).tolist()}
+    rows = np.column_stack((world.columns.nodes, world.columns.places)).tolist()
+    for row in rows:
+        nodes, places = row[:4], row[7:11]
+        assert sorted(places) == [1, 2, 3, 4]
+        if (*row,) not in honest:
+            assert places[nodes.index(world.head)] == 1
+            for node in {*nodes} - {world.head}:
+                met[node] += 1
+    assert max(met.values()) <= losses
+    assert sum(met.values()) > 0.9 * losses * len(met)
+    assert met.keys().isdisjoint({world.head})
 
 
 @pytest.mark.parametrize("name", FIELDS)

@@ -26,6 +26,7 @@ GAME = "sixth_sense"
 PAIR = FlagRow(FlagKind.PAIR, "ann", "", "ann", "bob", "Bob & sons", 312, 0.181, 8.12)
 LIFT = FlagRow(FlagKind.LIFT, "ann", "", "ann", "bob", "Bob & sons", 312, 35.2, 8.1)
 OWNERS = FlagRow(FlagKind.OWNERS, "ann", "", "Ada", "bob", "Bob & sons", 500, 0.11, 5.0)
+OPPONENTS = FlagRow(FlagKind.OPPONENTS, "ann", "", "Ada", "", "", 412, 0.14, 6.31)
 CHANGE = FlagRow(FlagKind.CHANGE, "ann", "v1.2", "Ada", "", "", 700, -80.4, -3.2)
 
 
@@ -46,6 +47,11 @@ def drawn(flags: tuple[FlagRow, ...], width: int) -> str:
             "The bots of Ada score 11 points in 100 more against those of Bob & sons than their ratings say, most of "
             "all ann",
         ),
+        (
+            OPPONENTS,
+            "ann of Ada scores 14 points in 100 more than their ratings say against most of its opponents, little of "
+            "it against any one",
+        ),
         (CHANGE, "ann of Ada as v1.2 was 80 Elo worse in the newer half of its results than in the older"),
     ],
     ids=lambda value: value.kind.value if isinstance(value, FlagRow) else "",
@@ -56,7 +62,7 @@ def test_a_flag_is_a_sentence(flag: FlagRow, words: str) -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_table_is_whole_and_says_that_a_flag_is_no_verdict(width: int) -> None:
-    text = drawn((PAIR, LIFT, OWNERS, CHANGE), width)
+    text = drawn((PAIR, LIFT, OWNERS, OPPONENTS, CHANGE), width)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width
     assert "It is no verdict" in text

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from arena.ladder.columns import Columns
-from arena.ladder.events import Guest, Node
+from arena.ladder.events import Entrant, Guest, Node
 from arena.ladder.fitted import ladder
 from arena.ladder.flags import CHANGE_ERRORS, LIFT_ELO, PAIR_ERRORS, flags
 from arena.ladder.ladder import Flag, FlagKind
+from bench.ladder.accomplices import NAME_MEETINGS, thrown_away
 from bench.ladder.collusion import Night, guests_of, night
 from bench.ladder.source import fit
 from bench.ladder.world import ANCHORS, Conditions, play
@@ -110,6 +111,32 @@ def test_honest_bots_are_not_taken_for_a_ring(conditions: Conditions) -> None:
         raised = flags(kept, ladder(entrants, kept), guests_of(entrants))
         assert {flag.kind for flag in raised} <= {FlagKind.CHANGE}
         assert len(raised) <= 3
+
+
+def test_a_bot_to_which_many_names_lose_a_little_stands_out_though_no_pair_does() -> None:
+    world = thrown_away((SEED,))
+    every = found(world)
+    [flag] = [flag for flag in every if flag.kind is FlagKind.OPPONENTS]
+    assert (flag.node, flag.other) == (world.head, None)
+    assert flag.errors > 5
+    assert 0.1 < flag.size < 0.6
+    assert flag.matches > NAME_MEETINGS * len(world.accomplices) / 2
+    assert not {FlagKind.PAIR, FlagKind.LIFT} & {flag.kind for flag in every}
+    assert not [flag for flag in found(world._replace(columns=world.without)) if flag.kind is FlagKind.OPPONENTS]
+
+
+@pytest.mark.parametrize(("losers", "winners", "flagged"), [(8, 0, True), (7, 0, False), (8, 8, False), (9, 8, True)])
+def test_many_opponents_are_eight_at_least_and_more_than_half_lose(losers: int, winners: int, flagged: bool) -> None:
+    """All play the house as one who wins half of it; each meets one bot six times and loses, or wins, them all."""
+    others = range(2, 2 + losers + winners)
+    tables = [(0, other) for other in (1, *others) for _ in range(400)]
+    tables += [(1, other) for other in others for _ in range(6)]
+    won = [number % 2 for number in range(400 * (1 + len(others)))]
+    won += [int(other < 2 + losers) for other in others for _ in range(6)]
+    columns = Columns.of_arrays(tables, [(1, 2) if each else (2, 1) for each in won])
+    entrants = [Entrant(Node(node), anchor=node == 0) for node in range(2 + losers + winners)]
+    kinds = {flag.kind for flag in flags(columns, ladder(entrants, columns), guests_of(entrants)) if flag.node == 1}
+    assert (FlagKind.OPPONENTS in kinds) is flagged
 
 
 def test_versions_of_a_bot_are_one_in_its_pairs(sybils: Night) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from arena.ladder.ladder import Flag, FlagKind
 from arena.store import bots, matches, moderation
@@ -15,7 +15,9 @@ from arena.store.publishing import as_published, publish
 from arena.store.rebuild import rebuild, verify
 from arena.store.standing_out import standing_out
 from arena.store.standings import current, standings
+from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, finish
+from tests.store.older import older_database
 
 
 def rigged(connection: Connection) -> None:
@@ -51,6 +53,29 @@ def test_a_published_ladder_has_its_flags_and_another_has_others(data: Path) -> 
         publish(connection, GAME, replace(made, flags=made.flags[:1]), NOW)
         assert len(standing_out(connection, GAME)) == 1
         assert standing_out(connection, "skat") == ()
+
+
+async def test_flags_of_before_there_were_those_of_many_opponents_stay(data: Path) -> None:
+    tables = ("bots", "names", "versions", "ladders", "flags")
+    with open_to_amend(data) as connection:
+        rigged(connection)
+        publish(connection, GAME, Fits().ladder(connection, GAME), NOW)
+        before = standing_out(connection, GAME)
+        rows = {name: [tuple(row) for row in connection.execute(text(f"SELECT * FROM {name}"))] for name in tables}
+    old = data.parent / "old"
+    with older_database(old, "0018") as database:
+        for name, found in rows.items():
+            database.executemany(f"INSERT INTO {name} VALUES ({','.join('?' * len(found[0]))})", found)
+    async with open_store(old, NOW):
+        pass
+    with open_to_amend(old) as connection:
+        assert standing_out(connection, GAME) == before != ()
+        ladder = as_published(connection, GAME)
+        assert ladder is not None
+        many = ladder.flags[0]._replace(kind=FlagKind.OPPONENTS, other=None)
+        publish(connection, GAME, replace(ladder, flags=(many,)), NOW)
+        [row] = standing_out(connection, GAME)
+        assert (row.kind, row.bot, row.other, row.matches) == (FlagKind.OPPONENTS, before[0].bot, "", many.matches)
 
 
 def test_flags_change_no_rating_and_a_rebuilt_ladder_has_them_too(data: Path) -> None:

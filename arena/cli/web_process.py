@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import click
 import structlog
 import trio
 
@@ -40,35 +41,48 @@ def with_socket(config: Config) -> Config:
 
 
 async def show_pages(config: Config, *, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED) -> None:
-    """Keep the process running until cancelled; starts with the pages' address. RuntimeError if it cannot begin."""
+    """Keep the process running until cancelled; starts with the pages' address.
+
+    The address is empty if the first process ended before it had one: the server runs all the same, and the address is
+    printed once another process has it. RuntimeError if the first process says that it cannot listen there.
+    """
     assert config.web is not None, "the caller has looked"
     assert config.transport.unix_socket is not None, "see with_socket"
     listen, unix_socket = config.web, str(config.transport.unix_socket.absolute())
     data, proxies = str(config.data.absolute()), config.transport.proxies or ""
     web_origin = config.web_origin or ""
-    begun = False
+    tried = begun = False
 
     async def run() -> bool:
-        nonlocal begun, listen
+        nonlocal tried, begun, listen
         started = trio.current_time()
         try:
             async with helper(MODULE, data, listen, unix_socket, proxies, web_origin) as process:
                 process.channel.send("where?")
                 answer: list[tuple[str, str]] = await process.channel.receive()
-                address, wrong = answer[0] if answer else ("", "the process that shows pages ended")
+                if not answer:
+                    raise HelperFailed("the process that shows pages ended before it listened")
+                address, wrong = answer[0]
+                if wrong and not tried:
+                    raise RuntimeError(f"web: {wrong}")
                 if wrong:
                     raise HelperFailed(wrong)
                 log.info("pages", address=address, process=process.pid)
                 if not begun:
                     begun = True
                     listen = address.removeprefix("http://").rstrip("/")  # port 0 is the same one after a restart
+                    if tried:
+                        click.echo(f"Pages at {address}")
+                if not tried:
+                    tried = True
                     task_status.started(address)
                 await process.channel.receive()
             log.error("the process that shows pages ended; it is started anew", status=process.status)
         except HelperFailed as error:
-            if not begun:
-                raise RuntimeError(f"web: {error}") from error
             log.error("the process that shows pages cannot be started; it is tried again", error=str(error))
+            if not tried:
+                tried = True
+                task_status.started("")
             return False
         return trio.current_time() - started > LONG_ENOUGH
 

@@ -18,6 +18,8 @@ from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.cli_rig import ARENA, PATIENCE, processes_of
 
 
@@ -215,6 +217,28 @@ def test_the_process_that_shows_pages_dies_and_is_started_anew_at_the_same_place
         until(lambda: server.beside != first, "the next one")
         assert "the process that shows pages ended; it is started anew" in server.log
         assert server.get("/status")[0].status == 200
+
+
+KILLED_AT_ITS_FIRST_START = """
+import os, pathlib, signal, sys
+mark = pathlib.Path(__file__).with_name("started")
+if "arena.web.beside_server" in sys.orig_argv and not mark.exists():
+    mark.touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+"""Python runs it as `sitecustomize` at the start of every process."""
+
+
+def test_a_process_that_shows_pages_and_is_killed_while_it_first_starts_costs_the_server_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(KILLED_AT_ITS_FIRST_START)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
+        assert server.log.count("the process that shows pages cannot be started; it is tried again") == 1
+        assert server.get("/live")[0].status == 200
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(PATIENCE) == 0
 
 
 def test_pages_end_with_the_server_also_when_it_is_killed(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def _check_listening(config: Config) -> None:
     except ValueError as error:
         raise click.UsageError(f"web: {error}") from None
     if config.web_origin is not None:
-        from arena.web.playing.sites import site_names
+        from arena.web.requests.sites import site_names
 
         try:
             site_names(config.web_origin)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from arena.web.live.feed import OpenServer
     from arena.web.reading.reader import OpenSource
     from arena.web.requests.each_request import RequestRules
+    from arena.web.requests.sites import Sites
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8080"
 
@@ -45,9 +46,23 @@ DEFAULT_LISTEN: Final = "127.0.0.1:8080"
     multiple=True,
     help="Address or network of a proxy that is believed whose requests it brings; repeatable.",
 )
+@click.option(
+    "--web-origin",
+    metavar="ORIGINS",
+    default="",
+    help="Other names and sites under which readers may ask for analyses, as https://HOST, with commas between.",
+)
 @click.option("--access-log", is_flag=True, help="Log every request: address, method, path, status, time, bytes.")
 @takes_source
-def command(listen: str, root: str, rate: float, proxies: tuple[str, ...], access_log: bool, place: DataPlace) -> None:
+def command(
+    listen: str,
+    root: str,
+    rate: float,
+    proxies: tuple[str, ...],
+    web_origin: str,
+    access_log: bool,
+    place: DataPlace,
+) -> None:
     """Show ladder, bots, matches, replays and rules in a browser.
 
     The pages only read: what everybody may ask of a server, or a data directory on which a server may work meanwhile.
@@ -57,7 +72,7 @@ def command(listen: str, root: str, rate: float, proxies: tuple[str, ...], acces
         raise click.BadParameter(
             f"it begins with a slash and does not end with one, not {root!r}", param_hint="'--root'"
         )
-    rules = _rules(rate, proxies, access_log)
+    rules = _rules(rate, proxies, access_log, _sites(listen, web_origin))
     if place.data is None:
         with place.reached_server() as client:
             client.games()
@@ -72,7 +87,22 @@ def command(listen: str, root: str, rate: float, proxies: tuple[str, ...], acces
         _serve(open_source, listen, root, rules)
 
 
-def _rules(rate: float, proxies: tuple[str, ...], access_log: bool) -> RequestRules:
+def _sites(listen: str, web_origin: str) -> Sites:
+    """Return the sites whose pages may do more than read; BadParameter."""
+    from arena.transport.sockets import host_and_port
+    from arena.web.requests.sites import Sites
+
+    try:
+        host, _ = host_and_port(listen)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--listen'") from None
+    try:
+        return Sites(host, web_origin)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--web-origin'") from None
+
+
+def _rules(rate: float, proxies: tuple[str, ...], access_log: bool, sites: Sites) -> RequestRules:
     """Return what holds for requests; BadParameter."""
     from arena.cli.log_output import log_to_stderr
     from arena.transport.proxy_protocol import networks
@@ -83,7 +113,7 @@ def _rules(rate: float, proxies: tuple[str, ...], access_log: bool) -> RequestRu
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="'--proxy'") from None
     log_to_stderr(level=logging.INFO if access_log else logging.WARNING)
-    return RequestRules(rate, named, access_log)
+    return RequestRules(rate, named, access_log, sites)
 
 
 def _serve(

@@ -202,8 +202,8 @@ class Config:
     web_origin: str | None = field(
         default=None,
         metadata={
-            "help": "Other sites whose pages may let bots play over the WebSocket of --web, as https://HOST or "
-            "http://HOST:PORT, with commas between; --web itself is reached under these names, too."
+            "help": "Other sites whose pages may let bots play over the WebSocket of --web and ask for analyses, as "
+            "https://HOST or http://HOST:PORT, with commas between; --web itself is reached under these names, too."
         },
     )
     log_json: bool = field(

@@ -39,6 +39,7 @@ from arena.web.reading.table_ladders import TableLadders
 from arena.web.requests.each_request import USUAL, EachRequest, RequestCounts, RequestRules
 from arena.web.requests.failures import Failures
 from arena.web.requests.numbers import PathNumber
+from arena.web.requests.sites import SiteRefused
 
 register_url_convertor("whole", PathNumber(LARGEST_MATCH))
 ROUTES: Final = (
@@ -106,6 +107,7 @@ def application(
             Missing: _missing,
             Removed: _gone,
             NotShown: _not_shown,
+            SiteRefused: _site_refused,
             Busy: _busy,
             Unavailable: _unavailable,
             HTTPException: _refused,
@@ -115,6 +117,7 @@ def application(
     made.state.reader = reader
     made.state.health = SourceHealth(reader)
     made.state.counts = counts
+    made.state.sites = rules.sites
     made.state.play_socket = play_socket
     made.state.live = live
     made.state.replays = ReadyReplays()
@@ -136,6 +139,10 @@ async def _gone(request: Request, error: Exception) -> Response:
 
 async def _not_shown(request: Request, error: Exception) -> Response:
     return _error(request, 501, "Cannot be shown", str(error))
+
+
+async def _site_refused(request: Request, error: Exception) -> Response:
+    return _error(request, 403, "Not from there", str(error))
 
 
 async def _busy(request: Request, error: Exception) -> Response:

@@ -19,8 +19,8 @@ from arena.tracebacks import with_lines
 from arena.transport.proxy_protocol import networks
 from arena.transport.sockets import host_and_port
 from arena.web.playing.play_socket import PlaySocket
-from arena.web.playing.sites import Sites
 from arena.web.requests.each_request import RequestRules
+from arena.web.requests.sites import Sites
 from arena.web.serving import run
 
 
@@ -28,10 +28,11 @@ def main(data: str, listen: str, unix_socket: str, proxies: str, web_origin: str
     """Tell the server the address of the pages, or what is wrong, and show them until it ends.
 
     `proxies` are those that the server believes whose a connection is, too; `web_origin` names other sites whose pages
-    may let bots play.
+    may do more than read.
     """
     _log_to_stderr()
-    rules = RequestRules(proxies=networks(proxies) if proxies else ())
+    sites = Sites(host_and_port(listen)[0], web_origin)
+    rules = RequestRules(proxies=networks(proxies) if proxies else (), sites=sites)
     with connected() as parent, opening_directory(Path(data)) as open_source:
         parent.receive()  # what is said before the server asks would be lost with the word that this process is ready
         try:
@@ -42,7 +43,7 @@ def main(data: str, listen: str, unix_socket: str, proxies: str, web_origin: str
                 partial(_say, parent),
                 rules,
                 partial(connect, f"unix:{unix_socket}"),
-                PlaySocket(unix_socket, Sites(host_and_port(listen)[0], web_origin)),
+                PlaySocket(unix_socket, sites),
             )
         except RuntimeError as error:
             parent.send([("", str(error))])

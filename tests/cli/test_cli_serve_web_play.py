@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import trio
+from starlette.datastructures import Headers
 from trio.testing import MockClock
 
 from arena.v1 import play_pb2 as pb
@@ -24,7 +25,7 @@ from arena.web.playing.play_socket import (
     OPENING_LIMIT,
     PlaySocket,
 )
-from arena.web.playing.sites import SiteRefused, Sites, site_names
+from arena.web.requests.sites import SiteRefused, Sites, site_names
 from tests.cli.cli_rig import PATIENCE
 from tests.cli.test_cli_serve_web import Server, refused, serving, until
 from tests.cli.web_process_rig import browsing
@@ -216,12 +217,12 @@ def test_only_pages_of_the_server_and_of_named_sites_let_bots_play(
 def test_a_server_that_listens_everywhere_is_reached_by_every_address_and_no_strange_name() -> None:
     everywhere, here = Sites("0.0.0.0", ""), Sites("arena.lan", "http://[2001:db8::1]:8080")
     for host in ("192.0.2.7:8080", "[2001:db8::9]:8080", "localhost"):
-        everywhere.check(host, f"http://{host}")
+        everywhere.check(Headers({"host": host, "origin": f"http://{host}"}))
     for host in ("arena.lan:8080", "ARENA.lan", "[2001:db8::1]:8080", "[::1]:8080"):
-        here.check(host, f"http://{host}".lower())
+        here.check(Headers({"host": host, "origin": f"http://{host}".lower()}))
     for sites, host in ((everywhere, "evil.example"), (everywhere, ""), (here, "192.0.2.7")):
         with pytest.raises(SiteRefused) as caught:
-            sites.check(host, None)
+            sites.check(Headers({"host": host}))
         assert caught.value.reason == "HOST_UNKNOWN"
 
 

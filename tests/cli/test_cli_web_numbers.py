@@ -11,13 +11,13 @@ from urllib.parse import quote, urlencode
 import pytest
 from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
-from starlette.routing import BaseRoute, Mount, Route
 
 from arena.web.api.application import PATH
 from arena.web.api.endpoints import ENDPOINTS
 from tests.cli.cli_rig import PATIENCE, Played
 from tests.cli.web_data import pages_of
 from tests.cli.web_process_rig import browsing
+from tests.cli.web_rig import routes
 
 LARGEST = (1 << 63) - 1
 VALUES = (
@@ -53,20 +53,6 @@ class Address(NamedTuple):
             for value in VALUES:
                 if self.method != "POST" or value != THERE:
                     yield self.of({name: value})
-
-
-def routes(listed: Sequence[BaseRoute], before: str = "") -> Iterator[tuple[str, str, Sequence[str]]]:
-    """The methods and paths that routes answer to, and the parameters in the paths."""
-    for each in listed:
-        if isinstance(each, Mount):
-            if each.routes:
-                yield from routes(each.routes, before + each.path)
-            else:
-                yield "GET", before + each.path + "/{path}", ["path"]
-        elif isinstance(each, Route):
-            for method in sorted({*(each.methods or ())} - {"HEAD"}):
-                endless = each.path.startswith("/live/events/")
-                yield "HEAD" if endless else method, before + each.path_format, list(each.param_convertors)
 
 
 @pytest.fixture(scope="module")

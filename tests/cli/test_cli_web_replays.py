@@ -22,6 +22,7 @@ from arena.replay.steps import Course
 from arena.store import bots, matches, schema
 from arena.store.opening import open_to_amend
 from arena.store.replay_files import IN_ROW, packed
+from arena.transport.connection_limits import LOOPBACK, Origin
 from arena.web.reading import reviews
 from arena.web.reading.reviews import Reviews, TooManyReviews
 from tests.cli.web_data import DAY, directory_of, pages_of
@@ -189,19 +190,19 @@ def test_the_analysis_is_worked_out_by_a_process_of_its_own_and_kept(
 def test_no_more_analyses_wait_than_are_worked_on_in_some_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Reviews()
     monkeypatch.setattr(kept, "_working", True)  # as if one took very long
-    for number in range(reviews.MOST_WAITING):
-        kept.ask(number, b"")
-        kept.ask(number, b"")
+    for number in range(reviews.MOST):
+        for _ in range(2):
+            kept.ask(number, b"", LOOPBACK)
     with pytest.raises(TooManyReviews, match="8 analyses wait already; come back in some minutes"):
-        kept.ask(99, b"")
+        kept.ask(99, b"", Origin("192.0.2.1"))
     assert kept.of(99) is None
 
 
 def test_an_analysis_that_fails_says_why_and_can_be_asked_for_again() -> None:
     kept = Reviews()
     until = time.monotonic() + PATIENCE
-    for _ in range(2):
-        kept.ask(1, b"no replay")
+    for _ in range(reviews.MOST_OF_ADDRESS + 1):
+        kept.ask(1, b"no replay", Origin("192.0.2.1"))
         while not ((found := kept.of(1)) and found.over):
             assert time.monotonic() < until
             time.sleep(0.05)

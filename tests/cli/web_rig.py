@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 import trio
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from arena.web.application import application
 from arena.web.reading.reader import OpenSource
+
+
+def routes(listed: Sequence[BaseRoute], before: str = "") -> Iterator[tuple[str, str, Sequence[str]]]:
+    """The methods and paths that routes answer to, and the parameters in the paths."""
+    for each in listed:
+        if isinstance(each, Mount):
+            if each.routes:
+                yield from routes(each.routes, before + each.path)
+            else:
+                yield "GET", before + each.path + "/{path}", ["path"]
+        elif isinstance(each, Route):
+            for method in sorted({*(each.methods or ())} - {"HEAD"}):
+                endless = each.path.startswith("/live/events/")
+                yield "HEAD" if endless else method, before + each.path_format, list(each.param_convertors)
 
 
 class WebAnswer(NamedTuple):

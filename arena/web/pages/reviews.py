@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from arena.client.source import DataSource
+from arena.transport.connection_limits import origin_of
 from arena.web.answers.responses import page
 from arena.web.reading.reader import Busy
 from arena.web.reading.ready_replays import replay_file
@@ -30,11 +31,18 @@ async def analysis(request: Request) -> Response:
 
 
 async def ask(request: Request) -> Response:
-    """Have a match analysed, and show what comes of it. Busy."""
+    """Have a match analysed, and show what comes of it.
+
+    Raises:
+        SiteRefused: a page of another site asks.
+        Busy: too many analyses wait, in all or of the reader's address.
+    """
+    request.app.state.sites.check(request.headers)
     number = request.path_params["number"]
+    address = request.client.host if request.client is not None else ""
     content = await request.app.state.reader.read(lambda source: replay_file(source, number))
     try:
-        request.app.state.reviews.ask(number, content)
+        request.app.state.reviews.ask(number, content, origin_of(address))
     except TooManyReviews as error:
         raise Busy(str(error)) from error
     return RedirectResponse(f"{request.scope['root']}/matches/{number}/analysis", 303)

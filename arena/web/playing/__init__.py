@@ -1,1 +1,1 @@
-"""Bots that play over a WebSocket: at which sites, and what is relayed to the server."""
+"""Bots that play over a WebSocket: the relay between their frames and the server."""

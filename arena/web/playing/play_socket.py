@@ -24,7 +24,7 @@ from arena.transport.outgoing_call import OutgoingCall, ask, calling
 from arena.transport.refusals import explained
 from arena.v1 import bots_pb2, play_pb2
 from arena.web.answers.problems import problem
-from arena.web.playing.sites import SiteRefused, Sites
+from arena.web.requests.sites import SiteRefused, Sites
 
 LARGEST_FRAME: Final = 1 << 16
 """Bytes of a frame from a bot, at most; characters of one with text."""
@@ -59,7 +59,7 @@ class PlaySocket:
         socket = WebSocket(scope, receive, send)
         host = socket.client.host if socket.client is not None else "127.0.0.1"
         try:
-            self._sites.check(socket.headers.get("host", ""), socket.headers.get("origin"))
+            self._sites.check(socket.headers)
             with self._open.counted(origin_of(host)):
                 await self._serve(socket, host)
         except SiteRefused as refused:

@@ -11,9 +11,12 @@ from threading import Lock, Thread, Timer
 from typing import Any, Final
 
 from arena.processes.launch import OWN_GROUP, command, environment
+from arena.transport.connection_limits import OpenByOrigin, Origin, TooManyOpen
+from arena.web.reading.record_process import LENGTH
 
-MOST_WAITING: Final = 8
-"""Analyses that wait at most; who asks for more is to come back."""
+MOST: Final = 8
+MOST_OF_ADDRESS: Final = 2
+"""Analyses that wait or are being worked out, in all and of one address other than this machine."""
 KEPT: Final = 256
 """Analyses kept in memory; what costs most of them, their choices, is stored as `arena why --game` stores it."""
 LIMIT: Final = 1800.0
@@ -21,7 +24,7 @@ LIMIT: Final = 1800.0
 
 
 class TooManyReviews(Exception):  # noqa: N818 - the name says what is the matter
-    """So many analyses wait that no more are taken."""
+    """So many analyses wait, in all or of one address, that no more are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,9 @@ class Reviews:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, Review] = OrderedDict()
-        self._waiting: deque[tuple[int, bytes]] = deque()
+        self._waiting: deque[tuple[int, bytes, Origin]] = deque()
+        self._asked = OpenByOrigin(MOST, MOST_OF_ADDRESS)
+        """Analyses that are not over, by who asked for them."""
         self._working = False
         self._lock = Lock()
 
@@ -49,16 +54,23 @@ class Reviews:
         with self._lock:
             return self._kept.get(number)
 
-    def ask(self, number: int, replay: bytes) -> None:
-        """Have a match analysed unless it is; one that failed is tried again. TooManyReviews."""
+    def ask(self, number: int, replay: bytes, origin: Origin) -> None:
+        """Have a match analysed unless it is; one that failed is tried again.
+
+        Raises:
+            TooManyReviews: it cannot wait, too.
+        """
         with self._lock:
             known = self._kept.get(number)
             if known is not None and not known.failed:
                 return
-            if len(self._waiting) >= MOST_WAITING:
-                raise TooManyReviews(f"{MOST_WAITING} analyses wait already; come back in some minutes")
+            try:
+                self._asked.add(origin)
+            except TooManyOpen as full:
+                whose = "" if full.origin is None else " of your address"
+                raise TooManyReviews(f"{full.count} analyses{whose} wait already; come back in some minutes") from full
             self._keep(number, Review())
-            self._waiting.append((number, replay))
+            self._waiting.append((number, replay, origin))
             if not self._working:
                 self._working = True
                 Thread(target=self._work, name="reviews", daemon=True).start()
@@ -69,12 +81,13 @@ class Reviews:
                 if not self._waiting:
                     self._working = False
                     return
-                number, replay = self._waiting.popleft()
+                number, replay, origin = self._waiting.popleft()
             try:
                 failed = self._analyse(number, replay)
             except OSError as error:
                 failed = f"its process cannot be started: {error}"
             with self._lock:
+                self._asked.remove(origin)
                 self._keep(number, replace(self._kept.get(number, Review()), over=True, failed=failed))
 
     def _analyse(self, number: int, replay: bytes) -> str:
@@ -91,8 +104,8 @@ class Reviews:
             limit.daemon = True
             limit.start()
             try:
-                process.stdin.write(replay)
-                process.stdin.close()
+                process.stdin.write(len(replay).to_bytes(LENGTH, "big") + replay)
+                process.stdin.flush()  # and stays open: the process ends when it is closed
                 for line in process.stdout:
                     with self._lock:
                         self._keep(number, Review(json.loads(line)))

@@ -1,1 +1,1 @@
-"""Requests before they reach a page: whose they are, and how many one address may make."""
+"""Requests before they reach a page: the reader's address, its limits, and the sites that may do more than read."""

@@ -17,6 +17,7 @@ from arena.transport.proxy_protocol import Networks
 from arena.web.answers.problems import problem
 from arena.web.requests.limits import AddressLimit
 from arena.web.requests.origins import reader_address
+from arena.web.requests.sites import UNNAMED, Sites
 
 log = structlog.get_logger("arena.web")
 
@@ -37,6 +38,8 @@ class RequestRules:
     proxies: Networks = ()
     """Proxies that are believed whose the requests are."""
     access_log: bool = False
+    sites: Sites = UNNAMED
+    """Sites whose pages may do more than read."""
 
 
 USUAL: Final = RequestRules()

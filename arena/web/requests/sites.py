@@ -1,7 +1,8 @@
-"""Whose pages may let bots play: a browser sends a page's origin along, and the name under which it found the server.
+"""Sites whose pages may do more than read: let bots play, and ask for analyses.
 
-Any page that an author visits can open a WebSocket to a server on his machine, so the origin has to be the server's own
-or a named one. And any page's name can be made to lead to his machine, so the name has to be one of the server's.
+A browser sends a page's origin, and the name under which it found the server. Any page that somebody visits can open a
+WebSocket or send a form to a server on his machine, so the origin has to be the server's own or a named one. And any
+page's name can be made to lead to his machine, so the name has to be one of the server's.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Final
 
+from starlette.datastructures import Headers
+
 ORIGIN: Final = re.compile(r"(https?)://((?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?)")
 """An origin in small letters (RFC 6454, 6.2), and its parts."""
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
@@ -19,7 +22,7 @@ WILDCARDS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - to be recognized, not t
 
 
 class SiteRefused(Exception):  # noqa: N818 - a decision, not an error
-    """Bots may not play from there; the message says why."""
+    """A page, or the name under which a request came, is not allowed to do more than read; the message says why."""
 
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
@@ -39,7 +42,7 @@ def site_names(web_origin: str) -> Mapping[str, str]:
 
 
 class Sites:
-    """The origins and names under which bots may play."""
+    """The origins and names that may do more than read."""
 
     def __init__(self, listens: str, web_origin: str) -> None:
         """`listens`: the host that the server was told to listen at; `web_origin` as of `site_names`, or nothing."""
@@ -47,14 +50,19 @@ class Sites:
         self._everywhere = listens in WILDCARDS
         self._hosts = {*LOOPBACK, listens.lower(), *map(_without_port, self._origins.values())}
 
-    def check(self, host: str, origin: str | None) -> None:
-        """Check the headers Host and Origin of a request; SiteRefused."""
+    def check(self, headers: Headers) -> None:
+        """Check the headers Host and Origin of a request.
+
+        Raises:
+            SiteRefused: the name or the page is not allowed.
+        """
+        host, origin = headers.get("host", ""), headers.get("origin")
         named = _without_port(host.lower())
         if named not in self._hosts and not (self._everywhere and _is_address(named)):
             raise SiteRefused(
                 "HOST_UNKNOWN",
-                f"bots do not play at the name {host[:100]!r}: it is neither what the server was told to listen at nor "
-                "a name of this machine; the operator names it by --web-origin",
+                f"only reading is allowed at the name {host[:100]!r}: it is neither what the server was told to listen "
+                "at nor a name of this machine; the operator names it by --web-origin",
             )
         if origin is None or origin.lower() in self._origins:
             return
@@ -62,7 +70,7 @@ class Sites:
         if found is None or found[2] != host.lower():
             raise SiteRefused(
                 "ORIGIN_REFUSED",
-                f"pages of {origin[:100]!r} may not let bots play here; the operator names them by --web-origin",
+                f"pages of {origin[:100]!r} may only read here; the operator names them by --web-origin",
             )
 
 
@@ -76,3 +84,7 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+UNNAMED: Final = Sites("", "")
+"""All addresses of the machine, and no other name."""

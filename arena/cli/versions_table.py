@@ -53,6 +53,7 @@ def _caption(rows: Sequence[VersionRow]) -> str:
     words.append("Elo as the results alone have it, not drawn towards the field")
     if any(row.difference is not None for row in rows):
         words.append("± of a difference as if the two were independent: it is that at most")
+        words.append("P(better) also counts how much versions gain on this ladder")
     if any(row.changed is not None for row in rows):
         words.append(f"{MARK} its newer half of results differs from its older half: `arena ladder --flags`")
     if any(row.fitted is None for row in rows):

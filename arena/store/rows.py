@@ -250,7 +250,7 @@ class VersionRow:
     difference_deviation: float | None
     """Its standard error if the errors of the two were independent. They share opponents: it is that at most."""
     better: float | None
-    """Probability that it is better than the version before it, by these two."""
+    """Probability that it is better than the version before it, by these two and by how much versions gain here."""
     changed: float | None = None
     """Elo of its newer half of results above its older half, where that is flagged as a change; else None."""
 

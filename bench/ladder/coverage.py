@@ -106,7 +106,7 @@ def cover(
                 (int(abs(moved) <= NORMAL_95 * fitted.ladder.field.scale_error), 1),
             ]
         )
-    return Coverage(*(_share(np.array(kind, dtype=float)) for kind in zip(*hits, strict=True)))
+    return Coverage(*(share(np.array(kind, dtype=float)) for kind in zip(*hits, strict=True)))
 
 
 def said_best(worlds: int, seed: tuple[int, ...]) -> Figure:
@@ -117,13 +117,13 @@ def said_best(worlds: int, seed: tuple[int, ...]) -> Figure:
         named = [line for line in fit(season.entrants, columns(season)).ladder.lines if line.best >= LIKELY_BEST]
         best = int(np.argmax(truth(season)))
         cases.append((sum(line.node == best for line in named), sum(line.best for line in named)))
-    share = _share(np.array(cases))
+    found = share(np.array(cases))
     return Figure(
         "P(best) of 20 % and more: what happened over what was said",
-        share.value,
+        found.value,
         ".0f",
         "%",
-        share.error,
+        found.error,
         note=f"{worlds} worlds of 60, 200 and 500 games a bot",
     )
 
@@ -132,14 +132,14 @@ def _true_ranks(true: Floats, shown: list[Node]) -> dict[Node, int]:
     return {node: rank for rank, node in enumerate(sorted(shown, key=lambda node: -true[node]), start=1)}
 
 
-def _share(counts: Floats) -> Share:
+def share(counts: Floats) -> Share:
     """Compute a share from hits and cases by world; its error is at least that of independent cases at 95 %."""
     hits, cases = counts.sum(axis=0)
     if not cases:
         return Share(np.nan, np.nan, 0)
-    share = hits / cases
-    error = np.sqrt(((counts[:, 0] - share * counts[:, 1]) ** 2).sum()) / cases
-    return Share(100 * share, 100 * max(error, np.sqrt(0.95 * 0.05 / cases)), int(cases))
+    mean = hits / cases
+    error = np.sqrt(((counts[:, 0] - mean * counts[:, 1]) ** 2).sum()) / cases
+    return Share(100 * mean, 100 * max(error, np.sqrt(0.95 * 0.05 / cases)), int(cases))
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:

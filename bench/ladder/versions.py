@@ -1,26 +1,34 @@
-"""What many versions of one program gain, and whether a version that is better is shown to be.
+"""What many versions of one program gain, whether a better version is shown to be, and whether P(better) holds.
 
 One of 40 bots changes its version after every so many rounds; the others stay as they are. Gains are those of the
 rating shown over the true one, on average over worlds. Who has come through many versions goes back to the luckiest.
+For P(better) one bot or all guests change once, by gains of a known spread.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from math import hypot
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from arena.ladder.events import Entrant, Node
 from arena.ladder.fitted import ladder
+from arena.ladder.version_gains import VersionGains
+from bench.ladder.coverage import share
 from bench.ladder.figures import Bar, Effort, Figure, at_most, with_progress
 from bench.ladder.source import columns
-from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, Conditions, Season, ranked, truth
+from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, Conditions, Floats, Ints, Season, ranked, truth
 
 TABLE: Final = 4
 ELO: Final = 39 / SPREAD
 """Elo for a strength of 1, among bots that are close to each other."""
 BETTER: Final = 120.0
 """Elo by which the better version is so."""
+SURE: Final = 0.8
+"""P(better) from which on a version is called better; up to 1 − SURE it is called worse."""
 
 
 def season_of(versions: int, rounds: int, better: float, chance: np.random.Generator) -> Season:
@@ -35,6 +43,26 @@ def season_of(versions: int, rounds: int, better: float, chance: np.random.Gener
     strengths[-1] += better / ELO
     seated = np.tile(np.arange(BOTS), (versions * rounds, 1))
     seated[:, -1] = np.repeat(nodes, rounds)
+    return _played(entrants, strengths, seated, chance)
+
+
+def changed_season(changing: int, rounds: int, deviation: float, chance: np.random.Generator) -> Season:
+    """Simulate a season of twice so many rounds in which the last bots change, by gains of this deviation in Elo.
+
+    Each changes in the middle half of the season; its newer node is `changing` after its older one.
+    """
+    entrants = [Entrant(Node(node), anchor=node < ANCHORS, newest=node < BOTS - changing) for node in range(BOTS)]
+    entrants += [Entrant(Node(node), Node(node - changing)) for node in range(BOTS, BOTS + changing)]
+    strengths = chance.normal(0, SPREAD, BOTS)
+    strengths = np.append(strengths, strengths[-changing:] + chance.normal(0, deviation / ELO, changing))
+    seated = np.tile(np.arange(BOTS), (2 * rounds, 1))
+    changes = chance.integers(rounds // 2, 3 * rounds // 2, changing)
+    seated[:, -changing:] += changing * (np.arange(2 * rounds)[:, None] >= changes)
+    return _played(entrants, strengths, seated, chance)
+
+
+def _played(entrants: list[Entrant], strengths: Floats, seated: Ints, chance: np.random.Generator) -> Season:
+    """Play a round at random tables for each row of nodes [rounds, bots]."""
     order = chance.random(seated.shape).argsort(axis=1)
     tables = np.full((seated.size // TABLE, SEATS), NOBODY)
     tables[:, :TABLE] = np.take_along_axis(seated, order, axis=1).reshape(-1, TABLE)
@@ -63,8 +91,51 @@ def gain_of_the_better(versions: int, rounds: int, chance: np.random.Generator) 
     return shown(season, len(season.strengths) - 1) - float(np.mean(truth(season)[BOTS - 1 : -1]))
 
 
+class Calls(NamedTuple):
+    """Versions of which it is said with 80 % or more that they are better, or worse."""
+
+    right: int
+    said: float
+    """How many should be right."""
+
+
+def calls(changing: int, rounds: int, deviation: float, chance: np.random.Generator) -> tuple[Calls, Calls]:
+    """Simulate bots that change; return the calls by P(better) and those by the difference alone."""
+    season = changed_season(changing, rounds, deviation, chance)
+    figures = ladder(season.entrants, columns(season)).figures
+    pairs = [(figures[node - changing], figures[node]) for node in range(BOTS, BOTS + changing)]
+    measured = [(new.rating - old.rating, hypot(new.error, old.error)) for old, new in pairs]
+    gained = season.strengths[BOTS:] > season.strengths[BOTS - changing : BOTS]
+    gains = VersionGains(measured)
+    said = (np.array([gains.better(*each) for each in measured]), ndtr([gain / error for gain, error in measured]))
+    return _calls(said[0], gained), _calls(said[1], gained)
+
+
+def _calls(better: Floats, gained: NDArray[np.bool_]) -> Calls:
+    surely = np.maximum(better, 1 - better) >= SURE
+    return Calls(int(((better > 0.5) == gained)[surely].sum()), float(np.maximum(better, 1 - better)[surely].sum()))
+
+
+def calibration(effort: Effort, seed: int) -> list[Figure]:
+    """Measure how many versions that are called better or worse are so, over how many should be."""
+    figures = []
+    for number, (changing, deviation) in enumerate(((BOTS - ANCHORS, 20.0), (BOTS - ANCHORS, 60.0), (1, 20.0))):
+        worlds = effort.of(2, 20, 100) * (1 if changing > 1 else 10)
+        who = f"{changing} bots change" if changing > 1 else "one bot changes"
+        what = f"P(better), {who} by {deviation:.0f} Elo: what happened over what was said"
+        found = [
+            calls(changing, 200, deviation, np.random.default_rng([seed, 9, number, world]))
+            for world in with_progress(range(worlds), what)
+        ]
+        by_gains, alone = (share(np.array(each, dtype=float)) for each in zip(*found, strict=True))
+        note = f"by the difference alone {alone.value:.0f} ± {alone.error:.0f} %; {worlds} worlds"
+        bar = Bar(95, np.inf) if changing > 1 else None
+        figures.append(Figure(what, by_gains.value, ".0f", "%", by_gains.error, bar, note))
+    return figures
+
+
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure ten names for one program, and better versions."""
+    """Measure ten names for one program, better versions, and P(better)."""
     worlds = effort.of(4, 100, 400)
     figures = []
     for number, (what, gain, versions, rounds, bar) in enumerate(
@@ -81,4 +152,4 @@ def measure(effort: Effort, seed: int) -> list[Figure]:
         ]
         error = float(np.std(gains) / np.sqrt(worlds))
         figures.append(Figure(what, float(np.mean(gains)), "+.0f", "Elo", error, bar, f"{worlds} worlds"))
-    return figures
+    return [*figures, *calibration(effort, seed)]

@@ -11,7 +11,7 @@ from arena.ladder.columns import Columns
 from arena.ladder.fitted import ladder
 from arena.ladder.live import expected
 from bench.ladder.chart import draw
-from bench.ladder.coverage import _share
+from bench.ladder.coverage import share
 from bench.ladder.figures import Bar, Figure, Verdict, at_most
 from bench.ladder.ranking import Curve, rank_correlation
 from bench.ladder.rebuild import VOIDS, events_of, renumbered, shuffled
@@ -106,12 +106,12 @@ def test_shuffling_changes_the_order_and_nothing_else() -> None:
 
 
 def test_the_error_of_a_share_knows_that_a_world_errs_as_one() -> None:
-    one_by_one = _share(np.array([[19.0, 20.0]] * 100))
+    one_by_one = share(np.array([[19.0, 20.0]] * 100))
     assert one_by_one.value == pytest.approx(95)
     assert one_by_one.error == pytest.approx(100 * math.sqrt(0.95 * 0.05 / 2_000))
-    in_common = _share(np.array([[20.0, 20.0]] * 95 + [[0.0, 20.0]] * 5))
+    in_common = share(np.array([[20.0, 20.0]] * 95 + [[0.0, 20.0]] * 5))
     assert in_common.error > 4 * one_by_one.error
-    assert math.isnan(_share(np.zeros((3, 2))).value)
+    assert math.isnan(share(np.zeros((3, 2))).value)
 
 
 def test_the_picture_is_xml_with_a_line_for_each_system() -> None:

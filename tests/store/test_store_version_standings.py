@@ -9,6 +9,7 @@ from statistics import NormalDist
 import pytest
 from sqlalchemy import Connection, select, text
 
+from arena.ladder.version_gains import VersionGains
 from arena.store import matches, schema
 from arena.store.errors import UnknownBot
 from arena.store.fits import Fits
@@ -16,7 +17,7 @@ from arena.store.opening import open_readonly, open_to_amend
 from arena.store.publishing import publish
 from arena.store.rows import instant
 from arena.store.store import open_store
-from arena.store.version_standings import version_standings
+from arena.store.version_standings import MOST_OF_A_BOT, version_standings
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.older import older_database
 
@@ -53,10 +54,39 @@ def test_each_version_stands_beside_the_one_before_it(data: Path) -> None:
     assert second.difference is not None
     assert second.difference == nodes["2"].rating - nodes["1"].rating > 0
     assert second.difference_deviation == hypot(nodes["2"].error, nodes["1"].error)
-    assert second.better == pytest.approx(NormalDist(0, second.difference_deviation).cdf(second.difference))
+    own = (second.difference, second.difference_deviation)
+    assert second.better == VersionGains([own]).better(*own)
+    assert 0.5 < second.better < NormalDist(0, second.difference_deviation).cdf(second.difference)
     assert (first.difference, first.difference_deviation, first.better) == (None,) * 3
     assert (third.fitted, third.difference, third.better) == (None,) * 3, "no fit has it yet"
     assert third.live > 1500
+
+
+def test_how_much_versions_gain_is_learned_from_the_newest_of_all_bots_of_the_game(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ada, bob, cleo = add_bots(connection, "Ada", "Bob", "Cleo")
+        for number, version in enumerate("abcdefghijklmn"):
+            play(connection, [ada, bob, cleo], [version, "", "kl"[number > 7]], [1, 2, 3], NOW)
+        fitted(connection)
+        ladder = version_standings(connection, "Ada", GAME), version_standings(connection, "Cleo", GAME)
+        older = version_standings(connection, "Ada", GAME, limit=2, before=ladder[0][3].number)
+        for at in range(3):
+            match = matches.begin(connection, "skat", {}, [ada, bob], NOW, said=["xyz"[at], ""])
+            finish(connection, match, [1, 2], NOW)
+        publish(connection, "skat", Fits().ladder(connection, "skat"), NOW)
+        assert version_standings(connection, "Ada", GAME) == ladder[0], "another game says nothing of this one"
+    assert [len(rows) for rows in ladder] == [14, 2]
+    measured = [
+        (row.difference, row.difference_deviation)
+        for row in (*ladder[0][:MOST_OF_A_BOT], *ladder[1][:1])
+        if row.difference is not None and row.difference_deviation is not None
+    ]
+    assert len(measured) == MOST_OF_A_BOT + 1
+    gains = VersionGains(measured)
+    for row in (*ladder[0][:-1], ladder[1][0], older[0]):
+        assert row.difference is not None
+        assert row.difference_deviation is not None
+        assert row.better == pytest.approx(gains.better(row.difference, row.difference_deviation))
 
 
 def test_pages_of_versions_compare_across_their_edge(data: Path) -> None:

@@ -1,0 +1,74 @@
+"""The probability that a version is better than the one before it, given how much versions of this ladder gain at all.
+
+A measured difference is a gain plus chance. Where gains are small, a large difference is mostly chance: taken alone it
+promises too much. Model: difference = gain + N(0, error²), and gain = spread·t₄ about 0, Student's t with four degrees
+of freedom, since a version is as likely worse as better before it has played, and some change a lot. The spread is
+learned from the differences of all bots on the ladder and averaged over a fixed grid. Its prior is
+∝ 1/(1 + (s/60)²)^(3/2), with 60 the deviation that a new version's live rating starts with: half of it lies below
+35 Elo, and unlike that of the bots' own spread it has no gap at 0, as many versions change nothing.
+
+It does not import NumPy: a server answers with it from the published ladder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from math import erfc, exp, log, sqrt
+from operator import mul
+from typing import Final
+
+from arena.ladder.live import VERSION_DEVIATION
+
+SPREADS: Final = tuple(2.0 ** (step / 2) for step in range(19))
+"""Elo, the grid of spreads: 1 to 512."""
+SIZES: Final = tuple(2.0 ** (step / 2) for step in range(-3, 21))
+"""Elo, standard deviations of a gain about 0, which its spread times the t distribution is a mixture of."""
+MIN_ERROR: Final = 1e-6
+"""Elo, far below any error."""
+
+
+def _share_below(size: float, spread: float) -> float:
+    """Return the share of gains whose deviation is below a size: λ ~ Gamma(2, 2) of deviation = spread/√λ."""
+    least = 2 * (spread / size) ** 2
+    return exp(-least) * (1 + least)
+
+
+def _shares(spread: float) -> tuple[float, ...]:
+    """Return the share of each of `SIZES`, whose borders are half-way between them in the logarithm."""
+    below = [0.0, *(_share_below(size * 2**0.25, spread) for size in SIZES[:-1]), 1.0]
+    return tuple(upper - lower for lower, upper in pairwise(below))
+
+
+_SHARES: Final = tuple(map(_shares, SPREADS))
+_PRIOR: Final = tuple(spread / (1 + (spread / VERSION_DEVIATION) ** 2) ** 1.5 for spread in SPREADS)
+"""The grid is even in log spread: a factor of the spread makes a density over the spread one over its logarithm."""
+
+
+class VersionGains:
+    """How much versions of a ladder gain, as far as their measured differences say."""
+
+    def __init__(self, measured: Iterable[tuple[float, float]] = ()) -> None:
+        """Learn from differences of versions from those before them, each with its standard error, in Elo."""
+        logs = list(map(log, _PRIOR))
+        for difference, error in measured:
+            densities = _densities(difference, error)
+            for number, shares in enumerate(_SHARES):
+                logs[number] += log(sum(map(mul, densities, shares)))
+        most = max(logs)
+        weights = [exp(each - most) for each in logs]
+        self._sizes = [sum(map(mul, weights, shares)) / sum(weights) for shares in zip(*_SHARES, strict=True)]
+
+    def better(self, difference: float, error: float) -> float:
+        """Return the probability that a version is better than the one before it, by their difference and its error."""
+        chances = list(map(mul, self._sizes, _densities(difference, error)))
+        errors = difference / max(error, MIN_ERROR) / sqrt(2)
+        ahead = [erfc(-errors * size / sqrt(size**2 + error**2)) / 2 for size in SIZES]
+        found: float = sum(map(mul, chances, ahead)) / sum(chances)
+        return found
+
+
+def _densities(difference: float, error: float) -> list[float]:
+    """Return how likely a difference is for each of `SIZES`, up to a factor; never 0."""
+    variances = [size**2 + error**2 for size in SIZES]
+    return [exp(max(-700.0, -(difference**2) / variance / 2)) / sqrt(variance) for variance in variances]

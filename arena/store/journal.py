@@ -48,9 +48,13 @@ class JournalContent(NamedTuple):
 class Journal:
     """The journal of a data directory, open for writing."""
 
-    def __init__(self, directory: Path, number: int, running: Collection[int]) -> None:
-        """Append to the file with this number; it already holds the lines of the matches `running`."""
+    def __init__(self, directory: Path, number: int, running: Collection[int], full: int = FULL) -> None:
+        """Append to the file with this number; it already holds the lines of the matches `running`.
+
+        A file of `full` bytes or more is followed by a new one.
+        """
         self._directory: Final = directory
+        self._full: Final = full
         self._number = number
         self._file = _open(_path(directory, number))
         self._size = os.fstat(self._file).st_size
@@ -104,7 +108,7 @@ class Journal:
             raise file_error(_path(self._directory, self._number), error) from error
         self._size += written
         self._unwritten.clear()
-        if self._size >= FULL:
+        if self._size >= self._full:
             self._start_next_file()
 
     def forget(self, match_id: int) -> None:
@@ -138,11 +142,16 @@ class Journal:
 
 
 def open_journal(
-    data: Path, playing: Collection[int], check: Callable[[JournalContent], None] = lambda _: None
+    data: Path,
+    playing: Collection[int],
+    check: Callable[[JournalContent], None] = lambda _: None,
+    *,
+    full: int = FULL,
 ) -> tuple[Journal, JournalContent]:
     """Open the journal of a data directory; also return what it holds of the matches `playing`.
 
-    `check` raises what it likes on that before anything is changed. StoreUnusable, DiskFull.
+    `check` raises what it likes on that before anything is changed. A file of `full` bytes or more is followed by a
+    new one. StoreUnusable, DiskFull.
     """
     directory = data / _DIRECTORY
     try:
@@ -158,7 +167,7 @@ def open_journal(
     _remove(directory, below=number)
     for further in _further(directory):
         shutil.rmtree(further, ignore_errors=True)
-    return Journal(directory, number, left), content
+    return Journal(directory, number, left, full), content
 
 
 def open_further_journal(data: Path, process: int) -> Journal:
@@ -243,11 +252,11 @@ def _all_content(directory: Path) -> JournalContent:
     lines, damaged = dict(first.lines), set(first.damaged)
     for each in _further(directory):
         content = _content(each, _numbers(each))
-        damaged |= content.damaged - lines.keys()
+        damaged |= content.damaged.difference(lines)
         for match_id, texts in content.lines.items():
             if match_id not in first.damaged and len(texts) > len(lines.get(match_id, ())):
                 lines[match_id] = texts
-    return JournalContent(lines, frozenset(damaged - lines.keys()))
+    return JournalContent(lines, frozenset(damaged.difference(lines)))
 
 
 def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:

@@ -75,7 +75,7 @@ def _mended(unread: bytes) -> bytes | None:
     """Return the body of a block of which one byte was changed; None if it is not that."""
     for digits in range(1, 13):
         head = 10 + digits
-        body = unread[head:-1]
+        body = unread[head : max(head, len(unread) - 1)]
         if len(str(len(body))) != digits:
             continue
         if _sound(body) and _differ(_framed(body), unread) == 1:
@@ -119,15 +119,17 @@ def _whole_blocks(content: bytes) -> Iterator[_Block]:
     while (found := _BEGINNING.search(content, at)) is not None:
         start = found.start()
         if found[2] is None:
-            first, end = start + 9, content.find(b"\n", start) + 1
+            first, last = start + 9, content.find(b"\n", start)
         else:
             first = found.end()
-            end = first + int(found[2]) + 1
-        body = content[first : end - 1]
+            last = first + int(found[2])
         at = start + 1
-        if content[end - 1 : end] == b"\n" and int(found[1], 16) == crc32(body) and _sound(body):
-            yield _Block(start, end, body)
-            at = end
+        if last < first or not content.startswith(b"\n", last):
+            continue
+        body = content[first:last]
+        if int(found[1], 16) == crc32(body) and _sound(body):
+            at = last + 1
+            yield _Block(start, at, body)
 
 
 def _sound(body: bytes) -> bool:

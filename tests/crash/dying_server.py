@@ -6,7 +6,7 @@ import inspect
 import os
 import signal
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from arena.cli.serve import command
 from arena.server import arena
 from arena.server.matches import driver, persistence
 from arena.server.sessions import accounts, session
-from arena.store import bots, journal, matches, ratings
+from arena.store import bots, journal, matches, ratings, store
 
 
 class Step(NamedTuple):
@@ -108,6 +108,7 @@ def arm(step: Step, time: int) -> None:
 def serve(step: str, time: int, options: Sequence[str]) -> None:
     """The command, which dies the so-many-th time it comes to a step; "" is none."""
     if step:
-        journal.FULL = 1 << 17  # type: ignore[misc]  # a file of the journal is full in seconds
+        # A file of the journal is full in seconds.
+        store.open_journal = partial(journal.open_journal, full=1 << 17)  # type: ignore[attr-defined]
         arm(STEPS[step], time)
     command(list(options))

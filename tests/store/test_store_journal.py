@@ -17,10 +17,10 @@ from arena.match.policy import Policy
 from arena.replay.header import Header, SeatedBot
 from arena.replay.lines import header_line, input_line
 from arena.replay.read import read_unfinished
-from arena.store import journal as module
 from arena.store import matches
 from arena.store.errors import DiskFull, StoreUnusable
 from arena.store.journal import (
+    FULL,
     Journal,
     open_further_journal,
     open_journal,
@@ -86,8 +86,8 @@ def newest(data: Path) -> Path:
     return data / "journal" / files(data)[-1]
 
 
-def opened(data: Path, *playing: int) -> Journal:
-    return open_journal(data, playing)[0]
+def opened(data: Path, *playing: int, full: int = FULL) -> Journal:
+    return open_journal(data, playing, full=full)[0]
 
 
 def test_what_was_committed_is_found_by_match(tmp_path: Path) -> None:
@@ -237,12 +237,11 @@ def test_another_failure_to_write_is_named(tmp_path: Path, monkeypatch: pytest.M
 def test_a_match_that_cannot_begin_leaves_nothing_and_keeps_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal = opened(tmp_path)
+    journal = opened(tmp_path, full=2000)
     with monkeypatch.context() as full:
         full.setattr(os, "write", lambda file, content, write=os.write: write(file, content[:9]))
         with pytest.raises(DiskFull):
             journal.begin(header(1))
-    monkeypatch.setattr(module, "FULL", 2000)
     begin(journal, 2)
     while "00000002.log" not in files(tmp_path):
         journal.add(header(2), sent(1))
@@ -257,11 +256,8 @@ def test_a_match_that_cannot_begin_leaves_nothing_and_keeps_no_file(
     journal.close()
 
 
-def test_a_full_file_gives_way_to_a_new_one_and_goes_when_its_matches_are_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "FULL", 2000)
-    journal = opened(tmp_path)
+def test_a_full_file_gives_way_to_a_new_one_and_goes_when_its_matches_are_over(tmp_path: Path) -> None:
+    journal = opened(tmp_path, full=2000)
     begin(journal, 1)
     while len(files(tmp_path)) < 2:
         journal.add(header(1), sent(1))
@@ -290,11 +286,8 @@ def test_a_full_file_gives_way_to_a_new_one_and_goes_when_its_matches_are_over(
     journal.close()
 
 
-def test_a_match_whose_lines_are_in_several_files_is_put_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "FULL", 1500)
-    journal = opened(tmp_path)
+def test_a_match_whose_lines_are_in_several_files_is_put_together(tmp_path: Path) -> None:
+    journal = opened(tmp_path, full=1500)
     begin(journal, 1)
     for at in range(100):
         journal.add(header(1), sent(at))
@@ -304,9 +297,8 @@ def test_a_match_whose_lines_are_in_several_files_is_put_together(
     assert found(tmp_path, 1)[1] == [header_line(header(1)), text(BEGUN), *(text(sent(at)) for at in range(100))]
 
 
-def test_a_match_is_not_put_together_across_a_damaged_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "FULL", 1500)
-    journal = opened(tmp_path)
+def test_a_match_is_not_put_together_across_a_damaged_line(tmp_path: Path) -> None:
+    journal = opened(tmp_path, full=1500)
     begin(journal, 1)
     for at in range(20):
         journal.add(header(1), sent(at))
@@ -320,9 +312,8 @@ def test_a_match_is_not_put_together_across_a_damaged_line(tmp_path: Path, monke
     assert found(tmp_path, 1, 2) == {2: [header_line(header(2)), text(BEGUN)]}, "it began after the damage"
 
 
-def test_the_end_of_a_file_that_is_not_the_newest_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "FULL", 1500)
-    journal = opened(tmp_path)
+def test_the_end_of_a_file_that_is_not_the_newest_is_damage(tmp_path: Path) -> None:
+    journal = opened(tmp_path, full=1500)
     begin(journal, 1)
     while len(files(tmp_path)) < 2:
         journal.add(header(1), sent(1))
@@ -337,15 +328,14 @@ def test_the_end_of_a_file_that_is_not_the_newest_is_damage(tmp_path: Path, monk
 def test_a_new_file_that_cannot_be_made_leaves_the_old_one_in_use(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal = opened(tmp_path)
-    begin(journal, 1)
-    monkeypatch.setattr(module, "FULL", 0)
+    journal = opened(tmp_path, full=0)
     make = os.open
 
     def refused(path: Path, *how: int) -> int:
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     monkeypatch.setattr(os, "open", refused)
+    begin(journal, 1)
     journal.add(header(1), sent(1))
     journal.commit()
     assert files(tmp_path) == ["00000001.log"]

@@ -165,7 +165,8 @@ def test_a_bot_that_thinks_for_long_is_named_while_it_does(
     scheduler: Scheduler, workers: list[subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
     named = tmp_path / "named"
-    waits = f"import os, time\n        while not os.path.exists({str(named)!r}): time.sleep(0.01)\n        return"
+    waits = "import os, time; until = time.monotonic() + 30\n        while time.monotonic() < until"
+    waits += f" and not os.path.exists({str(named)!r}): time.sleep(0.01)\n        return"
     spec = written(tmp_path, FIRST.replace("return", waits))
     with begun("match", spec, "house:random", *MATCH[3:], "--sets", 2, "--dask", scheduler.address) as match:
         assert match.stderr is not None

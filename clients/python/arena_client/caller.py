@@ -37,6 +37,8 @@ class Caller:
         self.interrupted = False
         """Whether `interrupt` has ended the bot's own code."""
         self._may_think = True
+        self._subject: Decision | str = ""
+        """What the bot's own code runs for: a decision, or the name of the method that is called with news."""
         self._bot = bot
         self._on_error = on_error
         self._clock = clock
@@ -45,7 +47,7 @@ class Caller:
         self._since = 0.0
         """When the message was begun, or the last part of what is said to it was taken."""
         self._now = 0.0
-        """When the clock was last read."""
+        """When the clock was last read: when the bot's own code began, while it runs."""
 
     def react(
         self, message: PlayResponse, games: Mapping[str, Catalog], received: float, decide: bool = True
@@ -71,10 +73,26 @@ class Caller:
         handler, which runs in the bot's own thread."""
         self._may_think = False
         if self.thinking:
-            self._think()
+            self._think(self._subject)
 
-    def _think(self) -> None:
-        """Say that the bot's own code runs from here on."""
+    def long_thought(self, seconds: float) -> str:
+        """Return, in any thread, what the bot has been thinking about for so long; empty where it has not."""
+        began, subject = self._now, self._subject
+        passed = self._clock() - began
+        if passed < seconds or not self.thinking or self._now != began:
+            return ""
+        who = f"{self._bot.name or type(self._bot).__name__} has been thinking for {passed:.0f} s"
+        if isinstance(subject, str):
+            return f"{who} in {subject}()"
+        had = (subject.soft_ms + subject.bank_ms) / 1000
+        return (
+            f"{who} about decision {subject.decision_id} of match {subject.match_id} of {subject.game.name}, "
+            f"for which it had {had:.0f} s"
+        )
+
+    def _think(self, subject: Decision | str) -> None:
+        """Say that the bot's own code runs from here on, since the clock was last read."""
+        self._subject = subject
         self.thinking = True
         if not self._may_think:
             self.interrupted = True
@@ -128,7 +146,7 @@ class Caller:
             for decision, (soft, bank) in zip(decisions, left, strict=True):
                 _tell_time(decision, soft, bank, waited)
             try:
-                self._think()
+                self._think(decisions[0])
                 choices = iter(self._bot.decide_many(decisions))
                 for decision, (soft, bank) in zip(decisions, left, strict=True):
                     _tell_time(decision, soft, bank, self._now - received)
@@ -138,7 +156,7 @@ class Caller:
                     done += 1
                     if self._held():
                         yield self._take()
-                    self._think()
+                    self._think(decisions[min(done, len(decisions) - 1)])
                 if next(choices, None) is not None:
                     raise BadAnswerError(f"decide_many() gave more than {done} answers to {done} decisions")
             except Exception as error:
@@ -164,8 +182,9 @@ class Caller:
 
     def _tell(self, method: Callable[[_M], None], news: _M) -> None:
         """Call a method of the bot that answers nothing."""
+        self._read_clock()
         try:
-            self._think()
+            self._think(getattr(method, "__name__", repr(method)))
             method(news)
         except Exception:
             if self._on_error == "raise":

@@ -23,6 +23,7 @@ from arena_client.errors import ArenaError
 from arena_client.inbox import Inbox
 from arena_client.network import Network
 from arena_client.options import DRAIN_TERMINATED, Options, check_names, drain_seconds
+from arena_client.thinking_watch import ThinkingWatch
 
 _log = logging.getLogger("arena_client")
 
@@ -51,6 +52,7 @@ def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options
     is used as it is. `tls` is True or the path of a PEM file with the certificate authorities to trust. `matches`
     ends the run after so many matches with a result.
 
+    A bot that has been thinking for 10 s is named while it thinks, with the decision and the time that it had.
     An exception in the bot ends the run and comes out here; with `on_error="continue"` it is logged, and the first
     legal action is played. A lost connection is tried again after any part of the outage so far, 5 s at most in the
     first two minutes and 30 s later, without end or until nothing was reached for `give_up_after` seconds
@@ -106,7 +108,9 @@ def _end_with_sentence(bot: Bot, error: ArenaError) -> None:
 async def _play(caller: Caller, connection: Connection) -> None:
     with Network() as network:
         inbox = Inbox()
+        watch = ThinkingWatch(caller)
         network.soon(lambda: connection.begin(inbox, network))
+        network.soon(watch.begin)
         try:
             await answer(caller, inbox)
         except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
@@ -114,6 +118,7 @@ async def _play(caller: Caller, connection: Connection) -> None:
             await inbox.ended()
             raise
         finally:
+            network.soon(watch.end)
             network.soon(connection.end)
             await inbox.ended()
 

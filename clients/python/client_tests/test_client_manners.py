@@ -107,6 +107,25 @@ def test_the_second_signal_leaves_at_once(tmp_path: Path, body: str) -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.parametrize("waits", ["pass", "time.sleep(0.01)"], ids=["computing", "sleeping"])
+def test_a_bot_that_thinks_for_long_is_named_while_it_does(tmp_path: Path, waits: str) -> None:
+    body = "import os, time; until = time.monotonic() + 30\n        "
+    body += f"while time.monotonic() < until and not os.path.exists('named'): {waits}\n        return 1"
+    with Peer([one_decision]) as peer, start(tmp_path, body, peer.address) as program:
+        try:
+            assert program.stderr is not None
+            lines = iter(program.stderr.readline, "")
+            assert any(
+                "Mine has been thinking for 10 s about decision 1 of match 1 of sixth_sense, for which it had 31 s"
+                in line
+                for line in lines
+            ), "nobody names it"
+            (tmp_path / "named").touch()
+            assert any("match 1 of sixth_sense: place 1 of 2 with 12 points" in line for line in lines), "it plays on"
+        finally:
+            program.kill()
+
+
 @posix
 @pytest.mark.parametrize("body", ["return 0", "while True: pass", "import time; time.sleep(60)"])
 def test_what_is_not_finished_in_time_is_left(tmp_path: Path, body: str) -> None:

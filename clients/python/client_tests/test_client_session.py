@@ -464,6 +464,41 @@ def test_who_is_interrupted_between_two_calls_is_not_called_again(message: play_
     assert bot.calls == before
 
 
+class Lingers(Bot):
+    """Takes 6 s for each of its calls, and looks at their ends what would be said of it."""
+
+    name = "bot"
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.caller = Caller(self, clock=lambda: self.now)
+        self.said: list[str] = []
+
+    def linger(self) -> None:
+        self.now += 6.0
+        self.said.append(self.caller.long_thought(5.0))
+
+    def decide(self, decision: Decision) -> int:
+        self.linger()
+        return decision.legal[0]
+
+    def on_match_start(self, start: play_pb2.MatchStart) -> None:
+        self.linger()
+
+
+def test_each_call_of_a_bot_is_timed_by_itself() -> None:
+    bot, games = Lingers(), {"sixth_sense": Catalog.of(CATALOG)}
+    for message in (starts(1, 2), asks((1, 1), (1, 2))):
+        list(bot.caller.react(message, games, bot.now))
+    assert bot.said == [
+        "bot has been thinking for 6 s in on_match_start()",
+        "bot has been thinking for 6 s in on_match_start()",
+        "bot has been thinking for 6 s about decision 1 of match 1 of sixth_sense, for which it had 31 s",
+        "bot has been thinking for 6 s about decision 2 of match 1 of sixth_sense, for which it had 25 s",
+    ]
+    assert bot.caller.long_thought(0.0) == ""
+
+
 def test_who_is_interrupted_while_an_answer_is_sent_decides_no_more() -> None:
     times = iter(map(float, count()))
     bot = Counts()

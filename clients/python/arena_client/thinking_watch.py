@@ -1,0 +1,44 @@
+"""A watch that names a bot while it thinks for long: in the thread of the network, since the bot's own is busy."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from arena_client.caller import Caller
+
+_log = logging.getLogger("arena_client")
+
+LONG = 10.0
+"""Seconds of thinking after which a bot is named; while it goes on it is named again, at pauses that double."""
+LONGEST_PAUSE = 60.0
+"""Seconds between two lines about a bot, at most."""
+LOOK = 1.0
+"""Seconds between two looks."""
+
+
+class ThinkingWatch:
+    """The watch over one bot. `begin` and `end` are called in the thread of the network."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+        self._pause = LONG
+        self._next = 0.0
+        """When the bot may be named again, in seconds of `time.monotonic`."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Look again and again."""
+        self._timer = asyncio.get_running_loop().call_later(LOOK, self.begin)
+        now = time.monotonic()
+        if now >= self._next and (thought := self._caller.long_thought(LONG)):
+            self._next, self._pause = now + self._pause, min(2 * self._pause, LONGEST_PAUSE)
+            _log.warning("%s", thought)
+
+    def end(self) -> None:
+        """Look no more."""
+        if self._timer is not None:
+            self._timer.cancel()

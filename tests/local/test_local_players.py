@@ -61,7 +61,7 @@ def test_what_was_imported_before_stays_where_it_is(tmp_path: Path) -> None:
         ("def x(:\n", "bot.py", "SyntaxError"),
         ("raise SystemExit('no')\n", "bot.py", "SystemExit: no"),
         (
-            FIRST.replace('"nullern", "sixth_sense"', '"sixth_sense",'),
+            FIRST.replace("games = GAMES", 'games = ("sixth_sense",)'),
             "bot.py",
             "it plays sixth_sense, not nullern: see its `games`",
         ),

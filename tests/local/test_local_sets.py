@@ -58,8 +58,8 @@ def test_a_file_cut_off_anywhere_keeps_its_whole_sets_and_is_gone_on_with(tmp_pa
     ("change", "said"),
     [
         ({"seed": 8}, "seed 7 there, 8 here"),
-        ({"versions": ("1", "3")}, "versions ['1', '2'] there, ['1', '3'] here"),
-        ({"design": Design.INDEPENDENT}, "design 'one-table' there, 'independent' here"),
+        ({"versions": ("1", "3")}, 'versions ["1", "2"] there, ["1", "3"] here'),
+        ({"design": Design.INDEPENDENT}, 'design "one-table" there, "independent" here'),
     ],
 )
 def test_another_match_is_refused_and_nothing_is_changed(tmp_path: Path, change: dict[str, object], said: str) -> None:

@@ -95,7 +95,7 @@ def test_a_bot_that_loops_is_named_while_it_does_and_dies_at_the_first_ctrl_c(tm
     match: Terminal
     with terminal(*match_of(spec, "--concurrency", 2, "--out", out, "--seed", 5), columns=300) as match:
         pids = pids_in(tmp_path, 4)
-        match.expect(f"{spec} has been thinking for 10 s, in seat ")
+        match.expect(f"{spec} has been thinking for 1")
         began = time.monotonic()
         match.press("\x03")
         match.expect(f"Interrupted; the same command goes on, with --seed 5 --out {out}.")

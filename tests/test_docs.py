@@ -19,12 +19,12 @@ DOCUMENTS: Final = [
     *(ROOT / "engine").rglob("*.md"),
     *(ROOT / "examples").rglob("*.md"),
 ]
-SOURCES: Final = ("arena", "engine", "bench", "studies", "compiled", "tests", "clients/python")
+SOURCES: Final = ("arena", "engine", "bench", "compiled", "tests", "clients/python")
 CODE: Final = re.compile(r"`([^`\n]+)`")
 SUFFIXES: Final = r"(?:py|md|proto|toml|svg|mjs|json|perft|yaml)"
 FILE: Final = re.compile(rf"(?:[\w.<>-]+/)+(?:[\w.<>-]+\.{SUFFIXES})?")
 MEMBER: Final = re.compile(r"([A-Z]\w+)\.(\w+)")
-MODULE: Final = re.compile(r"python -m ((?:arena|bench|studies|engine|tests|arena_client)[\w.]*)")
+MODULE: Final = re.compile(r"python -m ((?:arena|bench|engine|tests|arena_client)[\w.]*)")
 OLD_NAMES: Final = (
     "hall",
     "lobby",

@@ -19,11 +19,11 @@ from arena.house.search import Playouts, ViewChance, best_of, ranked
 from arena.house.sixth_sense.planner import PlannerBot
 from arena.house.sixth_sense.search import SixthSensePlayouts
 from arena.replay.render.show import RENDERERS
+from bench.studies.strength import measure
 from engine.deal import SeededDecks
 from engine.game import OVER, Option
 from engine.nullern import NULLERN
 from engine.registry import GAMES
-from studies.strength import measure
 from tests.engine.nullern_table import CARDS, Table
 from tests.games import SEARCHED
 

@@ -60,7 +60,7 @@ class PlannedGame(NamedTuple):
 
 
 def default_design(game: str, seats: int) -> Design:
-    """Return the design that needs the fewest games, as measured by `python -m studies.designs`."""
+    """Return the design that needs the fewest games, as docs/workbench.md measured it."""
     return Design.SAME_SEATS if (game, seats) in BETTER_IN_THE_SAME_SEATS else Design.ONE_TABLE
 
 

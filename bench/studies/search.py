@@ -1,6 +1,6 @@
 """Whether the sample that searches beats a house bot at a table for two, and what its choices cost beside the other's.
 
-    python -m studies.search [--matches N] [--game NAME] [--against NAME] [--json]
+    python -m bench.studies.search [--matches N] [--game NAME] [--against NAME] [--json]
 
 Every deal is played twice, with exchanged seats, by the match runner. The share of matches won, ties halved, has a 95 %
 interval over deals. Time is processor time of the bots alone, without the messages between them and the referee; the

@@ -1,6 +1,6 @@
 """Study of the ladder on real matches: influence of the deal, goodness of fit of the model, games needed.
 
-    python -m studies.reality [--game nullern …] [--seats 2 …] [--games 240] [--duplicates 150] [--processes 2] [--json]
+    python -m bench.studies.reality [--game nullern …] [--seats 2 …] [--games 240] [--duplicates 150] [--json]
 
 Bots of the field play at random tables of different bots, on the engine without a server. The deal's share of variance
 comes from playing deals again: with all bots replaced, with all but one replaced, and the same table on another deal.
@@ -21,11 +21,11 @@ from rich.console import Console
 from rich.table import Table
 
 from arena.ladder.ladder import ESTABLISHED_MAX_ERROR
+from bench.studies._calibration import Results
+from bench.studies._field import Deal, Played, field, house_names, play, spread
+from bench.studies._fitted import Fitted, fitted
+from bench.studies._shares import Shares, decompose
 from engine.registry import GAMES
-from studies._calibration import Results
-from studies._field import Deal, Played, field, house_names, play, spread
-from studies._fitted import Fitted, fitted
-from studies._shares import Shares, decompose
 
 SEATS: Final = (2, 4, 6)
 

@@ -1,6 +1,6 @@
 """What house bots lose near the end of a round: their mean cost a decision, by exact solution.
 
-    python -m studies.endings [--decisions N] [--game NAME] [--seats N] [--cards N] [--json]
+    python -m bench.studies.endings [--decisions N] [--game NAME] [--seats N] [--cards N] [--json]
 
 The house bots of a game that do not search play each other. Wherever a seat with so many cards at most has a choice,
 every house bot is asked what it would do, and its choice is compared with the best one: over all worlds that the seat

@@ -1,6 +1,6 @@
 """How strong every house bot is, by table size: beside the strongest that does not search, on the same deals.
 
-    python -m studies.strength [--deals N] [--game NAME] [--seats N] [--bot NAME] [--json]
+    python -m bench.studies.strength [--deals N] [--game NAME] [--seats N] [--bot NAME] [--json]
 
 A table of the reference, the strongest house bot that does not search, plays every deal twice: once by itself, and once
 with the bot that is measured in one seat. What this seat has more than the mean of the others is compared: so many

@@ -14,7 +14,7 @@ from arena.ladder.events import Entrant, Node
 from arena.ladder.fitted import ladder
 from arena.ladder.ladder import ESTABLISHED_MAX_ERROR, Ladder
 from arena.ladder.live import NEW, SCALE
-from studies._calibration import (
+from bench.studies._calibration import (
     Bin,
     Figure,
     Results,

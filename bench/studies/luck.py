@@ -1,6 +1,6 @@
 """Benefit of the luck column, from matches of real bots whose deals are replayed by house bots.
 
-    python -m studies.luck [--game nullern …] [--seats 2 …] [--matches 250] [--processes 2] [--json]
+    python -m bench.studies.luck [--game nullern …] [--seats 2 …] [--matches 250] [--processes 2] [--json]
 
 For every game and several table sizes, random bots of the field play; every house bot but the random one, and a counter
 that errs in 10 % of its choices, then play the same deals in every seat. Scores are adjusted match by match as on a
@@ -25,8 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from arena.ladder.luck import Luck
+from bench.studies._field import Deal, Player, Slips, field, house_names, play, spread
 from engine.registry import GAMES
-from studies._field import Deal, Player, Slips, field, house_names, play, spread
 
 Floats = NDArray[np.float64]
 

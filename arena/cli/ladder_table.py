@@ -163,7 +163,7 @@ def _caption(ladder: LadderRows) -> str:
     elif ladder.scale_error:
         words.append(f"all ratings together ± {CONFIDENCE * ladder.scale_error:.0f}: 1500 is the house bots' mean")
     if ladder.pair_quota or ladder.pair_week_quota:
-        words.append(quota_in_words(ladder.pair_quota, ladder.pair_week_quota))
+        words.append(quota_in_words(ladder.pair_quota, ladder.pair_week_quota, ladder.pair_young_days))
     if ladder.through is None:
         words.append("not fitted yet: ratings are the live ones")
     elif ladder.published is not None:

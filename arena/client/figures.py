@@ -17,10 +17,11 @@ def share_in_words(share: float) -> str:
     return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
-def quota_in_words(day: int, week: int) -> str:
+def quota_in_words(day: int, week: int, young_days: int) -> str:
     """Return how many matches of a day and of a week two guests count at most; 0 are all, of one of them at least."""
     bounds = [f"{matches} matches of a {span}" for matches, span in ((day, "day"), (week, "week")) if matches]
-    return f"two guests count {' and '.join(bounds)} together at most"
+    young = f", and all new bots of the last {young_days} days are one of them for most others" if young_days else ""
+    return f"two guests count {' and '.join(bounds)} together at most{young}"
 
 
 def is_house(bot: str) -> bool:

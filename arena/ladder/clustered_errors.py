@@ -57,13 +57,13 @@ def _scores(block: Block, strengths: Floats) -> Ints:
         weaker = np.rint(ONE_WIN * odds / (1 + odds)).astype(np.int64)
         score = (1 + np.sign(block.places[other] - block.places[one]).astype(np.int64)) * (ONE_WIN // 2)
         score -= np.where(ahead > 0, ONE_WIN - weaker, weaker)
-        score *= block.share(one, other)
         score[block.nodes[one] == block.nodes[other]] = 0
         if block.whole:
+            score *= block.share(one, other)
             scores[one] += score
             scores[other] -= score
         else:
-            scores[one] += score * block.moves(one, other)
-            scores[other] -= score * block.moves(other, one)
+            scores[one] += score * block.share(one, other) * block.moves(one, other)
+            scores[other] -= score * block.share(other, one) * block.moves(other, one)
     rounded: Ints = (scores * WEIGHTS[seats] + UNIT // 2) // UNIT
     return rounded

@@ -86,15 +86,18 @@ class Block(NamedTuple):
     spoilt: Flags
     shares: Shares | None = None
     """[21, matches], as in `Columns`."""
+    later_shares: Shares | None = None
+    """[21, matches], as in `Columns`."""
 
-    def share(self, one: int, other: int) -> Ints | int:
-        """Return how much the pair of two seats counts in each match [matches], or in all, in `SHARE`ths."""
-        return SHARE if self.shares is None else self.shares[pair_number(one, other)].astype(np.int64)
+    def share(self, own: int, other: int) -> Ints | int:
+        """Return how much the pair of two seats counts for the first of them [matches], or in all, in `SHARE`ths."""
+        shares = self.shares if own < other or self.later_shares is None else self.later_shares
+        return SHARE if shares is None else shares[pair_number(own, other)].astype(np.int64)
 
     @property
     def whole(self) -> bool:
-        """Whether all pairs count for both nodes."""
-        return bool(self.counts.all()) and not self.spoilt.any()
+        """Whether all pairs count for both nodes alike."""
+        return bool(self.counts.all()) and not self.spoilt.any() and self.later_shares is None
 
     def moves(self, own: int, other: int) -> Flags:
         """Return [matches] whether the pair of two seats counts for the node in the first of them."""
@@ -123,8 +126,10 @@ class Columns:
     days: Ints
     """[M], the day of each result, as in `MatchResult`."""
     shares: Shares | None = None
-    """[M, 21] by `pair_number`, how much a pair of seats counts, in `SHARE`ths; None where all count as a whole. Joined
-    results have none: `arena.ladder.pair_quota` takes it from all of them."""
+    """[M, 21] by `pair_number`, how much a pair of seats counts for the first of them, in `SHARE`ths; None where all
+    count as a whole. Joined results have none: `arena.ladder.pair_quota` takes it from all of them."""
+    later_shares: Shares | None = None
+    """The same for the second of them; None where that is the same."""
 
     @classmethod
     def of(cls, events: Iterable[Event], validator: EventValidator | None = None) -> Columns:
@@ -243,13 +248,16 @@ class Columns:
                 if rows.size:
                     pick = chunk if rows.size == len(self.seats[chunk]) else start + rows
                     nodes, places, counts, spoilt = self.nodes, self.places, self.counts, self.spoilt
-                    shares = None if self.shares is None else self.shares.T[:, pick]
+                    shares, later = (
+                        None if each is None else each.T[:, pick] for each in (self.shares, self.later_shares)
+                    )
                     yield Block(
                         nodes.T[:seats, pick],
                         places.T[:seats, pick],
                         counts.T[:seats, pick],
                         spoilt.T[:seats, pick],
                         shares,
+                        later,
                     )
 
     def _select(self, rows: Flags) -> Columns:
@@ -263,6 +271,7 @@ class Columns:
             self.through,
             self.days[rows],
             None if self.shares is None else self.shares[rows],
+            None if self.later_shares is None else self.later_shares[rows],
         )
 
     @classmethod

@@ -88,8 +88,12 @@ class FittedLadder:
         self._new, self._voided = {}, []
         weighed = under_quota(columns, quota)
         if weighed.shares is not None:  # counts are kept without a quota, which changes with every match
-            beyond = weighed.only(weighed.match_id[(weighed.shares != SHARE).any(axis=1)])
-            pairs = pairs - Pairs.of(replace(beyond, shares=None), rated) + Pairs.of(beyond, rated)
+            less = (weighed.shares != SHARE).any(axis=1)
+            if weighed.later_shares is not None:
+                less |= (weighed.later_shares != SHARE).any(axis=1)
+            beyond = weighed.only(weighed.match_id[less])
+            whole = replace(beyond, shares=None, later_shares=None)
+            pairs = pairs - Pairs.of(whole, rated) + Pairs.of(beyond, rated)
         return _ladder(rated, weighed, pairs, quota)
 
 
@@ -179,8 +183,10 @@ def _digest(lines: Sequence[LadderLine], figures: Sequence[Figure], common: Fiel
     digest = hashlib.sha256(struct.pack("<ddd", *common))
     if rule.bounds:
         digest.update(struct.pack("<q", rule.day))  # as ladders from before there were quotas of weeks have it
-    if rule.week:
+    if rule.week or rule.young_days:
         digest.update(struct.pack("<q", rule.week))
+    if rule.young_days:
+        digest.update(struct.pack("<q", rule.young_days))
     for figure in figures:
         digest.update(struct.pack("<qddqq", *figure))
     for line in lines:

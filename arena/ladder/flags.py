@@ -76,11 +76,6 @@ class _Meetings(NamedTuple):
         sums = [np.bincount(where, each, len(codes)).astype(np.float64) for each in self[2:]]
         return _Meetings(codes // size, codes % size, *sums)
 
-    def both_ways(self) -> _Meetings:
-        """Give each pair in either order."""
-        turned = self._replace(first=self.second, second=self.first, surplus=-self.surplus)
-        return _Meetings(*(np.concatenate(each) for each in zip(self, turned, strict=True)))
-
 
 class _Seats(NamedTuple):
     """Every seat of a guest; arrays of one length."""
@@ -127,7 +122,7 @@ def flags(columns: Columns, ladder: Ladder, guests: Mapping[Node, Guest]) -> tup
 
 
 def _compared(field: _Field, columns: Columns) -> tuple[_Meetings, _Seats]:
-    """Compare all results with what the ratings expect; the meetings of guests of different owners, once a pair."""
+    """Compare all results with what the ratings expect; the meetings of guests of different owners, either way."""
     nodes = np.array(field.nodes, np.int64)
     meetings, table = [], []
     for size in SEATS:
@@ -142,21 +137,23 @@ def _compared(field: _Field, columns: Columns) -> tuple[_Meetings, _Seats]:
             for j in range(i):
                 expected = 1 / (1 + np.exp(strengths[j] - strengths[i]))
                 counted = counts[i] & counts[j] & (at[i] != at[j])
-                weight = np.full(len(rows), 3 / (size + 1))
-                if columns.shares is not None:
-                    weight *= columns.shares[rows, pair_number(i, j)] / SHARE
-                surplus = weight * counted * ((1 + np.sign(places[j] - places[i])) / 2 - expected)
-                information = weight * counted * expected * (1 - expected)
-                for seat, sign in ((i, 1), (j, -1)):
-                    gained[seat] += sign * surplus
-                    told[seat] += information
+                score = counted * ((1 + np.sign(places[j] - places[i])) / 2 - expected)
+                spread = counted * expected * (1 - expected)
                 guests = counted & (bots[i] >= 0) & (bots[j] >= 0)
                 guests[guests] = field.owners[bots[i][guests]] != field.owners[bots[j][guests]]
-                turn = np.where(bots[i] < bots[j], 1, -1)[guests]
-                first, second = (each(bots[i], bots[j])[guests] for each in (np.minimum, np.maximum))
-                one, own, told_here = np.ones(len(first)), turn * surplus[guests], information[guests]
-                each = _Meetings(first, second, one, weight[guests], own, own**2, weight[guests] * told_here, told_here)
-                meetings.append(each.summed(first, second))
+                for own, other, gain in ((i, j, score), (j, i, -score)):
+                    weight = np.full(len(rows), 3 / (size + 1))
+                    shares = columns.shares if own < other or columns.later_shares is None else columns.later_shares
+                    if shares is not None:
+                        weight *= shares[rows, pair_number(own, other)] / SHARE
+                    gained[own] += weight * gain
+                    told[own] += weight * spread
+                    first, second, few, own_gain = (
+                        each[guests] for each in (bots[own], bots[other], weight, weight * gain)
+                    )
+                    known = few * spread[guests]
+                    each = _Meetings(first, second, np.ones(len(first)), few, own_gain, own_gain**2, few * known, known)
+                    meetings.append(each.summed(first, second))
         sat = counts & (bots >= 0)
         table.append(_Seats(at[sat], np.broadcast_to(columns.match_id[rows], at.shape)[sat], gained[sat], told[sat]))
     joined = _Meetings(*(np.concatenate(each) for each in zip(*meetings, strict=True)))
@@ -168,37 +165,31 @@ def _compared(field: _Field, columns: Columns) -> tuple[_Meetings, _Seats]:
 
 def _pairs(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
     for pair in _apart(meetings):
-        yield _flag(FlagKind.PAIR, field, meetings, pair)
+        yield _flag(FlagKind.PAIR, field, meetings, pair, int(meetings.first[pair]), int(meetings.second[pair]))
 
 
 def _owners(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
     """Flag owners who have several pairs of bots; of them the one is named that gains most."""
-    of = field.owners[meetings.first], field.owners[meetings.second]
-    turned = of[0] > of[1]
-    either = _Meetings(*(np.where(turned, b, a) for a, b in zip(meetings, _turned(meetings), strict=True)))
-    first, second = field.owners[either.first], field.owners[either.second]
-    together = either.summed(first, second)
+    first, second = field.owners[meetings.first], field.owners[meetings.second]
+    together = meetings.summed(first, second)
     for pair in _apart(together):
         own = np.flatnonzero((first == together.first[pair]) & (second == together.second[pair]))
         if len(own) > 1:
-            most = int(own[np.argmax(either.surplus[own] * np.sign(together.surplus[pair]))])
-            named = together._replace(first=np.full_like(together.first, either.first[most]))
-            named = named._replace(second=np.full_like(together.second, either.second[most]))
-            yield _flag(FlagKind.OWNERS, field, named, pair)
+            most = int(own[np.argmax(meetings.surplus[own])])
+            named = int(meetings.first[most]), int(meetings.second[most])
+            yield _flag(FlagKind.OWNERS, field, together, pair, *named)
 
 
 def _lifts(field: _Field, meetings: _Meetings, seats: _Seats) -> Iterator[Flag]:
     """Flag bots whose rating would be lower without the results against the bots of one owner."""
     told = np.bincount(field.bots[seats.position], seats.information, len(field.shown))
-    both = meetings.both_ways()
-    together = both.summed(both.first, field.owners[both.second])
+    owners = field.owners[meetings.second]
+    together = meetings.summed(meetings.first, owners)
     rest = np.maximum(told[together.first] - together.information, 0.0)
     lifts = SCALE * together.surplus / (rest + PRIOR_PRECISION)
     for pair in np.flatnonzero((together.errors >= LIFT_ERRORS) & (lifts >= LIFT_ELO)).tolist():
-        own = np.flatnonzero(
-            (both.first == together.first[pair]) & (field.owners[both.second] == together.second[pair])
-        )
-        other = int(both.second[own[np.argmax(both.surplus[own])]])
+        own = np.flatnonzero((meetings.first == together.first[pair]) & (owners == together.second[pair]))
+        other = int(meetings.second[own[np.argmax(meetings.surplus[own])]])
         node, matches = field.shown[int(together.first[pair])], int(together.matches[pair])
         sized = _rounded(lifts[pair]), _rounded(together.errors[pair])
         yield Flag(FlagKind.LIFT, node, field.shown[other], matches, *sized)
@@ -206,18 +197,17 @@ def _lifts(field: _Field, meetings: _Meetings, seats: _Seats) -> Iterator[Flag]:
 
 def _opponents(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
     """Flag bots whose opponents together are too far from what is expected, most of them to the bot's gain."""
-    both = meetings.both_ways()
-    often = both.matches >= OPPONENTS_MATCHES
-    own, squares, gains = both.first[often], both.errors[often] ** 2, both.surplus[often] > 0
+    often = meetings.matches >= OPPONENTS_MATCHES
+    own, squares, gains = meetings.first[often], meetings.errors[often] ** 2, meetings.surplus[often] > 0
     size = len(field.shown)
     opponents, losers = np.bincount(own, minlength=size), np.bincount(own[gains], minlength=size)
     chances = chdtrc(np.maximum(opponents, 1), np.bincount(own, squares, size))
     errors = -ndtri(np.maximum(chances, SMALLEST))
     many = (opponents >= OPPONENTS_LEAST) & (2 * losers > opponents)
     for bot in np.flatnonzero(many & (chances < OPPONENTS_CHANCE)).tolist():
-        met = often & (both.first == bot)
-        lost = met & (both.surplus > 0)
-        scored, matches = both.surplus[lost].sum() / both.weight[lost].sum(), int(both.matches[met].sum())
+        met = often & (meetings.first == bot)
+        lost = met & (meetings.surplus > 0)
+        scored, matches = meetings.surplus[lost].sum() / meetings.weight[lost].sum(), int(meetings.matches[met].sum())
         sized = _rounded(scored), _rounded(errors[bot])
         yield Flag(FlagKind.OPPONENTS, field.shown[bot], None, matches, *sized)
 
@@ -245,22 +235,16 @@ def _changes(field: _Field, seats: _Seats) -> Iterator[Flag]:
 
 
 def _apart(meetings: _Meetings) -> list[int]:
-    """Find the pairs that are too far apart from what is expected."""
-    far = np.abs(meetings.errors) >= PAIR_ERRORS
-    pairs: list[int] = np.flatnonzero(far & (np.abs(meetings.surplus) >= PAIR_SURPLUS * meetings.weight)).tolist()
+    """Find the pairs of which the first gains too much to be what is expected."""
+    far = (meetings.errors >= PAIR_ERRORS) & (meetings.surplus >= PAIR_SURPLUS * meetings.weight)
+    pairs: list[int] = np.flatnonzero(far).tolist()
     return pairs
 
 
-def _turned(meetings: _Meetings) -> _Meetings:
-    return meetings._replace(first=meetings.second, second=meetings.first, surplus=-meetings.surplus)
-
-
-def _flag(kind: FlagKind, field: _Field, meetings: _Meetings, pair: int) -> Flag:
-    """Make the flag of a pair, with the one that gains first."""
-    either = meetings if meetings.surplus[pair] > 0 else _turned(meetings)
-    node, other = (field.shown[int(each[pair])] for each in (either.first, either.second))
-    sized = _rounded(either.surplus[pair] / either.weight[pair]), _rounded(either.errors[pair])
-    return Flag(kind, node, other, int(either.matches[pair]), *sized)
+def _flag(kind: FlagKind, field: _Field, meetings: _Meetings, pair: int, bot: int, other: int) -> Flag:
+    """Make the flag of a pair of which the first gains, with the bots that are named."""
+    sized = _rounded(meetings.surplus[pair] / meetings.weight[pair]), _rounded(meetings.errors[pair])
+    return Flag(kind, field.shown[bot], field.shown[other], int(meetings.matches[pair]), *sized)
 
 
 def _rounded(value: float) -> float:

@@ -5,6 +5,11 @@ the week's quota at most. All matches of a pair on a day weigh the same, in whol
 results, not of their order, and a match that is void gives its weight back to the others. Weeks are those of the
 calendar, from Monday, as days are: a span of seven days that moved along would make weights depend on where it began.
 Versions of a bot are one; house bots have no quota, since they lose to nobody on purpose.
+
+A bot is young for some days from its first result on. For an older one, all young ones are one more bot with a quota
+of its own: else new names, which cost nothing, would each bring a quota. What is beyond it counts for the young bot
+alone. It is so in a week in which the older bot meets more older ones, the house's among them, than young ones: where
+most are young, as on a new server, it would leave nothing to rate anybody by.
 """
 
 from __future__ import annotations
@@ -16,9 +21,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arena.ladder.columns import MAX_SEATS, NO_NODE, SHARE, Columns, Ints, pair_number
+from arena.ladder.columns import MAX_SEATS, NO_NODE, SHARE, Columns, Ints, Shares, pair_number
 from arena.ladder.events import FIRST_MONDAY, WEEK_DAYS, Guest, Node
 from arena.ladder.quota import Quota
+
+NO_BOT = -2
+"""In a seat that does not exist."""
+HOUSE = -1
 
 
 class PairQuota(NamedTuple):
@@ -29,48 +38,102 @@ class PairQuota(NamedTuple):
     """To whom the versions belong that are no house bot's."""
 
 
+class _Met(NamedTuple):
+    """Pairs of seats with two guests; arrays of one length."""
+
+    pair: Ints
+    """As `pair_number` has it."""
+    row: Ints
+    """Of the match."""
+    one: Ints
+    """The bot in the first of the seats, and in the second: by number, from 0."""
+    other: Ints
+
+
 def under_quota(columns: Columns, quota: PairQuota | None) -> Columns:
     """Return the results with the weights that pairs of seats have under a quota, if there is one."""
     if quota is None or not quota.rule.bounds or not len(columns):
         return columns
-    bots = np.full(int(columns.nodes.max()) + 2, -1)  # the last one for seats that do not exist
-    known = [(node, guest.bot) for node, guest in quota.guests.items() if node < len(bots) - 1]
+    sitting, size = _sitting(columns, quota.guests)
+    met = _met(sitting)
+    if not len(met.row):
+        return columns
+    first, second = (each(met.one, met.other) for each in (np.minimum, np.maximum))
+    counts = _weights(quota.rule, columns.days[met.row], first * size + second)
+    young = _of_young(quota.rule, columns.days, sitting, met, size)
+    ours, theirs = (np.minimum(counts, each) for each in young)
+    if (ours == SHARE).all() and (theirs == SHARE).all():
+        return columns
+    shares = _spread(columns, met, ours)
+    return replace(
+        columns, shares=shares, later_shares=None if (ours == theirs).all() else _spread(columns, met, theirs)
+    )
+
+
+def _sitting(columns: Columns, guests: Mapping[Node, Guest]) -> tuple[Ints, int]:
+    """Return the guests [7, M] in each seat, numbered from 0, else `HOUSE` or `NO_BOT`, and how many there are."""
+    bots = np.full(int(columns.nodes.max()) + 2, HOUSE)
+    bots[NO_NODE] = NO_BOT
+    known = [(node, guest.bot) for node, guest in guests.items() if node < len(bots) - 1]
     if known:
         nodes, numbers = zip(*known, strict=True)
         bots[np.array(nodes)] = np.unique(np.array(numbers), return_inverse=True)[1]
-    size = int(bots.max()) + 1
-    sitting = bots[np.where(columns.nodes == NO_NODE, len(bots) - 1, columns.nodes)].T
-    first_day = int(columns.days.min())
-    days = columns.days - first_day
-    places, rows, codes = [], [], []
+    return bots[columns.nodes].T, int(bots.max()) + 1
+
+
+def _met(sitting: Ints) -> _Met:
+    found = []
     for one, other in combinations(range(MAX_SEATS), 2):
-        met = np.flatnonzero((sitting[one] >= 0) & (sitting[other] >= 0) & (sitting[one] != sitting[other]))
-        first, second = (each(sitting[one][met], sitting[other][met]) for each in (np.minimum, np.maximum))
-        places.append(np.full(len(met), pair_number(one, other)))
-        rows.append(met)
-        codes.append((days[met] * size + first) * size + second)
-    pair_days, which, counts = np.unique(np.concatenate(codes), return_inverse=True, return_counts=True)
-    if not len(pair_days):
-        return columns
-    weeks = (pair_days // size**2 + first_day - FIRST_MONDAY) // WEEK_DAYS
-    weights = _weights(quota.rule, (weeks - weeks.min()) * size**2 + pair_days % size**2, counts)
-    if (weights == SHARE).all():
-        return columns
-    shares = np.full((len(columns), len(places)), SHARE, np.int32)
-    shares[np.concatenate(rows), np.concatenate(places)] = weights[which]
-    return replace(columns, shares=shares)
+        rows = np.flatnonzero((sitting[one] >= 0) & (sitting[other] >= 0) & (sitting[one] != sitting[other]))
+        found.append(_Met(np.full(len(rows), pair_number(one, other)), rows, sitting[one][rows], sitting[other][rows]))
+    return _Met(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
 
-def _weights(rule: Quota, pair_weeks: Ints, counts: Ints) -> Ints:
-    """Return what each match of a pair on a day weighs, in `SHARE`ths, by pair and day.
-
-    `counts` are the matches of a pair on a day, `pair_weeks` is equal for the days of a week of one pair.
-    """
+def _weights(rule: Quota, days: Ints, pairs: Ints) -> Ints:
+    """Return what each meeting of a pair on a day weighs, in `SHARE`ths; `pairs` are numbers, from 0."""
+    size = int(pairs.max(initial=0)) + 1
+    first_day = int(days.min(initial=0))
+    of_days, which, counts = np.unique((days - first_day) * size + pairs, return_inverse=True, return_counts=True)
+    weeks = (of_days // size + (first_day - FIRST_MONDAY) % WEEK_DAYS) // WEEK_DAYS
     counting = np.minimum(counts, rule.day) if rule.day else counts
-    _, which = np.unique(pair_weeks, return_inverse=True)
-    together = np.zeros(int(which.max(initial=-1)) + 1, np.int64)
-    np.add.at(together, which, counting)
+    _, week = np.unique(weeks * size + of_days % size, return_inverse=True)
+    together = np.zeros(int(week.max(initial=-1)) + 1, np.int64)
+    np.add.at(together, week, counting)
     kept = np.minimum(together, rule.week) if rule.week else together
-    all_of_them = counts * together[which]
-    weights: Ints = (SHARE * counting * kept[which] + all_of_them // 2) // all_of_them
-    return weights
+    all_of_them = counts * together[week]
+    weights: Ints = (SHARE * counting * kept[week] + all_of_them // 2) // all_of_them
+    return weights[which]
+
+
+def _of_young(rule: Quota, days: Ints, sitting: Ints, met: _Met, size: int) -> tuple[Ints, Ints]:
+    """Return what each meeting weighs for the bot in its first seat and in its second, as one with young bots."""
+    whole = np.full(len(met.row), SHARE)
+    if not rule.young_days:
+        return whole, whole
+    since = np.full(size, days.max())
+    for bots in sitting:
+        there = bots >= 0
+        np.minimum.at(since, bots[there], days[there])
+    when, house = days[met.row], (sitting == HOUSE).sum(axis=0)
+    old, older = (when - since[bots] >= rule.young_days for bots in (met.one, met.other))
+    if (old == older).all():
+        return whole, whole
+    weeks = (days - FIRST_MONDAY) // WEEK_DAYS
+    weeks -= weeks.min()
+    own = np.concatenate((met.one, met.other))
+    against = np.concatenate((older, old))
+    keys = weeks[np.tile(met.row, 2)] * size + own
+    more_old = np.bincount(keys, np.where(against, 1, -1), (int(weeks.max()) + 1) * size)
+    for bots in sitting:
+        there = np.flatnonzero((bots >= 0) & (house > 0))
+        more_old += np.bincount(weeks[there] * size + bots[there], house[there], len(more_old))
+    pooled = np.concatenate((old, older)) & ~against & (more_old[keys] > 0)
+    weights = np.tile(whole, 2)
+    weights[pooled] = _weights(rule, np.tile(when, 2)[pooled], own[pooled])
+    return weights[: len(whole)], weights[len(whole) :]
+
+
+def _spread(columns: Columns, met: _Met, weights: Ints) -> Shares:
+    shares = np.full((len(columns), pair_number(MAX_SEATS - 2, MAX_SEATS - 1) + 1), SHARE, np.int32)
+    shares[met.row, met.pair] = weights
+    return shares

@@ -120,18 +120,19 @@ def _of_both(block: Block, positions: Ints) -> Iterator[_Met]:
         if not block.whole:
             met &= block.moves(one, other) & block.moves(other, one)
         own, against = np.where(turned, second, first), np.where(turned, first, second)
-        yield _weighted(block, met, own, against, np.where(turned, 2 - score, score), block.share(one, other))
+        share = np.minimum(block.share(one, other), block.share(other, one))
+        yield _weighted(block, met, own, against, np.where(turned, 2 - score, score), share)
 
 
 def _of_one(block: Block, positions: Ints) -> Iterator[_Met]:
-    """List the pairs of seats that count for the node in the first of them only."""
+    """List the pairs of seats that count for the node in the first of them only, or for it by more."""
     if block.whole:
         return
     for one, other in combinations(range(len(positions)), 2):
         for own, against in ((one, other), (other, one)):
-            met = (positions[own] != positions[against]) & block.moves(own, against) & ~block.moves(against, own)
-            score = _scores(block, own, against)
-            yield _weighted(block, met, positions[own], positions[against], score, block.share(one, other))
+            alone = block.share(own, against) - np.where(block.moves(against, own), block.share(against, own), 0)
+            met = (positions[own] != positions[against]) & block.moves(own, against) & (alone > 0)
+            yield _weighted(block, met, positions[own], positions[against], _scores(block, own, against), alone)
 
 
 def _scores(block: Block, own: int, other: int) -> Ints:

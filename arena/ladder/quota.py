@@ -1,4 +1,4 @@
-"""The rule by which a ladder bounds what two guests count together: every published ladder names its own.
+"""The rule by which a ladder bounds what guests count together: every published ladder names its own.
 
 It does not import NumPy, which the server's own process never loads.
 """
@@ -15,11 +15,14 @@ class Quota(NamedTuple):
     """Of one day in UTC."""
     week: int = 0
     """Of one week in UTC, which begins on Monday; what counts of each day is added up."""
+    young_days: int = 0
+    """Days from a bot's first result in which it is young: for an older one that mostly meets older ones, all young
+    ones count together as one bot. 0 for none."""
 
     @property
     def bounds(self) -> bool:
         """Whether there is any bound."""
-        return self != NO_QUOTA
+        return bool(self.day or self.week)
 
 
 NO_QUOTA: Final = Quota()

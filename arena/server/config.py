@@ -24,8 +24,8 @@ from engine.registry import GAMES
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """Addresses at which only this machine's programs come in."""
-OPEN_QUOTA: Final = Quota(40, 80)
-"""The quota of pairs where anybody may register bots under any names."""
+OPEN_QUOTA: Final = Quota(40, 80, 7)
+"""The quota of pairs where anybody may register bots under any names; bots are as young under any other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ def quota_in_force(config: Config) -> Quota:
     week = config.pair_week_quota
     if week is None:
         week = OPEN_QUOTA.week * day // OPEN_QUOTA.day
-    return Quota(day, week)
+    return Quota(day, week, OPEN_QUOTA.young_days if day or week else 0)
 
 
 def on_loopback(config: Config) -> bool:

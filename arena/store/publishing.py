@@ -33,6 +33,7 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
     connection.execute(delete(schema.ladders).where(schema.ladders.c.game == game))
     row = {"game": game, "through": ladder.through, "digest": ladder.digest, "at": at, "replayed": ladder.replayed}
     row |= {"pair_quota": ladder.quota.day, "pair_week_quota": ladder.quota.week}
+    row |= {"pair_young_days": ladder.quota.young_days}
     connection.execute(insert(schema.ladders).values(row | ladder.field._asdict()))
     lines = {line.node: {name: getattr(line, name) for name in _SHOWN} for line in ladder.lines}
     luck = {each.node: _luck(each) for each in ladder.luck}
@@ -73,7 +74,7 @@ def quota(connection: Connection, game: str) -> Quota:
 
 
 def _quota(row: Row[Any]) -> Quota:
-    return Quota(row.pair_quota, row.pair_week_quota)
+    return Quota(row.pair_quota, row.pair_week_quota, row.pair_young_days)
 
 
 def replayed(connection: Connection, game: str) -> int:

@@ -148,6 +148,9 @@ class LadderRows:
     """So many matches of a day two guests count together at most, by the last fit; 0 for all."""
     pair_week_quota: int = 0
     """So many matches of a week they count together at most; 0 for all."""
+    pair_young_days: int = 0
+    """For an older bot that mostly meets older ones, all bots are one of the two for so many days from their first
+    result on; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0019"
+REVISION: Final = "0020"
 """The newest migration: the schema that this program reads and writes."""
 
 Int = BigInteger  # instants need 64 bits
@@ -304,6 +304,13 @@ ladders = Table(
         comment="matches of a day that two guests count; 0 for all",
     ),
     Column("pair_week_quota", Int, nullable=False, server_default="0", comment="the same of a week"),
+    Column(
+        "pair_young_days",
+        Int,
+        nullable=False,
+        server_default="0",
+        comment="days in which bots are young, which count together; 0 for none",
+    ),
 )
 
 standings = Table(

@@ -38,6 +38,7 @@ def current(connection: Connection, game: str) -> LadderRows:
         flags=standing_out(connection, game),
         pair_quota=0 if row is None else row.pair_quota,
         pair_week_quota=0 if row is None else row.pair_week_quota,
+        pair_young_days=0 if row is None else row.pair_young_days,
     )
 
 
@@ -72,6 +73,7 @@ def of_tables(connection: Connection, game: str, seats: int, ladder: Ladder) -> 
         scale_error=ladder.field.scale_error,
         pair_quota=ladder.quota.day,
         pair_week_quota=ladder.quota.week,
+        pair_young_days=ladder.quota.young_days,
     )
 
 

@@ -20,12 +20,11 @@ from arena.ladder.ladder import FlagKind
 from arena.ladder.pair_quota import PairQuota, under_quota
 from arena.ladder.quota import NO_QUOTA
 from arena.server.config import OPEN_QUOTA
-from bench.ladder.collusion import DAY, Night, guests_of, mean_error, played
+from bench.ladder.collusion import DAY, TABLE, Night, guests_of, mean_error, played
 from bench.ladder.figures import Effort, Figure, with_progress
 from bench.ladder.quota import gains, with_quota
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, Conditions, Ints, play, ranked
 
-TABLE: Final = 4
 RING: Final = 20
 RING_MEETINGS: Final = 20
 """Meetings that each member of a wide ring loses on purpose in the week."""
@@ -113,7 +112,7 @@ def measure(effort: Effort, seed: int) -> list[Figure]:
 
 
 def _seen(worlds: Sequence[Night], what: str) -> list[Figure]:
-    rules = (NO_QUOTA, OPEN_QUOTA)
+    rules = (NO_QUOTA, OPEN_QUOTA._replace(young_days=0), OPEN_QUOTA)
     gained = np.array([gains(world, rules) for world in worlds])
     figures = []
     for rule, one in zip(rules, gained.T, strict=True):

@@ -25,6 +25,7 @@ DAYS: Final = 4
 """Days of the field before the night."""
 NIGHT: Final = 300
 """Tables of the night."""
+TABLE: Final = 4
 ACCOMPLICES: Final = 3
 LOOK_EVERY: Final = 28
 """Rounds between two fits whose flags are looked at."""

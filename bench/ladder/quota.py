@@ -19,7 +19,19 @@ from arena.ladder.ladder import FlagKind
 from arena.ladder.pair_quota import PairQuota
 from arena.ladder.quota import NO_QUOTA, Quota
 from arena.server.config import OPEN_QUOTA
-from bench.ladder.collusion import ACCOMPLICES, DAY, DAYS, NIGHT, Night, guests_of, mean_error, night, nights, played
+from bench.ladder.collusion import (
+    ACCOMPLICES,
+    DAY,
+    DAYS,
+    NIGHT,
+    TABLE,
+    Night,
+    guests_of,
+    mean_error,
+    night,
+    nights,
+    played,
+)
 from bench.ladder.figures import Bar, Effort, Figure, at_most, with_progress
 from bench.ladder.world import (
     ANCHORS,
@@ -73,14 +85,17 @@ def gains(world: Night, rules: Sequence[Quota]) -> list[float]:
     return [float(under(world.entrants, world.columns, rule)[world.head] - before) for rule in rules]
 
 
-def losses(season: Season, days: Ints, rules: Sequence[Quota]) -> list[float]:
-    """Compute the squared errors of the ratings of an honest season without a quota and with each of some, in Elo²."""
+def losses(season: Season, days: Ints, rules: Sequence[Quota], older: int | None = None) -> list[float]:
+    """Compute the squared errors of the ratings of an honest season without a quota and with each of some, in Elo².
+
+    Of so many `older` bots if given, else of all.
+    """
     true = truth(season)
     columns = Columns.of_arrays(season.nodes, season.places, days=FIRST_MONDAY + days)
     errors = []
     for rule in (NO_QUOTA, *rules):
         apart = under(season.entrants, columns, rule) - true
-        errors.append(float(np.nanmean((apart - np.nanmean(apart)) ** 2)))
+        errors.append(float(np.nanmean((apart - np.nanmean(apart))[:older] ** 2)))
     return errors
 
 
@@ -130,6 +145,25 @@ def _played(nodes: Ints, entrants: Sequence[Entrant], strengths: Floats, chance:
     return Season(Conditions(), tuple(entrants), strengths, nodes, ranked(means, Conditions(), chance), means)
 
 
+def joined(chance: np.random.Generator, newcomers: int, a_day: int) -> tuple[Season, Ints]:
+    """Simulate a field that plays one day, and the week that begins seven days later, in which newcomers join it.
+
+    So many come each day until all are there.
+    """
+    season = play(Conditions(), DAY, chance)
+    strengths = np.concatenate((season.strengths, chance.normal(0, SPREAD, newcomers)))
+    tables, days = [season.nodes[:, :TABLE]], [np.zeros(len(season.nodes), np.int64)]
+    for day in range(WEEK_DAYS):
+        here = BOTS + min(newcomers, a_day * (day + 1))
+        rounds = [chance.permutation(here)[: here // TABLE * TABLE].reshape(-1, TABLE) for _ in range(DAY)]
+        tables.append(np.concatenate(rounds))
+        days.append(np.full(len(tables[-1]), WEEK_DAYS + day))
+    nodes = np.full((sum(map(len, tables)), SEATS), NOBODY)
+    nodes[:, :TABLE] = np.concatenate(tables)
+    entrants = [Entrant(Node(node), anchor=node < ANCHORS) for node in range(len(strengths))]
+    return _played(nodes, entrants, strengths, chance), np.concatenate(days)
+
+
 FIELDS: Final[dict[str, Callable[[np.random.Generator], tuple[Season, Ints]]]] = {
     "40 bots": field,
     "40 bots, changing, 15 % ties": lambda chance: field(chance, conditions=Conditions(changing=True, ties=0.15)),
@@ -140,6 +174,8 @@ FIELDS: Final[dict[str, Callable[[np.random.Generator], tuple[Season, Ints]]]] =
     BUSY_FIELD: lambda chance: field(chance, ANCHORS + 8, BUSY * DAY),
 }
 """The last one is measured without a bar: what is lost there is a part of errors of four Elo."""
+JOINING: Final = {"2 newcomers a day": (14, 2), "12 newcomers at once": (12, 12), "30 newcomers at once": (30, 30)}
+"""Newcomers to a field of older bots, and how many come each day; without a bar: they are as many as names could be."""
 WEEKLY: Final = {f"{guests} guests": ANCHORS + guests for guests in (8, 20)} | {"40 bots": BOTS}
 """Honest fields of 100 matches a day for a week, by which the quota of a week is chosen: how many bots."""
 
@@ -200,6 +236,11 @@ def measure(effort: Effort, seed: int) -> list[Figure]:
         errors = [losses(*make(chance), [OPEN_QUOTA]) for chance in with_progress(chances, name)]
         bar = None if name == BUSY_FIELD else LOSS
         figures.append(_loss(f"precision lost by it: {name}", errors, 1, bar))
+    for number, (name, coming) in enumerate(JOINING.items()):
+        chances = [np.random.default_rng((seed, 15, number, each)) for each in range(3 * worlds)]
+        seasons = (joined(chance, *coming) for chance in with_progress(chances, name))
+        errors = [losses(*season, [OPEN_QUOTA], BOTS) for season in seasons]
+        figures.append(_loss(f"precision that {BOTS} older bots lose by it: {name}", errors, 1))
     for matches in (DAY, BUSY * DAY):
         rules = (NO_QUOTA, OPEN_QUOTA, *map(Quota, (OPEN_QUOTA.day, *SMALLER)))
         seeds = range(effort.of(1, 10, 40))
@@ -213,7 +254,7 @@ def measure(effort: Effort, seed: int) -> list[Figure]:
 
 def weeks(worlds: int, honest_worlds: int, seed: int) -> list[Figure]:
     """Measure what quotas of a week keep from a week of sybils, and what they cost honest fields."""
-    rules = [Quota(OPEN_QUOTA.day, week) for week in WEEKS]
+    rules = [OPEN_QUOTA._replace(week=week) for week in WEEKS]
     seeds = with_progress(range(worlds), "weeks of sybils")
     gained = [gains(nights((seed, 11, each), WEEK_TABLES), [NO_QUOTA, OPEN_DAY, *rules]) for each in seeds]
     note = f"{ACCOMPLICES} of them at {WEEK_TABLES} tables a night, {worlds} worlds"
@@ -234,8 +275,9 @@ def weeks(worlds: int, honest_worlds: int, seed: int) -> list[Figure]:
 
 def with_quota(rule: Quota) -> str:
     """Return a quota in words."""
-    bounds = [f"{matches} a {span}" for matches, span in zip(rule, ("day", "week"), strict=True) if matches]
-    return f"with a quota of {', '.join(bounds)}" if bounds else "without a quota"
+    bounds = [f"{matches} a {span}" for matches, span in zip(rule[:2], ("day", "week"), strict=True) if matches]
+    young = ", young bots as one" if rule.young_days else ""
+    return f"with a quota of {', '.join(bounds)}{young}" if bounds else "without a quota"
 
 
 def _gain(what: str, found: Sequence[float], bar: Bar | None = None, note: str = "") -> Figure:
@@ -243,7 +285,7 @@ def _gain(what: str, found: Sequence[float], bar: Bar | None = None, note: str =
     return Figure(what, values.mean(), ".0f", "Elo", mean_error(values), bar, note)
 
 
-def _loss(what: str, errors: Sequence[Sequence[float]], number: int, bar: Bar | None) -> Figure:
+def _loss(what: str, errors: Sequence[Sequence[float]], number: int, bar: Bar | None = None) -> Figure:
     """Compute the precision lost by a quota, whose squared errors stand at a place in those of each world."""
     free, bound = (np.array([each[at] for each in errors]) for at in (0, number))
     ratio = bound.mean() / free.mean()

@@ -11,7 +11,7 @@ from arena.ladder.events import FIRST_MONDAY
 from arena.ladder.quota import NO_QUOTA, Quota
 from bench.ladder.accomplices import NAME_MEETINGS, RING_MEETINGS, thrown_away, wide_ring
 from bench.ladder.collusion import DAYS, NIGHT, Night, guests_of, night, nights, played
-from bench.ladder.quota import FIELDS, OWN_SHARE, RING, gains, half_changing, ring, veterans_and_newcomers
+from bench.ladder.quota import FIELDS, OWN_SHARE, RING, gains, half_changing, joined, ring, veterans_and_newcomers
 from bench.ladder.world import ANCHORS, BOTS, NOBODY
 
 
@@ -44,6 +44,12 @@ def test_a_quota_of_a_week_bounds_a_week_of_nights() -> None:
     assert found[0] > 80
     assert found[1] > 60, "a quota of a day alone holds a night only"
     assert 0 < found[3] < found[2] < 50
+
+
+def test_names_that_are_thrown_away_gain_little_where_all_young_ones_are_one() -> None:
+    found = gains(thrown_away((1, 6)), [Quota(40, 80), Quota(40, 80, 7)])
+    assert found[0] > 50
+    assert found[1] < 15
 
 
 def test_the_head_of_a_ring_wins_where_it_meets_its_own() -> None:
@@ -85,6 +91,12 @@ def test_an_honest_field_is_whole(name: str) -> None:
     assert len(days) == len(season.nodes) == len(season.places)
     assert (np.diff(days) >= 0).all()
     assert len(played(season.entrants, season.nodes)) == len({*np.unique(season.nodes).tolist()} - {NOBODY})
+
+
+def test_newcomers_join_a_week_after_the_others() -> None:
+    season, days = joined(np.random.default_rng(5), 14, 2)
+    assert set(days.tolist()) == {0, *range(7, 14)}
+    assert [season.nodes[days == day].max() for day in (0, 7, 8, 13)] == [BOTS - 1, BOTS + 1, BOTS + 3, BOTS + 13]
 
 
 def test_half_the_guests_change_and_newcomers_come_after_the_veterans() -> None:

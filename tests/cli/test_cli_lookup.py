@@ -28,7 +28,7 @@ def both(played: Played, *arguments: object) -> tuple[Any, Any]:
 def test_ladder_agrees_with_the_matches(played: Played, source: tuple[str, str]) -> None:
     ladder, *others = document("ladder", *source)["ladders"]
     never = {"seats": 0, "standings": [], "through": None, "digest": "", "published": None, "scale_error": None}
-    never |= {"flags": [], "pair_quota": 0, "pair_week_quota": 0}
+    never |= {"flags": [], "pair_quota": 0, "pair_week_quota": 0, "pair_young_days": 0}
     never |= {"not_fitted_since": None, "not_fitted_why": ""}
     assert others == [{"game": name, **never} for name in GAMES if name != "sixth_sense"]
     assert document("ladder", "--game", "sixth_sense", *source)["ladders"] == [ladder]

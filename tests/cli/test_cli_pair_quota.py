@@ -26,10 +26,10 @@ GAME = "sixth_sense"
         ({"address": "[::]:50051"}, OPEN_QUOTA),
         ({"address": "0.0.0.0:50051", "registration": "invited"}, NO_QUOTA),
         ({"address": "0.0.0.0:50051", "pair_quota": 0}, NO_QUOTA),
-        ({"address": "0.0.0.0:50051", "pair_week_quota": 0}, Quota(40)),
-        ({"pair_quota": 7}, Quota(7, 14)),
-        ({"pair_quota": 7, "pair_week_quota": 9}, Quota(7, 9)),
-        ({"pair_week_quota": 9}, Quota(0, 9)),
+        ({"address": "0.0.0.0:50051", "pair_week_quota": 0}, Quota(40, 0, 7)),
+        ({"pair_quota": 7}, Quota(7, 14, 7)),
+        ({"pair_quota": 7, "pair_week_quota": 9}, Quota(7, 9, 7)),
+        ({"pair_week_quota": 9}, Quota(0, 9, 7)),
     ],
 )
 def test_a_quota_is_in_force_where_anybody_may_come(words: dict[str, object], quota: Quota) -> None:
@@ -48,7 +48,8 @@ def test_a_server_with_a_quota_keeps_a_ladder_and_replays_that_verify(tmp_path: 
             assert time.monotonic() < until, "the ladder is not fitted"
             time.sleep(0.05)
         assert (client.ladder(GAME).pair_quota, client.ladder(GAME).pair_week_quota) == (2, 1)
-        words = "two guests count 2 matches of a day and 1 matches of a week together at most"
+        words = "two guests count 2 matches of a day and 1 matches of a week together at most, and all new bots of the "
+        words += "last 7 days are one of them for most others"
         assert words in " ".join(shown("ladder", "--server", server.server).split())
     for match in (1, 2, 3):
         assert "OK" in shown("replay", "verify", str(match), "--data", data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from arena.ladder.columns import SHARE, Columns, pair_number
+from arena.ladder.entrants import Entrants
 from arena.ladder.events import FIRST_MONDAY, Entrant, Event, Guest, MatchResult, Node, Void, week_of
 from arena.ladder.fitted import FittedLadder, ladder
 from arena.ladder.live import NEW, update
@@ -36,8 +38,6 @@ def weighed(results: list[MatchResult], day: int, week: int = 0) -> Columns:
 
 def weight(results: list[MatchResult], day: int, node: int = 2, other: int = 3, week: int = 0) -> float:
     """What the matches of two versions weigh together, in matches of two."""
-    from arena.ladder.entrants import Entrants
-
     pairs = Pairs.of(weighed(results, day, week), Entrants(ENTRANTS))
     return float(pairs.played.toarray()[node, other]) / UNIT
 
@@ -125,6 +125,101 @@ def test_numbers_of_pairs_are_a_row() -> None:
     assert pair_number(5, 2) == pair_number(2, 5)
 
 
+def numbered(*parts: list[MatchResult]) -> list[MatchResult]:
+    results = [each for part in parts for each in part]
+    return [each._replace(number=number, match_id=number) for number, each in enumerate(results, 1)]
+
+
+def aged(*bots: int, day: int = MONDAY - 14) -> list[MatchResult]:
+    """A result of each of some bots against the house, with which their age begins."""
+    return [each for bot in bots for each in duels(1, day, nodes=(0, bot))]
+
+
+def weighs_for(results: list[MatchResult], rule: Quota, node: int, others: Sequence[int]) -> float:
+    """What the matches of a version against others weigh for it, in matches of two."""
+    pairs = Pairs.of(under_quota(Columns.of_results(results), PairQuota(rule, GUESTS)), Entrants(ENTRANTS))
+    both = (pairs.played + pairs.played.T).toarray()[node, others] / UNIT
+    return float((both + pairs.played_alone.toarray()[node, others] / UNIT).sum())
+
+
+YOUNG = [4, 5, 6]
+RULE = Quota(40, 80, 7)
+
+
+def test_for_an_older_bot_all_young_ones_are_one_and_each_of_them_keeps_what_it_played() -> None:
+    """Also where the older one's seat is the first here and the second there."""
+    parts = [duels(10, MONDAY + 1, nodes=each) for young in YOUNG for each in ((2, young), (young, 2))]
+    results = numbered(aged(2, 3), duels(70, MONDAY, nodes=(0, 2)), *parts)
+    assert weighs_for(results, RULE, 2, YOUNG) == pytest.approx(40, rel=1e-4)
+    for young in YOUNG:
+        assert weighs_for(results, RULE, 2, [young]) == pytest.approx(40 / 3, rel=1e-4)
+        assert weighs_for(results, RULE, young, [2]) == 20
+    assert weighs_for(results, Quota(40, 80), 2, YOUNG) == 60
+    assert weighs_for(results, RULE, 2, [0]) == 71, "the house has no quota"
+    assert weighs_for(results[:-20], RULE, 2, YOUNG) == 40, "what is void gives its weight back"
+
+
+def test_young_ones_have_one_quota_of_a_week_too() -> None:
+    days = [duels(13, MONDAY + day, nodes=(2, young)) for day in range(5) for young in YOUNG]
+    results = numbered(aged(2, 3), duels(300, MONDAY, nodes=(0, 2)), *days)
+    assert weighs_for(results, RULE, 2, YOUNG) == pytest.approx(80, rel=1e-4)
+    assert weighs_for(results, Quota(40, 0, 7), 2, YOUNG) == pytest.approx(5 * 39, rel=1e-4)
+    assert weighs_for(results, RULE, 4, [2]) == 65
+
+
+def test_bots_are_young_for_so_many_days_from_the_first_result_of_any_version() -> None:
+    for first, together in ((MONDAY - 5, 60), (MONDAY - 4, 40), (MONDAY + 2, 40)):
+        parts = [duels(20, MONDAY + 2, nodes=(2, young)) for young in (5, 6, 9)]
+        results = numbered(aged(2), aged(5, 6, 8, day=first), duels(70, MONDAY, nodes=(0, 2)), *parts)
+        assert weighs_for(results, RULE, 2, [5, 6, 9]) == pytest.approx(together, rel=1e-4)
+
+
+@pytest.mark.parametrize(("house", "older", "bound"), [(61, 0, True), (60, 0, False), (40, 21, True), (0, 60, False)])
+def test_who_meets_mostly_young_ones_counts_them_as_any_others(house: int, older: int, bound: bool) -> None:
+    """Else a new server, or a class on its first day, would rate nobody."""
+    parts = [duels(20, MONDAY + 1, nodes=(2, young)) for young in YOUNG]
+    week = (duels(house, MONDAY, nodes=(0, 2)), duels(older, MONDAY + 6, nodes=(2, 3)))
+    results = numbered(aged(2, 3), *week, *parts)
+    assert weighs_for(results, Quota(40, 0, 7), 2, YOUNG) == pytest.approx(40 if bound else 60, rel=1e-4)
+    late = duels(100, MONDAY + 7, nodes=(0, 2))
+    assert weighs_for(numbered(results, late), Quota(40, 0, 7), 2, YOUNG) == pytest.approx(
+        40 if bound else 60, rel=1e-4
+    ), "the next week is another"
+
+
+def test_among_young_ones_and_among_older_ones_nothing_is_counted_together() -> None:
+    parts = [duels(20, MONDAY + 1, nodes=(2, other)) for other in YOUNG]
+    week = duels(70, MONDAY, nodes=(0, 2))
+    for older in ((2, *YOUNG), YOUNG, ()):
+        assert weighs_for(numbered(aged(*older), week, *parts), RULE, 2, YOUNG) == 60
+
+
+def test_a_young_bot_moves_by_all_that_it_played_and_an_older_one_by_what_counts() -> None:
+    """The young ones lose all to the older one, which the house holds at 1500."""
+    parts = [duels(30, MONDAY + 1, nodes=(2, young)) for young in YOUNG]
+    house = [each._replace(places=(2, 1)) if each.number % 2 else each for each in duels(200, MONDAY, nodes=(0, 2))]
+    fair = [
+        each._replace(places=(2, 1)) if each.number % 2 else each
+        for young in YOUNG
+        for each in duels(30, MONDAY, nodes=(1, young))
+    ]
+    columns = Columns.of_results(numbered(aged(2, 3), house, fair, *parts))
+    entrants = [Entrant(Node(node), anchor=node in HOUSE) for node in range(7)]
+    free, bound = (ladder(entrants, columns, PairQuota(rule, GUESTS)) for rule in (Quota(40), Quota(40, 0, 7)))
+    gained = free.figures[2].rating - bound.figures[2].rating
+    assert gained > 25
+    for young in YOUNG:
+        assert free.figures[young].rating - bound.figures[young].rating == pytest.approx(0, abs=gained)
+        assert bound.figures[young].rating < 1450
+        assert bound.figures[young].error == pytest.approx(free.figures[young].error, rel=0.15)
+
+
+def growing(season: Season, seed: int, count: int = 400) -> list[MatchResult]:
+    """Results among seven bots, and from the third day on among ten."""
+    early, late = season(seed, range(7), count // 2, (2, 4)), season(seed + 1, range(10), count // 2, (2, 4))
+    return [each._replace(day=each.number // 60) for each in numbered(early, late)]
+
+
 def dated(results: list[MatchResult]) -> list[MatchResult]:
     return [each._replace(day=each.number // 60) for each in results]
 
@@ -140,22 +235,38 @@ def test_ratings_under_a_quota_do_not_depend_on_the_order(season: Season) -> Non
     assert made != {ladder(ENTRANTS, Columns.of_results(results), PairQuota(Quota(3, 9), GUESTS)).digest}
 
 
+def test_ratings_with_young_bots_do_not_depend_on_the_order(season: Season) -> None:
+    results, made = growing(season, 5), set()
+    for seed in range(5):
+        columns = Columns.of_results(Random(seed).sample(results, len(results)))
+        made.add(ladder(ENTRANTS, columns, PairQuota(Quota(3, 8, 2), GUESTS)).digest)
+    assert len(made) == 1
+    others = [Quota(3, 8), Quota(3, 8, 1), Quota(3, 8, 9)]
+    columns = Columns.of_results(results)
+    digests = {ladder(ENTRANTS, columns, PairQuota(rule, GUESTS)).digest for rule in others}
+    assert len(digests | made) == 4
+    shares = [under_quota(columns, PairQuota(rule, GUESTS)).later_shares is None for rule in (*others, Quota(3, 8, 2))]
+    assert shares == [True, False, True, False], "with nine days all are young"
+
+
 def test_a_ladder_of_the_rule_of_days_alone_is_what_it_was_before_there_were_weeks(season: Season) -> None:
     columns = Columns.of_results(dated(season(5, range(10), 400, (2, 4))))
     made = ladder(ENTRANTS, columns, PairQuota(Quota(3), GUESTS))
     assert made.digest == "65ba14b7f1c33d543467237afec66588bd943ca6f05dab188e6015bfb764c032"
 
 
-def test_a_ladder_kept_up_is_the_same_as_one_made_at_once(season: Season) -> None:
-    """Also where a day's weights change with each match, and when a match of long ago is void."""
-    results = dated(season(6, range(10), 300, (2, 4)))
-    quota, kept = PairQuota(Quota(3, 8), GUESTS), FittedLadder()
-    voided = Void(301, results[10].match_id, "a test")
+@pytest.mark.parametrize("young_days", [0, 2])
+def test_a_ladder_kept_up_is_the_same_as_one_made_at_once(season: Season, young_days: int) -> None:
+    """Also where a day's weights change with each match, and when the first match of a bot is void."""
+    results = growing(season, 6, 300)
+    quota, kept = PairQuota(Quota(3, 8, young_days), GUESTS), FittedLadder()
+    first = next(at for at, each in enumerate(results) if 9 in each.nodes)
+    voided = Void(301, results[first].match_id, "a test")
     events: list[Event] = [*results, voided]
     for event in events:
         kept.take(event)
         if event.number % 75 == 0 or event is voided:
-            standing = [each for each in results[: event.number] if event is not voided or each is not results[10]]
+            standing = [each for each in results[: event.number] if event is not voided or each is not results[first]]
             columns = replace(Columns.of_results(standing), through=event.number)
             assert kept.ladder(ENTRANTS, quota) == ladder(ENTRANTS, columns, quota)
     assert kept.ladder(ENTRANTS) == ladder(ENTRANTS, replace(columns, through=301)), "and without a quota"

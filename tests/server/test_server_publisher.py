@@ -26,6 +26,7 @@ from arena.ladder.quota import NO_QUOTA, Quota
 from arena.processes import restart
 from arena.scheduling.information_gain import MatchValues
 from arena.server.arena import Arena, open_arena
+from arena.server.config import quota_in_force
 from arena.server.ratings import fit_client as fit_client_module
 from arena.server.ratings import publisher
 from arena.server.ratings.fit_client import FitClient, NotFitted, open_fit_client
@@ -72,7 +73,7 @@ async def real(path: Path, **changes: Any) -> AsyncIterator[tuple[Store, Arena]]
     """A server with a database and a process that fits."""
     async with (
         open_store(path, 1) as store,
-        open_fit_client(path, Quota(changes.get("pair_quota", 0), changes.get("pair_week_quota", 0))) as fit_client,
+        open_fit_client(path, quota_in_force(config(**changes))) as fit_client,
         open_arena(config(**{"fit_seconds": 3600.0, **changes}), store, fit_client=fit_client) as arena,
     ):
         yield store, arena
@@ -386,7 +387,7 @@ async def test_another_quota_of_pairs_is_another_ladder_of_the_same_results(tmp_
     async with open_store(tmp_path, 1) as store:
         await store.write(partial(played, count=20))
     seen = []
-    for quota in (NO_QUOTA, Quota(3), Quota(3, 2), NO_QUOTA):
+    for quota in (NO_QUOTA, Quota(3, 0, 7), Quota(3, 2, 7), NO_QUOTA):
         async with real(tmp_path, pair_quota=quota.day, pair_week_quota=quota.week) as (store, _):
             published = partial(as_published, game=GAME.name)
 

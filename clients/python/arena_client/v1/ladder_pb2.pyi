@@ -110,6 +110,7 @@ class GetLadderResponse(google.protobuf.message.Message):
     FLAGS_FIELD_NUMBER: builtins.int
     PAIR_QUOTA_FIELD_NUMBER: builtins.int
     PAIR_WEEK_QUOTA_FIELD_NUMBER: builtins.int
+    PAIR_YOUNG_DAYS_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     through: builtins.int
@@ -124,6 +125,8 @@ class GetLadderResponse(google.protobuf.message.Message):
     """So many matches of a day two guests count together at most; 0 for all."""
     pair_week_quota: builtins.int
     """The same of a week, in UTC from Monday, to which its days add up."""
+    pair_young_days: builtins.int
+    """For an older bot that mostly meets older ones, all bots are one of the two for so many days from their first result on; 0 for none."""
     @property
     def standings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Standing]:
         """Best first."""
@@ -154,9 +157,10 @@ class GetLadderResponse(google.protobuf.message.Message):
         flags: collections.abc.Iterable[global___Flag] | None = ...,
         pair_quota: builtins.int = ...,
         pair_week_quota: builtins.int = ...,
+        pair_young_days: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "not_fitted_since", b"not_fitted_since", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "not_fitted_since", b"not_fitted_since", "not_fitted_why", b"not_fitted_why", "pair_quota", b"pair_quota", "pair_week_quota", b"pair_week_quota", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "not_fitted_since", b"not_fitted_since", "not_fitted_why", b"not_fitted_why", "pair_quota", b"pair_quota", "pair_week_quota", b"pair_week_quota", "pair_young_days", b"pair_young_days", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
     @typing.overload

@@ -23,7 +23,7 @@ from arena.server.arena import open_arena
 from arena.server.config import on_loopback, quota_in_force
 from arena.server.ratings.fit_client import open_fit_client
 from arena.server.runtime.wall_clock import now_us
-from arena.store.errors import StoreError, StoreReplaced
+from arena.store.errors import DiskFull, StoreError, StoreReplaced
 from arena.store.store import Store, open_store
 from arena.store.writer_process import WriterProcess, fork_writer_process
 from arena.transport.tls import load_credentials
@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 
 SAYS_EVERY: Final = 3.0
 """Seconds between two lines about work that takes long."""
+NOTHING_LOST: Final = (
+    "nothing is lost: results are in the database, matches that were being played in the journal. Make room, and start "
+    "the server again"
+)
+"""Why nobody need worry about a server that ends on a full disk, and what to do."""
 log = structlog.get_logger("arena")
 
 
@@ -56,7 +61,8 @@ def run_server(config: Config) -> None:
             cause = cause.exceptions[0]
         if not isinstance(cause, StoreError | RuntimeError | OSError):
             raise
-        raise click.ClickException(str(cause)) from error
+        why = f"no room left on the disk of {cause.path}; {NOTHING_LOST}" if isinstance(cause, DiskFull) else str(cause)
+        raise click.ClickException(why) from error
 
 
 class _Upgrading:
@@ -104,12 +110,19 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
                 await _serve_metrics(arena, config.metrics, nursery)
             for match_id, why in store.lost.items():
                 log.error("match is void", match_id=match_id, error=why)
-            for segment in store.replay_files.broken:
+            for segment in store.files.broken:
                 log.error("a file of replays is missing or cut short: replays in it are lost", file=str(segment.path))
-            if store.replay_files.in_database:
+            for path, before, now in store.files.exposed:
+                log.warning(
+                    "other users could open a file of the data directory; it is for the server's user alone",
+                    file=str(path),
+                    mode=f"{before:04o}",
+                    now=f"{now:04o}",
+                )
+            if store.files.in_database:
                 log.warning(
                     "replays stay in the database: the disk has no room for both; make room, start again",
-                    replays=store.replay_files.in_database,
+                    replays=store.files.in_database,
                 )
             if credentials is None and not on_loopback(config):
                 log.warning("tokens travel in clear text beyond this machine; use --tls-cert and --tls-key", host=host)

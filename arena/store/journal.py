@@ -279,15 +279,18 @@ def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
 
 
 def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> None:
-    """Write the file of this number, whole or not at all, with these lines of matches; OSError."""
-    copy = directory / "copy"
-    copy.touch(mode=0o600)  # the seeds of running matches are in it
+    """Write the file of this number, whole or not at all, with these lines of matches; DiskFull, StoreUnusable."""
+    copy, path = directory / "copy", _path(directory, number)
     # A block a match, so that damage costs no more than that one.
     blocks = [encode_block([f"{match_id} {text}" for text in each]) for match_id, each in lines.items() if each]
-    copy.write_bytes(b"".join(blocks))
-    with copy.open("rb") as file:
-        os.fsync(file.fileno())
-    copy.replace(_path(directory, number))
+    try:
+        copy.touch(mode=0o600)  # the seeds of running matches are in it
+        copy.write_bytes(b"".join(blocks))
+        with copy.open("rb") as file:
+            os.fsync(file.fileno())
+        copy.replace(path)
+    except OSError as error:
+        raise file_error(path, error) from error
 
 
 def _numbers(directory: Path) -> list[int]:

@@ -22,6 +22,7 @@ from arena.store import log, matches
 from arena.store.database import Database
 from arena.store.directory import database_of, operator_token
 from arena.store.errors import JournalForeign, StoreLost, StoreReplaced
+from arena.store.file_modes import ExposedFile, close_to_others
 from arena.store.journal import Journal, JournalContent, journal_files, journal_of, open_journal
 from arena.store.log_key import open_log
 from arena.store.migrate import check, migrate
@@ -51,12 +52,14 @@ DAMAGED: Final = "the server died and the journal of the match is damaged"
 
 
 class FilesFound(NamedTuple):
-    """How a start found the files of replays."""
+    """How a start found the files of a data directory."""
 
     broken: Sequence[Segment] = ()
-    """Those that were missing or cut short."""
+    """Files of replays that were missing or cut short."""
     in_database: int = 0
     """Replays that stay in the database, as the disk has no room to move them."""
+    exposed: Sequence[ExposedFile] = ()
+    """Files that other users could open."""
 
 
 class Store:
@@ -80,8 +83,8 @@ class Store:
         """The journal's lines of matches that an earlier server left running, by match."""
         self.lost: Final = lost
         """Why matches that an earlier server left running were interrupted at this start, by match."""
-        self.replay_files: Final = files
-        """What was found of the files of replays at this start."""
+        self.files: Final = files
+        """How this start found the files."""
         self.lock: Final = lock
         """The descriptor of the data directory's lock, which is held by every process that has it open."""
         self.operator_token: Final = operator_token
@@ -90,7 +93,7 @@ class Store:
         self._reader: Final = reader
         self._database: Final = database
         self._limiter: Final = trio.CapacityLimiter(READERS)
-        self._files: Final = OpenFiles([database.path])
+        self._open_files: Final = OpenFiles([database.path])
         self._replaced: StoreReplaced | None = None
 
     async def write(self, job: Callable[[Connection], T]) -> T:
@@ -105,7 +108,7 @@ class Store:
     async def watch(self) -> None:
         """Wait until a file of the data directory is deleted or replaced: StoreReplaced, within a second."""
         while self._replaced is None:
-            self._files.check()
+            self._open_files.check()
             self.journal.check()
             await trio.sleep(WATCHED)
         raise self._replaced
@@ -149,6 +152,7 @@ async def open_store(
     with database.locked() as lock, store_errors(database):
         if not _has_tables(database) and journal_files(directory):
             raise StoreLost(database.path, journal_of(directory))
+        exposed = close_to_others(directory, database)
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)
             seal = partial(log.seal, sign=open_log(connection, directory, at, partial(progress, ADOPTING)))
@@ -164,7 +168,7 @@ async def open_store(
                     matches.interrupt(connection, [match_id], lost[match_id], at)
         with closing(journal):
             # Not before it is known that journal and database belong together: what no row names is deleted.
-            found = _replay_files(database, directory, partial(progress, MOVING))
+            found = _replay_files(database, directory, partial(progress, MOVING))._replace(exposed=exposed)
             async with (
                 thread_writer(database, seal)
                 if writer_process is None

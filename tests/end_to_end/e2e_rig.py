@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
 from arena_client.v1 import bots_pb2, bots_pb2_grpc, matches_pb2, matches_pb2_grpc
 from sqlalchemy import Connection, select
 
@@ -147,6 +148,20 @@ def server(
         process.wait()
         assert process.stdout is not None
         process.stdout.close()
+
+
+@contextmanager
+def small_disk(directory: Path, size: str) -> Iterator[Path]:
+    """A file system of its own for the block, in memory; the test is skipped where mounting is not permitted."""
+    disk = directory / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small disk is not permitted here")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
 def failing_server(*arguments: str) -> tuple[int, str]:

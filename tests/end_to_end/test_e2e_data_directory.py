@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import signal
 import sqlite3
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -217,3 +219,43 @@ def test_a_changed_byte_of_the_journal_costs_nothing_and_what_more_costs_is_name
     lost_ones = {match.match_id: (match.state, match.reason) for match in found.interrupted}
     assert lost_ones == (dict.fromkeys(begun, (MatchState.INTERRUPTED, DAMAGED)) if changed > 1 else {})
     assert {match.match_id for match in found.playing} == (playing - begun if changed > 1 else playing)
+
+
+def open_to_others(data: Path) -> dict[str, int]:
+    """The modes of what others than its user may do something with."""
+    modes = {str(path.relative_to(data)): stat.S_IMODE(path.stat().st_mode) for path in data.rglob("*")}
+    return {name: mode for name, mode in modes.items() if mode & 0o077}
+
+
+def test_in_a_directory_that_others_may_enter_everything_is_for_the_servers_user_alone(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir(mode=0o755)
+    data.chmod(0o755)
+    exposed = "other users could open a file of the data directory"
+    with server(data) as arena, Crowd(arena.address) as crowd:
+        all_playing(crowd, 4)
+        assert {"arena.db", "arena.db-wal", "arena.db-shm", "log.key"} <= {path.name for path in data.iterdir()}
+        assert open_to_others(data) == {}
+        assert exposed not in arena.log
+        tokens = crowd.tokens
+        arena.signal(signal.SIGSTOP)
+        os.kill(arena.writer_process, signal.SIGKILL)  # so that it leaves the files beside the database
+        arena.kill()
+    left = ("arena.db", "arena.db-wal", "arena.db-shm", "operator.token", "log.key", "journal", "replays")
+    for name in left:  # as an earlier version, or a copy made by hand, leaves them
+        (data / name).chmod(0o755 if (data / name).is_dir() else 0o644)
+    with server(data) as arena, Crowd(arena.address) as crowd:
+        crowd.tokens = tokens
+        all_playing(crowd, 4)
+        assert open_to_others(data) == {}
+        said = [json.loads(line) for line in arena.log.splitlines() if exposed in line]
+        assert [(line["file"], line["mode"], line["now"]) for line in said] == [
+            (str(data / name), *(("0755", "0700") if name in {"journal", "replays"} else ("0644", "0600")))
+            for name in left
+        ]
+        assert {line["level"] for line in said} == {"warning"}
+    (data / "arena.db").chmod(0o644)
+    data.chmod(0o700)
+    with server(data) as arena:
+        assert open_to_others(data) == {}
+        assert arena.log.count(exposed) == len(left), "nobody else could open what is in the directory"

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
 import grpc
 import pytest
 
-from tests.end_to_end.e2e_rig import PATIENCE, Crowd, Ended, Server, audit, server, until
+from tests.end_to_end.e2e_rig import PATIENCE, Crowd, Ended, Server, audit, failing_server, server, small_disk, until
+
+FULL = (
+    "Error: no room left on the disk of {}; nothing is lost: results are in the database, matches that were being "
+    "played in the journal. Make room, and start the server again\n"
+)
 
 
 def all_playing(crowd: Crowd, capacity: int = 20) -> None:
@@ -147,14 +154,7 @@ def test_files_that_cannot_grow_cost_no_result(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_costs_no_result(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("mounting a small disk is not permitted here")
-    try:
+    with small_disk(tmp_path, "1m") as disk:
         with server(disk / "data", "--drain", "120", log=tmp_path / "log") as arena, Crowd(arena.address) as crowd:
             all_playing(crowd, 4)
             ann = crowd.bots[0]
@@ -169,5 +169,30 @@ def test_a_full_disk_costs_no_result(tmp_path: Path) -> None:
         found = audit(arena.data)
         assert found.playing == []
         assert told == {match.match_id for match in found.finished}
-    finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_a_killed_server_says_on_a_full_disk_that_nothing_is_lost_and_what_to_do(tmp_path: Path) -> None:
+    with small_disk(tmp_path, "8m") as disk:
+        with server(disk / "data", log=tmp_path / "log") as arena, Crowd(arena.address) as crowd:
+            all_playing(crowd, 4)
+            arena.kill()
+            told = {report.match_id for bot in crowd.bots for report in bot.reports}
+            tokens = crowd.tokens
+        ballast = disk / "ballast"
+        with ballast.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        for room, named in ((0, "arena.lock"), (4 * 4096, "arena.db")):
+            os.truncate(ballast, ballast.stat().st_size - room)
+            status, said = failing_server("--data", str(arena.data), "--address", "127.0.0.1:0")
+            assert (status, said) == (1, FULL.format(arena.data / named))
+        ballast.unlink()
+        with server(arena.data, "--drain", "120", log=tmp_path / "log") as arena, Crowd(arena.address) as crowd:
+            crowd.tokens = tokens
+            all_playing(crowd, 4)
+            arena.signal(signal.SIGTERM)
+            assert arena.ended() == 0
+            told |= {report.match_id for bot in crowd.bots for report in bot.reports}
+        found = audit(arena.data)
+        assert (found.playing, found.interrupted) == ([], [])
+        assert told <= {match.match_id for match in found.finished}

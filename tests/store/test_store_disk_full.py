@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -118,51 +119,112 @@ def test_a_file_that_must_not_grow_is_named_and_costs_nothing(tmp_path: Path) ->
     assert seen == {"full": [why, why], **AFTERWARDS}
 
 
-# Opens a new and an old data directory with so many free blocks, then with room.
+# Opens a new and an old data directory, in which a match is being played, with so much left, then with room.
 START = """
-import json, sys
+import json, shutil, sys
 from pathlib import Path
 import trio
 from arena.store.errors import StoreError
 from arena.store.store import open_store
+from tests.store.jobs import NOW, add_bots, begin
+from tests.store.test_store_journal import BEGUN, header
 
 def attempt(directory):
     async def opened():
-        async with open_store(directory, 1):
-            pass
+        async with open_store(directory, 1) as store:
+            if directory.name == "old":
+                assert len(store.unfinished.get(1, ())) == 2
     try:
         trio.run(opened)
     except StoreError as error:
         return type(error).__name__ + ": " + str(error)
     return "opened"
 
+async def play(directory):
+    async with open_store(directory, 1) as store:
+        players = await store.write(lambda connection: add_bots(connection, "ann", "bob"))
+        number = await store.write(lambda connection: begin(connection, players))
+        began = header(number, started=NOW)
+        store.journal.begin(began)
+        store.journal.add(began, BEGUN)
+
 room, seen = Path(sys.argv[1]), []
-ballast = room / "ballast"
-attempt(room / "old")
-for blocks in (0, 1, 2, 4, 8, 12, 20):
-    for name in ("old", f"new{blocks}"):
-        with ballast.open("wb", buffering=0) as file:
-            try:
-                while True:
-                    file.write(bytes(4096))
-            except OSError:
-                file.truncate(max(0, file.tell() - blocks * 4096))
-        seen.append([name, blocks, attempt(room / name)])
-        ballast.unlink()
-        assert attempt(room / name) == "opened"
+trio.run(play, room / "old")
+for left in (0, 1, 2, 3, 8, 9, 10, 11, 20):
+    for name in ("old", f"new{left}"):
+        take_all_but(left)
+        seen.append([name, left, attempt(room / name)])
+        give_room()
+        assert (said := attempt(room / name)) == "opened", said
+    shutil.rmtree(room / f"new{left}")
 print(json.dumps(seen))
 """
 
+# Blocks of the disk.
+BLOCKS = """
+from pathlib import Path
+import sys
 
-def test_a_start_on_a_full_disk_says_that_it_is_full(tmp_path: Path) -> None:
+ballast = Path(sys.argv[1]) / "ballast"
+
+def take_all_but(left):
+    with ballast.open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            file.truncate(max(0, file.tell() - left * 4096))
+
+def give_room():
+    ballast.unlink()
+"""
+
+# Files, of which there is room for so many.
+FILES = """
+from contextlib import suppress
+from pathlib import Path
+import sys
+
+ballast = Path(sys.argv[1]) / "ballast"
+
+def take_all_but(left):
+    ballast.mkdir()
+    files = []
+    with suppress(OSError):
+        for number in range(1000):
+            (file := ballast / str(number)).touch()
+            files.append(file)
+    for file in files[len(files) - left:]:
+        file.unlink()
+
+def give_room():
+    for file in ballast.iterdir():
+        file.unlink()
+    ballast.rmdir()
+"""
+
+
+@pytest.mark.parametrize(
+    ("ballast", "size", "named"),
+    [
+        (BLOCKS, "size=2m", {"arena.lock", "arena.db", "journal/*.log", "log.key.next"}),
+        (FILES, "size=2m,nr_inodes=90", {"", "arena.db", "journal/*.log", "operator.token"}),
+    ],
+    ids=["blocks", "files"],
+)
+def test_a_start_on_a_full_disk_names_the_file_and_loses_nothing(
+    tmp_path: Path, ballast: str, size: str, named: set[str]
+) -> None:
+    """A new directory that cannot be made is named itself."""
     if not can_mount(tmp_path):
         pytest.skip("needs Linux and the right to mount a small file system")
-    command = [*MOUNT, str(tmp_path), sys.executable, "-W", "error", "-c", START, str(tmp_path)]
+    mount = [word.replace("size=2m", size) for word in MOUNT]
+    command = [*mount, str(tmp_path), sys.executable, "-W", "error", "-c", ballast + START, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, check=False)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
-    assert all(said == "opened" or said.startswith("DiskFull: no room left on the disk of ") for _, _, said in seen), (
-        seen
-    )
-    assert [said for _, blocks, said in seen if blocks == 0 and said == "opened"] == []
-    assert sum(said != "opened" for _, _, said in seen) > 6
+    full = re.compile(rf"DiskFull: no room left on the disk of {re.escape(str(tmp_path))}/(?:old|new\d+)/?([^;]*); ")
+    refused = [(left, full.match(said), said) for _, left, said in seen if said != "opened"]
+    assert all(match for _, match, _ in refused), refused
+    assert sum(left == 0 for left, _, _ in refused) == 2
+    assert {re.sub(r"\d+.log", "*.log", match[1]) for _, match, _ in refused if match} >= named, refused

@@ -69,7 +69,7 @@ def damaged(data: Path) -> dict[int, str]:
 
 async def start(data: Path) -> FilesFound:
     async with open_store(data, NOW) as store:
-        return store.replay_files
+        return store.files
 
 
 @pytest.fixture
@@ -285,7 +285,7 @@ async def test_replays_of_an_old_directory_are_moved_and_it_says_how_far_it_is(
     told: list[tuple[str, int, int]] = []
     for _ in range(2):
         async with open_store(directory, NOW, progress=lambda *how_far: told.append(how_far)) as store:
-            assert store.replay_files == ((), 0)
+            assert (store.files.broken, store.files.in_database) == ((), 0)
             assert await store.read(lambda connection: audit_log(connection, replays=True).faults) == []
     assert [each for each in told if each[0] == MOVING] == [(MOVING, done, 16) for done in (4, 8, 12, 16)]
     assert moved(directory, 20) == 16

@@ -13,6 +13,7 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.base import SQLiteTypeCompiler
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
+from arena.store.errors import file_error
 from arena.store.sqlite.tables import create_tables
 
 _BUSY_TIMEOUT: Final = 10.0
@@ -50,9 +51,23 @@ registry.register("sqlite.strict", __name__, StrictDialect.__name__)
 
 
 def writing(path: Path) -> Engine:
-    """Return an engine whose transactions take the write lock when they begin; it creates the database."""
+    """Return an engine whose transactions take the write lock when they begin; it creates the database.
+
+    A database is for its user alone: SQLite gives the files beside it the same mode.
+    """
     settings = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
-    return _engine(lambda: _connect(path, "rwc", settings), "BEGIN IMMEDIATE", NullPool)
+
+    def connect() -> sqlite3.Connection:
+        # Exclusively: to close a file that a connection of this process has open would release its locks.
+        try:
+            path.touch(mode=0o600, exist_ok=False)
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise file_error(path, error) from error
+        return _connect(path, "rwc", settings)
+
+    return _engine(connect, "BEGIN IMMEDIATE", NullPool)
 
 
 def reading(path: Path) -> Engine:

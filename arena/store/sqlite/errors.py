@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
@@ -28,9 +30,20 @@ def of_driver(error: BaseException | None, path: Path) -> StoreError:
     match code & 0xFF:
         case sqlite3.SQLITE_FULL:
             return DiskFull(path)
+        case sqlite3.SQLITE_CANTOPEN if _full(path.parent):
+            return DiskFull(path)
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return StoreCorrupt(path, reason)
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
             return StoreUnusable(path, reason)
         case _:
             return StoreError(f"{path}: {reason}")
+
+
+def _full(directory: Path) -> bool:
+    """Return whether the disk of a directory has no room for a file: SQLite calls that one that cannot be opened."""
+    with suppress(OSError):
+        disk = os.statvfs(directory)
+        # Some file systems count no files.
+        return disk.f_bavail == 0 or (disk.f_files > 0 and disk.f_favail == 0)
+    return False

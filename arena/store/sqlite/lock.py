@@ -41,7 +41,7 @@ def locked(directory: Path) -> Iterator[int]:
             os.ftruncate(lock, 0)
             os.pwrite(lock, str(os.getpid()).encode(), 0)
         except OSError as error:
-            raise file_error(directory, error) from error
+            raise file_error(directory / _LOCK, error) from error
         yield lock
         os.ftruncate(lock, 0)
     finally:

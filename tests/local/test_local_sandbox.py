@@ -228,6 +228,52 @@ def test_a_box_whose_processes_use_too_much_memory_together_is_ended_by_name(fol
     assert str(end).startswith("was ended, as its box used more than 200 MiB of memory")
 
 
+FILES = """
+import os, sys, time
+kind, place, most, again = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+os.makedirs(place + "/own/deep")
+os.chdir(place + "/own")
+open("first", "w").close()
+for _ in range(again):
+    for at in range(most):
+        if kind == "link":
+            os.link("first", f"{at}")
+        elif kind == "folder":
+            os.mkdir(f"deep/{at}")
+        else:
+            os.close(os.open(f"{at}", os.O_CREAT))
+    time.sleep(1000 if again == 1 else 0.3)
+    for at in range(most):
+        os.unlink(f"{at}")
+print("done", flush=True)
+"""
+
+
+def filling(folder: Path, *arguments: str) -> RunningCommand:
+    """Start a box that may have two thousand files, and in it what makes files."""
+    sandbox = probed(weak=False)
+    words = sandbox.box().words([sys.executable, written(folder, FILES), *arguments])
+    return RunningCommand(words, {}, folder / "log", fence=sandbox.fence._replace(files=2000))
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "folder"])
+@pytest.mark.parametrize("place", ["/tmp", "/dev/shm"])
+def test_a_box_that_has_too_many_files_is_ended_by_name(folder: Path, kind: str, place: str) -> None:
+    """They may all be empty, and so within the bytes that it may have, but each takes memory of the kernel."""
+    running = filling(folder, kind, place, "2100", "1")
+    end = running.ended(PATIENCE)
+    assert running.end() == end
+    assert str(end).startswith("was ended, as its box had more than 2000 files in /tmp and /dev/shm")
+
+
+def test_files_that_a_box_has_deleted_count_no_more(folder: Path) -> None:
+    running = filling(folder, "file", "/tmp", "1500", "3")
+    end = running.ended(PATIENCE)
+    running.end()
+    assert end is not None
+    assert (end.status, end.last) == (0, ("done",))
+
+
 def test_what_a_boxs_processes_share_counts_once(folder: Path) -> None:
     """Else a bot that forks once it has loaded what it needs would be ended though there is room."""
     text = f"""
@@ -248,6 +294,31 @@ os.killpg(0, 9)
     apart, together = map(int, ran.stdout.split())
     assert apart > 5 * 64
     assert together < 3 * 64
+
+
+def test_processes_that_come_and_go_during_a_look_are_no_fault() -> None:
+    """Else a command whose processes end quickly would be killed without a word: the keeper ended with an error."""
+    text = f"""
+import os, sys
+sys.path.insert(0, {str(ROOT)!r})
+from arena.local.commands import keeper
+for _ in range(4):
+    if not os.fork():
+        while True:
+            if not os.fork():
+                os._exit(0)
+            os.wait()
+try:
+    looks = [keeper.used_memory(1 << 60) + keeper.own_files() for _ in range(1500)]
+    print(min(looks) > 0, flush=True)
+except OSError as error:
+    print(error, flush=True)
+os.killpg(0, 9)
+"""
+    pipe = subprocess.PIPE
+    words = [sys.executable, "-c", text]
+    ran = subprocess.run(words, stdout=pipe, stderr=pipe, text=True, process_group=0, check=False, timeout=PATIENCE)
+    assert (ran.stdout, ran.stderr) == ("True\n", "")
 
 
 REFUSED = {
@@ -309,6 +380,62 @@ def test_a_bot_sees_its_own_folder_its_programs_and_no_others(folder: Path, monk
         mine(str(home / "native"))
 
 
+def test_a_link_does_not_show_a_bot_what_lies_elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who made a bot made its links, too, and says which of its files its command names."""
+    stranger, private = folder / "stranger", folder / "private"
+    for place in (stranger / "bin", private / "python-tools"):
+        place.mkdir(parents=True)
+    bot, secret = Path(written(stranger)), private / "secret"
+    secret.touch()
+    for tool in (private / "tool", private / "python-tools" / "python3"):
+        tool.touch(mode=0o755)
+    links = {
+        "data": secret,
+        "folder": private,
+        "twice": stranger / "data",
+        "program": private / "tool",
+        "python3": private / "python-tools" / "python3",
+        "own": bot,
+        "bin/up": bot,
+    }
+    for name, target in links.items():
+        (stranger / name).symlink_to(target)
+    monkeypatch.chdir(folder)
+
+    def seen(*words: str) -> set[Path]:
+        return {each for each in readable_folders(words, own_user=False) if each.is_relative_to(folder)}
+
+    assert seen(PYTHON, "stranger/bot.py", "stranger/own", "stranger/bin/../own") == {stranger}
+    assert seen(PYTHON, str(bot), "private/secret") == {stranger, private}, "who names it himself shows it"
+    for word, target in {
+        "stranger/data": secret,
+        f"{stranger}/data": secret,
+        "stranger/twice": secret,
+        "stranger/bin/up": bot,
+        "stranger/folder/secret": private,
+        "stranger/folder/../private/secret": private,
+    }.items():
+        with pytest.raises(SandboxRefused, match=f"is a link to {target}, outside of its folder, .*: name {target}"):
+            seen(PYTHON, "stranger/bot.py", word)
+    for words in (("stranger/program",), (PYTHON, "stranger/bot.py", "--", "stranger/program"), ("stranger/python3",)):
+        with pytest.raises(SandboxRefused, match=f"is a link to {private}/"):
+            seen(*words)
+
+
+def test_a_virtual_environment_leads_to_its_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed, project = folder / "pythons" / "cpython-3.12" / "bin" / "python3.12", folder / "project"
+    for place in (installed.parent, project / ".venv" / "bin"):
+        place.mkdir(parents=True)
+    installed.touch(mode=0o755)
+    (project / ".venv" / "pyvenv.cfg").touch()
+    (project / ".venv" / "bin" / "python").symlink_to(installed)
+    (project / ".venv" / "bin" / "python3").symlink_to("python")
+    written(project)
+    monkeypatch.chdir(project)
+    found = readable_folders([".venv/bin/python3", "bot.py"], own_user=False)
+    assert {each for each in found if each.is_relative_to(folder)} == {project, installed.parent.parent}
+
+
 def test_each_box_has_a_user_of_its_own_and_a_match_a_group() -> None:
     sandbox = Sandbox("bwrap", frozenset(Ability), (), 0x70000001)
     identities = [sandbox.box().identity for _ in range(20)]
@@ -337,21 +464,28 @@ def test_none_of_the_ways_out_is_open_where_the_runner_is_not_root(folder: Path,
 
 
 @only_root
-def test_too_much_memory_ends_a_box_where_the_runner_is_not_root(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "arguments", "why"),
+    [(FORKS, ["32"], "used more than 200 MiB of memory"), (FILES, ["file", "/tmp", "2100", "1"], "had more than 2000")],
+)
+def test_too_much_memory_or_too_many_files_end_a_box_where_the_runner_is_not_root(
+    folder: Path, text: str, arguments: list[str], why: str
+) -> None:
     script = f"""
 import sys
 from pathlib import Path
 from arena.local.commands.command import RunningCommand
 from arena.local.sandbox.sandbox import probed
 sandbox = probed(weak=False)
-words = sandbox.box().words([sys.executable, {written(folder, FORKS)!r}, sys.argv[1]])
-command = RunningCommand(words, {{}}, Path({str(folder / "log")!r}), fence=sandbox.fence._replace(memory=200 << 20))
-print(command.ended(float(sys.argv[2])))
+words = sandbox.box().words([sys.executable, {written(folder, text)!r}, *sys.argv[2:]])
+fence = sandbox.fence._replace(memory=200 << 20, files=2000)
+command = RunningCommand(words, {{}}, Path({str(folder / "log")!r}), fence=fence)
+print(command.ended(float(sys.argv[1])))
 command.end()
 """
     os.chown(folder, NOBODY, NOBODY)
-    ended = run_by_nobody([sys.executable, "-c", script, "32", str(PATIENCE)], folder)
-    assert ended.stdout.startswith("was ended, as its box used more than 200 MiB of memory"), ended.stderr
+    ended = run_by_nobody([sys.executable, "-c", script, str(PATIENCE), *arguments], folder)
+    assert ended.stdout.startswith(f"was ended, as its box {why}"), ended.stderr
 
 
 def run_by_nobody(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

@@ -33,6 +33,8 @@ class Fence(NamedTuple):
     """Its filter of system calls, empty for none; `keeper.FILTER` stands for it in the words."""
     memory: int
     """Bytes that all its processes may use together; with more it is ended."""
+    files: int
+    """Files that it may have in file systems of its own; with more it is ended."""
 
 
 class CommandEnd(NamedTuple):
@@ -99,6 +101,7 @@ class RunningCommand:
             "log": str(log.resolve()),
             "calls": None if fence is None else fence.calls.hex(),
             "memory": None if fence is None else fence.memory,
+            "files": None if fence is None else fence.files,
         }
         assert self._keeper.stdin is not None, "it is a pipe"
         with suppress(OSError):  # it is gone, and says nothing

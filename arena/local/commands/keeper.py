@@ -13,7 +13,8 @@ keeper (Linux) and end with it.
 A box (`arena.local.sandbox`) gets a session of its own, and with it no terminal that it could write to. Bubblewrap
 itself hears nothing of SIGTERM, which is for what is in the box: where bubblewrap dies, that is killed. The memory of
 all processes in it is summed up now and then, and where it is too much the box is ended: the system's own limits are
-for one process each, and control groups for whoever was given some.
+for one process each, and control groups for whoever was given some. Its own files are counted as often: bubblewrap
+limits their bytes, and the kernel's memory for an empty file counts for no process.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ LAST_WAIT: Final = 5.0
 END, TELL, KILL = b".", b"t", b"!"
 """What it is told: to end the command in order, only to tell that it shall end, or to kill it."""
 LOOK: Final = 0.25
-"""Seconds between two looks at the memory of a box."""
+"""Seconds between two looks at the memory and the files of a box."""
+OWN: Final = ("/tmp", "/dev/shm")  # noqa: S108 - the box's own
+"""Where a box has file systems of its own that it may write to."""
 FILTER: Final = "{filter}"
 """The word of a box's command line in whose place a descriptor is given, to read the filter of system calls from."""
 PR_SET_PDEATHSIG: Final = 1
@@ -116,7 +119,7 @@ def main() -> None:
     os.close(calls)
     assert command.stdout is not None, "it is a pipe"
     _say({"started": command.pid})
-    why = _watch(command, command.stdout.fileno(), ended, kept, wanted["memory"])
+    why = _watch(command, command.stdout.fileno(), ended, kept, (wanted["memory"], wanted["files"]) if boxed else None)
     status = command.poll()
     _kill_rest(command)
     if status is None:
@@ -151,19 +154,21 @@ def _begin(keeper: int, boxed: bool) -> None:
         os._exit(1)
 
 
-def _watch(command: subprocess.Popen[bytes], printed: int, ended: int, kept: Log, memory: int | None) -> str:
-    """Return when the command has ended, or shall have; why, where it broke a limit: so many bytes of memory."""
+def _watch(
+    command: subprocess.Popen[bytes], printed: int, ended: int, kept: Log, limits: tuple[int, int] | None
+) -> str:
+    """Return when the command has ended, or shall have; the reason, where it broke one of the `limits` of a box."""
     poll = select.poll()
     for descriptor in (0, printed, ended):
         poll.register(descriptor, select.POLLIN)
-    until, look = math.inf, math.inf if memory is None else time.monotonic() + LOOK
+    until, look = math.inf, math.inf if limits is None else time.monotonic() + LOOK
     while command.poll() is None:
         now = time.monotonic()
         if now >= until:
             return ""
-        if memory is not None and now >= look:
-            if used_memory(memory) > memory:
-                return f"was ended, as its box used more than {memory >> 20} MiB of memory"
+        if limits is not None and now >= look:
+            if why := _broken(*limits):
+                return why
             look = time.monotonic() + LOOK
         left = min(until, look) - now
         for descriptor, _ in poll.poll(None if left == math.inf else max(0.0, left) * 1000):
@@ -179,6 +184,15 @@ def _watch(command: subprocess.Popen[bytes], printed: int, ended: int, kept: Log
                 if told != KILL and until == math.inf:
                     _signal(command, signal.SIGTERM)
                 until = _deadline(told, until)
+    return ""
+
+
+def _broken(memory: int, files: int) -> str:
+    """Return which limit of a box is broken, so many bytes of memory or so many files; empty if none is."""
+    if used_memory(memory) > memory:
+        return f"was ended, as its box used more than {memory >> 20} MiB of memory"
+    if own_files() > files:
+        return f"was ended, as its box had more than {files} files in {' and '.join(OWN)}"
     return ""
 
 
@@ -228,6 +242,20 @@ def used_memory(few: int) -> int:
     return most if None in shares else sum(each or 0 for each in shares)
 
 
+def own_files() -> int:
+    """Return the files, folders and links in file systems of their own of all processes below this one."""
+    seen, count = {Path(place).stat().st_dev for place in OWN if Path(place).exists()}, 0
+    for pid in _below():
+        for place in OWN:
+            own = Path(f"/proc/{pid}/root{place}")
+            with suppress(OSError):  # the process is gone
+                if (device := own.stat().st_dev) not in seen:
+                    seen.add(device)
+                    system = os.statvfs(own)
+                    count += system.f_files - system.f_ffree
+    return count
+
+
 def _told(pid: int, name: str, wanted: tuple[str, ...]) -> int | None:
     """Return the sum of some lines of a file about a process, in bytes; 0 if that is gone, None if it is not told."""
     try:
@@ -248,9 +276,10 @@ def _below() -> list[int]:
     while todo:
         above = todo.pop()
         children = [pid for pid, parent in parents.items() if parent == above]
-        for file in Path(f"/proc/{above}/task").glob("*/children"):
-            with suppress(OSError):
-                children += map(int, file.read_text().split())
+        with suppress(OSError):  # it is gone
+            for file in Path(f"/proc/{above}/task").glob("*/children"):
+                with suppress(OSError):
+                    children += map(int, file.read_text().split())
         found += children
         todo += children
     return found

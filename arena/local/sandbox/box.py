@@ -33,6 +33,8 @@ LIMITS: Final = MappingProxyType(
 """What each process of a command may use: bytes, seconds of processor time, open files."""
 MEMORY: Final = 2 << 30
 """Bytes of memory that all processes of a command may use together."""
+OWN_FILES: Final = 1 << 16
+"""Files, folders and links that a command may have in /tmp and /dev/shm together."""
 PROCESSES: Final = 128
 """Processes and threads that a command may have at once."""
 TOLD: Final = ("ARENA_SERVER", "ARENA_TOKEN")

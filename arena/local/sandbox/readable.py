@@ -46,12 +46,15 @@ def readable_folders(words: Sequence[str], own_user: bool) -> tuple[Path, ...]:
 
     These are the folders of the files that it names, of its program, and of this program's Python. Where it names no
     file, as `python -m mybot`, it is this process's folder, unless that must not be shown. With `own_user` the command
-    is not run by this user, and everything must be readable for others.
+    is not run by this user, and everything must be readable for others. Links that lead out of their own folders are
+    refused: whoever made a bot could show it any folder of its user by one.
     """
     files = [Path(word) for word in words[1:] if Path(word).is_file()]
+    given = set(python_folders())
+    for place in (*files, *(Path(words[at]) for at in _programs(words) if "/" in words[at])):
+        _check_links(place, (*SYSTEM, *given))
     projects = {place for file in files for place in (_plain(file).parent, file.resolve().parent)}
     programs = {folder for at in _programs(words) for folder in _of_program(words[at])}
-    given = set(python_folders())
     for folder in sorted(projects | programs):
         if not _within(folder, (*SYSTEM, *given)):
             _check(folder, own_user)
@@ -144,6 +147,25 @@ def _check(project: Path, own_user: bool) -> None:
     need = stat.S_IROTH | stat.S_IXOTH
     if own_user and project.stat().st_mode & need != need:
         raise SandboxRefused(f"{project} is not for others, and in a box the bot has a user of its own: chmod o+rx it")
+
+
+def _check_links(place: Path, visible: Iterable[Path]) -> None:
+    """Raise SandboxRefused where a link on the way to a file leads out of the folder that it lies in.
+
+    It may lead to what is visible in every box, and from a virtual environment to the Python that it was made with.
+    """
+    at = Path("/") if place.is_absolute() else Path.cwd()
+    for part in place.parts[place.is_absolute() :]:
+        folder, at = at, at / part  # as it is written: after a link, .. is the folder above its target
+        target = at.resolve()
+        if not at.is_symlink() or _within(target, (folder.resolve(), *visible)):
+            continue
+        if (folder.parent / "pyvenv.cfg").is_file() and part.startswith("python") and target.name.startswith("python"):
+            continue
+        raise SandboxRefused(
+            f"{at} is a link to {target}, outside of its folder, which the bot would see: name {target} instead of the "
+            "link if it may"
+        )
 
 
 def _is_a_servers(folder: Path) -> bool:

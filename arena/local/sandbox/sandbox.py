@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from arena.local.commands.command import Fence, RunningCommand
 from arena.local.errors import CommandNotStarted, SandboxRefused
-from arena.local.sandbox.box import MEMORY, Ability, Box, Identity
+from arena.local.sandbox.box import MEMORY, OWN_FILES, Ability, Box, Identity
 from arena.local.sandbox.system_calls import filter_for
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Sandbox(NamedTuple):
     @property
     def fence(self) -> Fence:
         """What every box has besides its words."""
-        return Fence((filter_for() or b"") if Ability.CALLS in self.able else b"", MEMORY)
+        return Fence((filter_for() or b"") if Ability.CALLS in self.able else b"", MEMORY, OWN_FILES)
 
     def admit(self, folder: Path, unix_socket: Path) -> None:
         """Let its commands, and nobody else, come to a socket in a folder."""
@@ -116,7 +116,7 @@ def _fails(program: str, abilities: Iterable[Ability]) -> str | None:
     with tempfile.TemporaryDirectory(prefix="arena-probe-") as folder:
         try:
             words = box.words([sys.executable, "-I", "-S", "-c", "print('in the box')"])
-            command = RunningCommand(words, {}, Path(folder) / "log", fence=Fence(calls, MEMORY))
+            command = RunningCommand(words, {}, Path(folder) / "log", fence=Fence(calls, MEMORY, OWN_FILES))
         except (CommandNotStarted, SandboxRefused) as error:
             return str(error)
         end = command.ended(PATIENCE)

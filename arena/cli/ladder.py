@@ -78,7 +78,8 @@ def command(
     """Show the ladder: ratings in Elo with their 95 % intervals, best first.
 
     A rating is drawn towards the field by as much as is not known of the bot. Ranks is the 95 % interval of the rank:
-    bots whose ranks do not overlap surely differ. P(best) is the probability of being the best of all. Forced is the
+    bots whose ranks do not overlap surely differ. P(best) is the probability of being the best of all; bots at the top
+    that the results cannot tell apart share rank 1 and one P(best) (--json has each bot's own). Forced is the
     share of a bot's decisions that were made for it, Think 95 % the time that 95 % of its own decisions stayed within.
     ⚑ is a bot of whose results some stand out from what the ratings expect, which is no verdict: --flags says which.
     Live is the rating that changes after every match, with its last change. A narrow screen leaves out columns, --json

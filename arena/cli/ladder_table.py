@@ -19,7 +19,8 @@ from arena.cli.frame import framed
 from arena.cli.tables import bot_name, owner_name, unlisted
 from arena.client.figures import CONFIDENCE, quota_in_words, share_in_words
 from arena.client.flags import flagged
-from arena.store.rows import LadderRow, LadderRows
+from arena.client.leaders import SHARED, Leaders, leaders
+from arena.store.rows import LadderRow, LadderRows, PastLadderRow
 
 NARROWEST: Final = 15
 WIDEST: Final = 41
@@ -88,14 +89,14 @@ def _columns(ladder: LadderRows) -> list[Column]:
     def column(name: str, cell: Callable[[LadderRow], Text], justify: Literal["left", "right"] = "right") -> Column:
         return Column(name, tuple(map(cell, rows)), justify)
 
-    margin = max(len(_margin(row)) for row in rows)
+    margin, first = max(len(_margin(row)) for row in rows), leaders(rows)
     columns = [
-        column("#", lambda row: Text(str(row.rank), style=MEDALS.get(row.rank, ""))),
+        column("#", lambda row: Text(str(first.rank(row)), style=MEDALS.get(first.rank(row), ""))),
         column("Ranks", lambda row: Text(_ranks(row))),
         column("Bot", lambda row: _bot(row, ladder), "left"),
         column("Owner", lambda row: Text(_owner(row), style="dim"), "left"),
         column("Elo ± 95 %", lambda row: _rating(row, margin)),
-        column("P(best)", lambda row: UNKNOWN if row.best is None else share(row.best)),
+        column("P(best)", lambda row: chance_of_best(first, row)),
         column("Matches", lambda row: Text(str(row.matches))),
         column("Opponents", lambda row: UNKNOWN if row.best is None else Text(str(row.opponents))),
         column("Wins", lambda row: Text(f"{row.wins} {row.wins / max(row.matches, 1):4.0%}")),
@@ -148,16 +149,30 @@ def _interval(row: LadderRow, low: float, high: float, width: int) -> Text:
 
 
 def _caption(ladder: LadderRows) -> str:
-    rows = ladder.standings
-    words = []
+    return " · ".join([*_signs(ladder), *_about_the_fit(ladder)])
+
+
+def _signs(ladder: LadderRows) -> list[str]:
+    """Explain the signs and words in the rows."""
+    rows, words = ladder.standings, list[str]()
     if any(row.provisional for row in rows):
         words.append("? provisional: too few matches or opponents yet")
     if any(row.house for row in rows):
         words.append("⌂ house bot")
+    if leaders(rows).names:
+        words.append(SHARED)
     if any(flagged(ladder.flags, row.bot, row.version) for row in rows):
         words.append(f"{MARK} results stand out, which is no verdict: --flags")
     if any(row.luck is not None for row in rows):
         words.append("points: mean score of a match; luck-adjusted: without the luck of the deals")
+    if ladder.through is not None and any(row.best is None for row in rows):
+        words.append("– not in the fit yet")
+    return words
+
+
+def _about_the_fit(ladder: LadderRows) -> list[str]:
+    """Tell what all ratings have in common, and how old they are."""
+    rows, words = ladder.standings, list[str]()
     if len(rows) == 1:
         words.append("a rating needs a second bot to compare with")
     elif ladder.scale_error:
@@ -173,9 +188,7 @@ def _caption(ladder: LadderRows) -> str:
     if ladder.not_fitted_since is not None:
         since = f"{ladder.not_fitted_since.astimezone():%d %b %H:%M:%S}"
         words.append(f"newer results are not fitted since {since}: {ladder.not_fitted_why}")
-    if ladder.through is not None and any(row.best is None for row in rows):
-        words.append("– not in the fit yet")
-    return " · ".join(words)
+    return words
 
 
 def _bot(row: LadderRow, ladder: LadderRows) -> Text:
@@ -198,6 +211,13 @@ def _margin(row: LadderRow) -> str:
 def _rating(row: LadderRow, width: int) -> Text:
     mark = ("?", "yellow") if row.provisional else " "
     return Text.assemble((f"{row.rating:.0f}", "bold"), (f" ± {_margin(row):>{width}}", "dim"), mark)
+
+
+def chance_of_best(first: Leaders, row: LadderRow | PastLadderRow) -> Text:
+    """Format P(best): of the bots that share the first rank, in the first row of them."""
+    if row.bot in first.names:
+        return Text(first.chance(row), style="dim" if row.bot != first.names[0] else "")
+    return UNKNOWN if row.best is None else share(row.best)
 
 
 def share(share: float) -> Text:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from arena.cli.fitted_table import FittedTable, TableColumn
-from arena.cli.ladder_table import share
+from arena.cli.ladder_table import chance_of_best
 from arena.cli.tables import bot_name, owner_name
 from arena.client.figures import CONFIDENCE
+from arena.client.leaders import SHARED, leaders
 from arena.store.rows import PastLadder
 
 LEFT_OUT_FIRST: Final = ("Fitted", "Version", "Owner", "Opponents", "Matches", "P(best)", "Ranks")
@@ -19,10 +20,10 @@ LEFT_OUT_FIRST: Final = ("Fitted", "Version", "Owner", "Opponents", "Matches", "
 def past_ladder_table(ladder: PastLadder) -> RenderableType:
     """Draw a ladder that was published."""
     assert ladder.published is not None, "there is a ladder"
-    rows = ladder.standings
+    rows, first = ladder.standings, leaders(ladder.standings)
     ranks = [f"{row.rank_low}–{row.rank_high}" if row.rank_low < row.rank_high else f"{row.rank_low}" for row in rows]
     columns = [
-        TableColumn("#", [Text(str(row.rank)) for row in rows]),
+        TableColumn("#", [Text(str(first.rank(row))) for row in rows]),
         TableColumn("Ranks", [Text(words) for words in ranks]),
         TableColumn("Bot", [bot_name(row.bot, row.house) for row in rows], "left", folds=True),
         TableColumn("Owner", [Text(owner_name(row.owner, row.bot, row.house)) for row in rows], "left", True, "dim"),
@@ -31,10 +32,11 @@ def past_ladder_table(ladder: PastLadder) -> RenderableType:
         TableColumn(
             "Fitted", [Text(f"{row.fitted:.0f} ± {CONFIDENCE * row.fitted_deviation:.0f}") for row in rows], style="dim"
         ),
-        TableColumn("P(best)", [share(row.best) for row in rows]),
+        TableColumn("P(best)", [chance_of_best(first, row) for row in rows]),
         TableColumn("Matches", [Text(str(row.matches)) for row in rows]),
         TableColumn("Opponents", [Text(str(row.opponents)) for row in rows]),
     ]
     when = f"{ladder.published.astimezone():%Y-%m-%d %H:%M:%S}"
     title = f"Ladder of {ladder.game} as published {when}, up to event {ladder.through}"
-    return FittedTable(title, columns, LEFT_OUT_FIRST)
+    table = FittedTable(title, columns, LEFT_OUT_FIRST)
+    return Group(table, Text(SHARED, "dim")) if first.names else table

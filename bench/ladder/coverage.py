@@ -10,7 +10,7 @@ estimated between worlds.
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import product, takewhile
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,6 +24,8 @@ BAR: Final = Bar(93.0, 97.0)
 NOT_TOO_NARROW: Final = Bar(93.0, 100.0)
 NORMAL_95: Final = 1.96
 LIKELY_BEST: Final = 0.2
+ALIKE: Final = 1.0
+"""Elo within which true ratings are those of copies: tables differ a little."""
 GAMES: Final = 250
 """Number of rounds: about the games of every bot in a field that does not change."""
 TABLES: Final = {"2 seats": (2,), "4 seats": (4,), "6 seats": (6,), "2–7 seats": (2, 3, 4, 5, 6, 7)}
@@ -41,6 +43,8 @@ VIOLATIONS: Final = {
 
 FIELDS: Final = tuple((guests + ANCHORS, games) for guests in (8, 20, 97) for games in (60, 300))
 """Bots and games of every bot, in fields of different sizes."""
+COPIES: Final = (0, 10, 25)
+"""Copies of one good program among the bots, where it is measured who shares the first rank."""
 
 
 class Share(NamedTuple):
@@ -128,6 +132,33 @@ def said_best(worlds: int, seed: tuple[int, ...]) -> Figure:
     )
 
 
+def shared_first(conditions: Conditions, worlds: int, seed: tuple[int, ...], what: str) -> list[Figure]:
+    """Measure whether the best is among the bots that share the first rank as often as their P(best) says."""
+    groups: list[tuple[float, float]] = []
+    alone: list[tuple[float, float]] = []
+    leader: list[tuple[float, float]] = []
+    sizes = []
+    for number in with_progress(range(worlds), what):
+        season = play(conditions, (60, 200, 500)[number % 3], np.random.default_rng([*seed, number]))
+        fitted, true = fit(season.entrants, columns(season)), truth(season)
+        lines = fitted.ladder.lines
+        moved = float(np.average(fitted.ratings - true, weights=fitted.errors**-2.0))
+        best = true >= true.max() - ALIKE
+        first = list(takewhile(lambda line: line.rank_low == 1, lines))
+        sizes.append(len(first))
+        groups.append((any(best[line.node] for line in first), sum(line.best for line in first)))
+        alone.append((best[lines[0].node] / best.sum(), lines[0].best))
+        leader.append((abs(lines[0].shrunk - true[lines[0].node] - moved) <= NORMAL_95 * lines[0].shrunk_error, 1.0))
+    group, one, held = (share(np.array(cases, dtype=float)) for cases in (groups, alone, leader))
+    note = (
+        f"{np.mean(sizes):.0f} bots in the mean; the leader alone {one.value:.0f} ± {one.error:.0f} %; {worlds} worlds"
+    )
+    return [
+        Figure(f"{what}: P(best) of the first rank", group.value, ".0f", "%", group.error, Bar(95.0, 110.0), note),
+        Figure(f"{what}: the leader's interval", held.value, ".1f", "%", held.error),
+    ]
+
+
 def _true_ranks(true: Floats, shown: list[Node]) -> dict[Node, int]:
     return {node: rank for rank, node in enumerate(sorted(shown, key=lambda node: -true[node]), start=1)}
 
@@ -163,4 +194,8 @@ def measure(effort: Effort, seed: int) -> list[Figure]:
             Figure(f"{name}: the leader", found.leader.value, ".1f", "%", found.leader.error, NOT_TOO_NARROW)
         )
         figures.append(Figure(f"{name}: the scale", found.scale.value, ".1f", "%", found.scale.error, NOT_TOO_NARROW))
-    return [*figures, said_best(5 * worlds, (seed, 6))]
+    figures.append(said_best(5 * worlds, (seed, 6)))
+    for number, copies in enumerate(COPIES):
+        what = f"{copies} copies of {BOTS} bots" if copies else f"{BOTS} bots"
+        figures += shared_first(Conditions(copies=copies), 3 * worlds, (seed, 7, number), what)
+    return figures

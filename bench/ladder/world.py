@@ -41,6 +41,8 @@ CHANGE_RATE: Final = 0.005
 SEATS: Final = 7
 """Columns of a match, as in the ladder's arrays; those beyond its seats hold `NOBODY`."""
 NOBODY: Final = -1
+COPIED: Final = 0.4
+"""Strength of the program that copies are of: two standard deviations above the middle."""
 
 
 class Luck(Enum):
@@ -71,6 +73,8 @@ class Conditions:
     luck: Luck = Luck.NORMAL
     cycle: float = 0.0
     """Amplitude of the performance that a bot gains against one opponent and loses against another."""
+    copies: int = 0
+    """Number of bots, the last ones, that are one program, `COPIED` strong. Of a field that does not change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +124,7 @@ def _field(
     In a changing field, bots that are no anchors are replaced now and then, by a new version or by another bot.
     """
     entrants = [Entrant(Node(node), anchor=node < ANCHORS) for node in range(bots)]
-    strengths = [*chance.normal(0, SPREAD, bots)]
+    strengths = [*chance.normal(0, SPREAD, bots - conditions.copies), *[COPIED] * conditions.copies]
     seated = np.tile(np.arange(bots), (rounds, 1))
     if conditions.changing:
         for seat in range(ANCHORS, bots):

@@ -138,3 +138,10 @@ def test_a_cycle_makes_every_bot_lose_to_some_that_are_no_better() -> None:
     assert 0.1 < (stronger & ~favoured).sum() / stronger.sum() < 0.5
     # pairs of one match gain and lose alike
     assert np.nansum(season.means, axis=1) == pytest.approx(season.strengths[season.nodes[:, :2]].sum(axis=1))
+
+
+def test_copies_are_as_good_as_each_other() -> None:
+    true = truth(play(Conditions(copies=25), 400, np.random.default_rng(5)))
+    copies, others = true[-25:], true[:-25]
+    assert np.ptp(copies) < 1, "tables differ a little"
+    assert copies.mean() == pytest.approx(others.mean() + 78, abs=30)

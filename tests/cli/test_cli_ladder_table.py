@@ -31,9 +31,28 @@ def line(rows: LadderRows, bot: str, width: int = 250) -> str:
 def test_a_line_has_all_that_is_known_of_a_bot() -> None:
     told = line(FIELD, "ann")
     assert told.startswith("1 1–2 ann ")
-    for words in ("1700 ± 39 ", "70 %", " 400 12 150 38% 0.31 1.2 %", "12 ms", "1710 ▼ 3.2"):
+    for words in ("1700 ± 39 ", "one of 2: 100 % 400 12 150 38% 0.31 1.2 %", "12 ms", "1710 ▼ 3.2"):
         assert words in told
     assert "Bob & sons" in line(FIELD, "bob")
+
+
+def test_bots_at_the_top_that_cannot_be_told_apart_share_a_rank_and_the_chance_of_being_best() -> None:
+    first = [replace(SETTLED, rank=rank, bot=f"copy-{rank}", rank_high=4, best=0.3) for rank in (1, 2, 4)]
+    new = replace(UNFITTED, rank=3, bot="fresh", owner="fresh")
+    behind = replace(SETTLED, rank=5, bot="dan", rank_low=2, rank_high=6, best=0.07)
+    unsure = replace(SETTLED, rank=6, bot="kim", rank_low=1, rank_high=6, best=0.03)
+    rows = ladder(first[0], first[1], new, first[2], behind, unsure)
+    assert [" ".join(line(rows, row.bot).split()[:1]) for row in rows.standings] == ["1", "1", "3", "1", "5", "6"]
+    assert " one of 3: 90 % " in line(rows, "copy-1")
+    assert " ″ " in line(rows, "copy-2")
+    assert " ″ " in line(rows, "copy-4")
+    assert " 7 % " in line(rows, "dan"), "dan is surely behind one of them, and ends the group"
+    assert " 3 % " in line(rows, "kim")
+    assert "rank 1 is shared by bots that the results cannot tell apart" in " ".join(" ".join(drawn(rows)).split())
+    apart = ladder(replace(SETTLED, rank_high=1, best=0.98), replace(SECOND, rank_low=2, best=0.02))
+    assert " 98 % " in line(apart, "ann")
+    assert line(apart, "bob").startswith("2 2 bob")
+    assert "shared" not in drawn(apart)[-1]
 
 
 def test_what_is_not_known_is_not_made_up() -> None:
@@ -133,8 +152,8 @@ def test_one_bot_only(row: LadderRow) -> None:
 
 
 def test_a_bot_that_wins_everything_is_not_said_to_be_surely_best() -> None:
-    row = replace(SETTLED, wins=400, mean_rank=0.0, best=0.9999)
-    told = line(ladder(row, SECOND), "ann")
+    row = replace(SETTLED, wins=400, mean_rank=0.0, rank_high=1, best=0.9999)
+    told = line(ladder(row, replace(SECOND, rank_low=2)), "ann")
     assert "400 100%" in told
     assert ">99 %" in told
     assert "<1 %" in line(FIELD, "eve")

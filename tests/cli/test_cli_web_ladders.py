@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from arena.client.directory import Directory, open_directory
+from arena.client.leaders import leaders
 from arena.client.source import DataSource
 from arena.ladder.ladder import FlagKind
 from arena.store.rows import FlagRow, LadderRows, LuckRow
@@ -121,3 +122,29 @@ def test_points_are_plain_as_in_the_terminal_and_luck_adjusted_ones_have_a_colum
     assert "luck-adjusted the same without the luck of the deals" in page.get(f"/ladder/{GAME}").text
     unknown = cells(pages(played, standings=(SETTLED,)).get(f"/ladder/{GAME}").text, "ann")
     assert (unknown["Points"], unknown["Luck-adjusted"]) == ("–", "–")
+
+
+def test_bots_that_cannot_be_told_apart_share_a_rank_and_the_chance_of_being_best(played: Played) -> None:
+    first = tuple(replace(SETTLED, rank=rank, bot=f"copy-{rank}", rank_high=3, best=0.3) for rank in (1, 2, 3))
+    behind = replace(SECOND, rank=4, bot="dan", rank_low=2, rank_high=4, best=0.1)
+    page = pages(played, standings=(*first, behind))
+    for path in (f"/ladder/{GAME}", "/"):
+        text = page.get(path).text
+        rows = [cells(text, bot) for bot in ("copy-1", "copy-2", "copy-3", "dan")]
+        assert [row["#"] for row in rows] == ["1", "1", "1", "4"]
+        assert [row["P(best)"] for row in rows] == ["one of 3: 90 %", "″", "″", "10 %"]
+    assert "Rank 1 is shared by bots that the results cannot tell apart" in page.get(f"/ladder/{GAME}").text
+    alone = pages(played, standings=(replace(SETTLED, rank_high=1), replace(SECOND, rank_low=2)))
+    assert cells(alone.get(f"/ladder/{GAME}").text, "ann")["P(best)"] == "70 %"
+    assert "is shared" not in alone.get(f"/ladder/{GAME}").text
+
+
+def test_a_ladder_of_the_past_shares_the_first_rank_likewise(played: Played) -> None:
+    with open_directory(played.data) as directory:
+        (*rows,) = directory.past_ladder(GAME, datetime.now(UTC)).standings
+    shared = leaders(rows)
+    assert len(shared.names) > 1, "few matches tell nobody apart"
+    text = pages(played).get(f"/ladder/{GAME}?at=2999-01-01").text
+    assert cells(text, rows[0].bot)["P(best)"] == shared.chance(rows[0])
+    assert {cells(text, name)["#"] for name in shared.names} == {"1"}
+    assert "Rank 1 is shared by bots" in text

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.client.figures import CONFIDENCE, is_house, quota_in_words, share_in_words
 from arena.client.flags import sentence
+from arena.client.leaders import SHARED, leaders
 from arena.version import __version__
 from arena.web.answers.conditional import conditional
 from engine.registry import GAMES
@@ -117,4 +118,11 @@ _TEMPLATES.filters.update(
     signed=_signed,
     stamp=_stamp,
 )
-_TEMPLATES.globals.update(games=GAMES, is_house=is_house, quota_in_words=quota_in_words, server_version=__version__)
+_TEMPLATES.globals.update(
+    games=GAMES,
+    is_house=is_house,
+    leaders=leaders,
+    shared=SHARED,
+    quota_in_words=quota_in_words,
+    server_version=__version__,
+)

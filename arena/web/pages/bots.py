@@ -10,6 +10,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.client.leaders import leaders
 from arena.client.profile import BotProfile, profile
 from arena.client.source import DataSource
 from arena.store.errors import Refused
@@ -89,6 +90,7 @@ async def bot(request: Request) -> Response:
         asked=asked,
         each=found,
         standing=standing,
+        rank=leaders(ladder.standings).rank(standing) if ladder and standing else None,
         flags=flags,
         record=record,
         events=events,

@@ -14,6 +14,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector, CollectorRegistry
 from prometheus_client.utils import floatToGoString
 
+from arena.processes.helper import failed_starts
 from arena.server.matches.figures import decisions_of
 from arena.transport.documents import Document, Documents
 from arena.transport.durations import BOUNDS, Durations
@@ -35,7 +36,7 @@ METRICS: Final[Mapping[str, str]] = {
     "arena_fit_failures": "Fits of a ladder that failed, by game.",
     "arena_helper_processes": "Helper processes that run, by kind (house or fit).",
     "arena_search_seconds": "Time for which choices were in the hands of the process in which house bots search.",
-    "arena_healthy": "1 if results are stored and ladders fitted, else 0.",
+    "arena_healthy": "1 if results are stored, ladders fitted and all processes started, else 0.",
 }
 """Every metric of the server, with its meaning."""
 _Rows = Iterable[tuple[tuple[str, ...], float]]
@@ -110,6 +111,7 @@ def troubles(arena: Arena) -> list[str]:
     found = [] if storing else ["the journal cannot be written, and nothing is sent until it can"]
     unfitted = {game: why for game in arena.publisher.fits if (why := arena.publisher.unfitted(game)) is not None}
     found += [f"the ladder of {game} cannot be fitted: {each.why}" for game, each in unfitted.items()]
+    found += [f"a process beside the server cannot be started: {why}" for why in failed_starts().values()]
     if arena.stopping.is_set():
         found.append("the server is stopping")
     return found

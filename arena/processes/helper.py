@@ -22,6 +22,16 @@ START: Final = 60.0
 """Seconds within which a helper must be ready."""
 GRACE: Final = 1.0
 """Seconds within which a helper must end after its parent has closed the socket, before it is killed."""
+_failed: Final = trio.lowlevel.RunVar[dict[str, str]]("failed")
+
+
+def failed_starts() -> dict[str, str]:
+    """Return, by module, why a helper of this run of trio could not be started the last time that it was tried."""
+    try:
+        return _failed.get()
+    except LookupError:
+        _failed.set({})
+        return _failed.get()
 
 
 class HelperFailed(Exception):  # noqa: N818 - the name says what is the matter
@@ -63,14 +73,22 @@ class Helper:
 async def helper(module: str, *arguments: str, files: Sequence[int] = ()) -> AsyncIterator[Helper]:
     """Run `python -m module arguments…` as a helper process that ends with the block; HelperFailed.
 
+    A HelperFailed that the block raises counts as a start that failed, too.
+
     It has these open files, too, under their numbers.
     """
-    started = await _start(command(module, arguments), files)
+    failed = failed_starts()
     try:
-        await _ready(started, module)
-        yield started
-    finally:
-        await started.end()
+        started = await _start(command(module, arguments), files)
+        try:
+            await _ready(started, module)
+            failed.pop(module, None)
+            yield started
+        finally:
+            await started.end()
+    except HelperFailed as error:
+        failed[module] = str(error)
+        raise
 
 
 async def _start(words: list[str], files: Sequence[int]) -> Helper:

@@ -3,37 +3,110 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
 import signal
 import socket
 import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from arena.api.metrics import METRICS
 from tests.cli.cli_rig import ARENA, PATIENCE, arena
+from tests.cli.hardened import SETPRIORITY
 from tests.cli.web_process_rig import ask
 
 
-def test_a_server_serves_its_figures(tmp_path: Path) -> None:
-    command = [*ARENA, "serve", "--quiet", "--address", "127.0.0.1:0", "--data", str(tmp_path / "data")]
+@contextmanager
+def measured(data: Path, *options: str, program: Sequence[str] = ARENA) -> Iterator[tuple[str, tuple[str, int]]]:
+    """A server's address and that of its figures; it ends in order."""
+    command = [*program, "serve", "--quiet", "--address", "127.0.0.1:0", "--data", str(data), *options]
     with subprocess.Popen([*command, "--metrics", "127.0.0.1:0"], stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         try:
-            assert b"Arena listens on" in server.stdout.readline()
+            listens = re.match(r"Arena listens on (\S+:\d+),", server.stdout.readline().decode())
+            assert listens
             found = re.fullmatch(r"Metrics at http://127\.0\.0\.1:(\d+)/metrics\n", server.stdout.readline().decode())
             assert found
-            place = ("127.0.0.1", int(found[1]))
-            answer, content = ask(place, "/metrics")
-            assert answer.status == 200
-            families = {each.name for each in text_string_to_metric_families(content.decode())}
-            assert {*METRICS, "process_cpu_seconds"} <= families
-            answer, content = ask(place, "/healthz")
-            assert (answer.status, json.loads(content)) == (200, {"healthy": True, "troubles": []})
+            yield listens[1], ("127.0.0.1", int(found[1]))
         finally:
             server.send_signal(signal.SIGINT)
             assert server.wait(PATIENCE) == 0
+
+
+def healthz(place: tuple[str, int]) -> tuple[int, Any]:
+    answer, content = ask(place, "/healthz")
+    return answer.status, json.loads(content)
+
+
+def figure(place: tuple[str, int], name: str) -> float:
+    """The sum of a metric's samples."""
+    families = text_string_to_metric_families(ask(place, "/metrics")[1].decode())
+    return sum(sample.value for family in families for sample in family.samples if sample.name == name)
+
+
+def until(done: Callable[[], object], what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < end, f"waited in vain for: {what}"
+        time.sleep(0.05)
+
+
+def test_a_server_serves_its_figures(tmp_path: Path) -> None:
+    with measured(tmp_path / "data") as (_, place):
+        answer, content = ask(place, "/metrics")
+        assert answer.status == 200
+        families = {each.name for each in text_string_to_metric_families(content.decode())}
+        assert {*METRICS, "process_cpu_seconds"} <= families
+        assert healthz(place) == (200, {"healthy": True, "troubles": []})
+
+
+@pytest.mark.skipif(platform.machine() not in SETPRIORITY, reason="the number of the system call is not known here")
+def test_a_server_that_may_change_no_priority_fits_ladders_and_searches(tmp_path: Path) -> None:
+    hardened = (sys.executable, str(Path(__file__).with_name("hardened.py")), *ARENA)
+    options = ("--seats", "3", "--house-search", "1", "--fit-seconds", "1")
+    with measured(tmp_path / "data", *options, program=hardened) as (address, place):
+        bot = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "arena_client.samples.random_bot", "--quiet", "--server", address),
+                *("--name", "ann", "--token-file", str(tmp_path / "token"), "--game", "nullern", "--capacity", "1"),
+            ]
+        )
+        try:
+            until(lambda: figure(place, "arena_fit_seconds_count"), "a ladder")
+            until(lambda: figure(place, "arena_search_seconds_total"), "a choice of a bot that searches")
+        finally:
+            bot.kill()
+            bot.wait()
+        assert healthz(place) == (200, {"healthy": True, "troubles": []})
+
+
+ENDED_AT_ITS_START = """
+import pathlib, sys
+mark = pathlib.Path(__file__).with_name("mended")
+if "arena.server.ratings.fit_process" in sys.orig_argv and not mark.exists():
+    sys.exit(1)
+"""
+"""Python runs it as `sitecustomize` at the start of every process."""
+
+
+def test_health_knows_of_a_process_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sitecustomize.py").write_text(ENDED_AT_ITS_START)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with measured(tmp_path / "data") as (_, place):
+        until(lambda: healthz(place)[0] == 503, "word of it")
+        why = "arena.server.ratings.fit_process ended before it was ready"
+        assert healthz(place)[1]["troubles"] == [f"a process beside the server cannot be started: {why}"]
+        assert figure(place, "arena_healthy") == 0
+        (tmp_path / "mended").touch()
+        until(lambda: healthz(place)[0] == 200, "its start")
 
 
 def test_an_address_of_metrics_that_is_none_or_taken_is_named(tmp_path: Path) -> None:

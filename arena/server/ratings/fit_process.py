@@ -10,7 +10,6 @@ QUOTA … are the numbers of the rule by which ladders are fitted, in the order 
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -21,6 +20,7 @@ from arena.ladder.errors import LadderError
 from arena.ladder.estimates import estimates
 from arena.ladder.ladder import Ladder
 from arena.ladder.quota import Quota
+from arena.processes.launch import give_way
 from arena.processes.parent import Parent, connected
 from arena.scheduling.information_gain import MatchValues, match_values
 from arena.server.ratings.fit_client import Request
@@ -64,6 +64,6 @@ def _match_values(connection: Connection, game: str) -> MatchValues[int]:
 
 
 if __name__ == "__main__":
-    os.nice(YIELDING)
+    give_way(YIELDING)
     with connected() as parent:
         serve(parent, Path(sys.argv[1]), Quota(*map(int, sys.argv[2:])))

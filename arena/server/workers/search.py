@@ -7,15 +7,14 @@ is made by the next process; one that two ended over, or that no process comes f
 from __future__ import annotations
 
 import math
-import os
 from collections import deque
-from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import structlog
 import trio
 
 from arena.processes.helper import HelperFailed, helper
+from arena.processes.launch import give_way
 from arena.processes.restart import keep
 from arena.server.workers.worker import FAILURES, MODULE, Thought, Worker
 
@@ -107,9 +106,7 @@ class SearchWorker:
         await self._wanted.wait()
         try:
             async with helper(MODULE) as process:
-                with suppress(ProcessLookupError):  # it ended already
-                    own = os.getpriority(os.PRIO_PROCESS, process.pid)
-                    os.setpriority(os.PRIO_PROCESS, process.pid, own + YIELDING)  # beyond 19 it is 19
+                give_way(YIELDING, process.pid)
                 worker = self._worker = Worker(process)
                 self.down = False
                 self._hand_over()

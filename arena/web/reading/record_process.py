@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from arena.processes.launch import give_way
 from arena.replay.read import read
 from arena.replay.render.show import ShowError, renderer_of
 from arena.replay.replay import ReplayError
@@ -22,7 +23,7 @@ LENGTH: Final = 4
 
 def main() -> None:
     """Answer until there is no more."""
-    os.nice(19)
+    give_way(19)
     while length := sys.stdin.buffer.read(LENGTH):
         replay = sys.stdin.buffer.read(int.from_bytes(length, "big"))
         try:

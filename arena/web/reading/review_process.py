@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from arena.client.game_review import GameReview, document
+from arena.processes.launch import give_way
 from arena.processes.parent import when_closed
 from arena.replay.read import read
 from arena.web.reading.record_process import LENGTH
@@ -20,7 +21,7 @@ from arena.web.reading.record_process import LENGTH
 
 def main() -> None:
     """Work out what every seat made of its cards, and then, seat by seat, which choices cost most."""
-    os.nice(19)
+    give_way(19)
     replay = sys.stdin.buffer.read(int.from_bytes(sys.stdin.buffer.read(LENGTH), "big"))
     when_closed(sys.stdin.fileno(), partial(os._exit, 1))
     review = GameReview(read(replay))

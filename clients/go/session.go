@@ -165,14 +165,20 @@ func (s *session) takes(invitation *arenav1.Invitation) bool {
 func (s *session) start(start *arenav1.MatchStart) {
 	accepted, known := s.progress.accepted[start.InvitationId]
 	delete(s.progress.accepted, start.InvitationId)
-	shown := sha256.Sum256(slices.Concat(start.Salt, start.Commitment))
-	if known && !bytes.Equal(shown[:], accepted.commitment) {
+	if known && !opens(start, accepted.commitment) {
 		slog.Error(fmt.Sprintf("match %d: its commitment is not the one of the invitation: the server may have chosen the deal", start.MatchId))
 	}
 	s.progress.playing[start.MatchId] = true
 	if before := s.progress.seats[start.MatchId]; before == nil || !bytes.Equal(before.commitment, start.Commitment) {
 		s.progress.seats[start.MatchId] = &seat{start.Seat, accepted.nonce, start.Salt, start.Commitment}
 	}
+}
+
+// opens says whether what a match begins with is what its invitation committed to.
+func opens(start *arenav1.MatchStart, promised []byte) bool {
+	made := sha256.Sum256(slices.Concat(start.Salt, start.Commitment))
+	// In other sizes the same bytes could be all salt, and commit to no deal.
+	return len(start.Salt) == sha256.Size && len(start.Commitment) == sha256.Size && bytes.Equal(made[:], promised)
 }
 
 func (s *session) end(report *arenav1.MatchReport) {

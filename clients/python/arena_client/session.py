@@ -163,7 +163,7 @@ class Session:
 
     def _start(self, start: MatchStart) -> None:
         promised = self._progress.accepted.pop(start.invitation_id, None)
-        if promised not in (None, hashlib.sha256(start.salt + start.commitment).digest()):
+        if promised is not None and not _opens(start, promised):
             _log.error(
                 "match %d: its commitment is not the one of the invitation: the server may have chosen the deal",
                 start.match_id,
@@ -181,6 +181,13 @@ class Session:
             self._receipts.take(report, seat)
         if not report.interrupted:
             self._progress.finished += 1
+
+
+def _opens(start: MatchStart, promised: bytes) -> bool:
+    """Return whether what a match begins with is what its invitation committed to."""
+    made = hashlib.sha256(start.salt + start.commitment)
+    # In other sizes the same bytes could be all salt, and commit to no deal.
+    return len(start.salt) == len(start.commitment) == made.digest_size and made.digest() == promised
 
 
 def concerns_bot(message: PlayResponse) -> bool:

@@ -79,16 +79,16 @@ def asks(*decisions: tuple[int, int], legal: tuple[int, ...] = (0, 1, 2), heartb
     )
 
 
-def invites(*matches: int) -> play_pb2.PlayResponse:
+def invites(*matches: int, commitment: bytes = PROMISED) -> play_pb2.PlayResponse:
     return play_pb2.PlayResponse(
         invitations=[
-            play_pb2.Invitation(invitation_id=match, game="sixth_sense", kind=RATED, commitment=PROMISED)
+            play_pb2.Invitation(invitation_id=match, game="sixth_sense", kind=RATED, commitment=commitment)
             for match in matches
         ]
     )
 
 
-def starts(*matches: int, commitment: bytes = bytes(32)) -> play_pb2.PlayResponse:
+def starts(*matches: int, commitment: bytes = bytes(32), salt: bytes = bytes(32)) -> play_pb2.PlayResponse:
     """The beginnings of matches whose invitations had the same numbers."""
     return play_pb2.PlayResponse(
         starts=[
@@ -100,7 +100,7 @@ def starts(*matches: int, commitment: bytes = bytes(32)) -> play_pb2.PlayRespons
                 seat=1,
                 bots=["a", "bot"],
                 commitment=commitment,
-                salt=bytes(32),
+                salt=salt,
             )
             for match in matches
         ]

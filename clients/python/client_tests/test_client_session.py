@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import sha256
 from itertools import count
 from typing import cast
 
@@ -24,7 +25,7 @@ from arena_client.caller import HOLD, Caller
 from arena_client.options import OnError
 from arena_client.session import Progress, Session, concerns_bot
 from arena_client.v1 import game_pb2, nullern_pb2, play_pb2
-from client_tests.peer import CATALOG, First, asks, invites, notice, reports, starts, welcome
+from client_tests.peer import CATALOG, PROMISED, First, asks, invites, notice, reports, starts, welcome
 
 
 class Conversation:
@@ -215,12 +216,41 @@ def test_an_invitation_is_accepted_with_sixteen_bytes_of_chance() -> None:
     ]
 
 
-def test_a_deal_that_is_not_the_one_promised_is_said_aloud(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("promised", "salt", "commitment"),
+    [
+        (PROMISED, bytes(32), bytes(31) + b"1"),
+        (PROMISED, bytes(31) + b"1", bytes(32)),
+        (b"", bytes(32), bytes(32)),
+        (b"", b"", b""),
+        (PROMISED[:31], bytes(32), bytes(32)),
+        (sha256(b"").digest(), b"", b""),
+        (PROMISED, bytes(64), b""),
+        (PROMISED, b"", bytes(64)),
+        (PROMISED, bytes(31), bytes(33)),
+    ],
+    ids=[
+        "another commitment",
+        "another salt",
+        "nothing promised",
+        "nothing promised or shown",
+        "a promise cut short",
+        "a promise of nothing",
+        "all is salt",
+        "all is commitment",
+        "a commitment begins in the salt",
+    ],
+)
+def test_a_deal_that_is_not_the_one_promised_is_said_aloud(
+    caplog: pytest.LogCaptureFixture, promised: bytes, salt: bytes, commitment: bytes
+) -> None:
+    """Nor is one believed that nothing was promised of, or of which all is salt."""
     playing = session(First())
-    list(playing.react(invites(5, 6)))
+    list(playing.react(invites(5)))
+    list(playing.react(invites(6, commitment=promised)))
     assert not list(playing.react(starts(5)))
     assert caplog.messages == []
-    assert not list(playing.react(starts(6, commitment=bytes(31) + b"1")))
+    assert not list(playing.react(starts(6, commitment=commitment, salt=salt)))
     assert [record.levelname for record in caplog.records] == ["ERROR"]
     assert "match 6" in caplog.text
     assert "the server may have chosen the deal" in caplog.text

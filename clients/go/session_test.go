@@ -1,0 +1,53 @@
+package client
+
+import (
+	"crypto/sha256"
+	"log/slog"
+	"slices"
+	"testing"
+
+	arenav1 "arena/client/v1"
+)
+
+// A deal that is not the one of the invitation is said aloud; nor is one believed that nothing was promised of, or of which all is salt.
+func TestADealThatIsNotTheOnePromisedIsSaid(t *testing.T) {
+	before := slog.Default()
+	t.Cleanup(func() { slog.SetDefault(before) })
+	zeros := func(size int) []byte { return make([]byte, size) }
+	hash := func(content []byte) []byte { made := sha256.Sum256(content); return made[:] }
+	promised, nothing := hash(zeros(64)), hash(nil)
+	other := append(zeros(31), 1)
+	for _, each := range []struct {
+		promised, salt, commitment []byte
+		said                       bool
+	}{
+		{promised, zeros(32), zeros(32), false},
+		{promised, zeros(32), other, true},
+		{promised, other, zeros(32), true},
+		{nil, zeros(32), zeros(32), true},
+		{nil, nil, nil, true},
+		{promised[:31], zeros(32), zeros(32), true},
+		{nothing, nil, nil, true},
+		{promised, zeros(64), nil, true},
+		{promised, nil, zeros(64), true},
+		{promised, zeros(31), zeros(33), true},
+	} {
+		heard := &saying{file: "no file"}
+		slog.SetDefault(slog.New(heard))
+		welcome := &arenav1.Welcome{Games: []*arenav1.GameCatalog{{Name: "nullern"}}}
+		session, err := newSession(welcome, &profile{games: []string{"nullern"}, capacity: 1}, newProgress(0), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		session.receive(&arenav1.PlayResponse{Invitations: []*arenav1.Invitation{{InvitationId: 4, Commitment: each.promised}}})
+		start := &arenav1.MatchStart{MatchId: 5, InvitationId: 4, Salt: each.salt, Commitment: each.commitment}
+		session.receive(&arenav1.PlayResponse{Starts: []*arenav1.MatchStart{start}})
+		var words []string
+		if each.said {
+			words = []string{"error: match 5: its commitment is not the one of the invitation: the server may have chosen the deal"}
+		}
+		if !slices.Equal(heard.said, words) {
+			t.Errorf("of %x, %x under %x it says %q", each.salt, each.commitment, each.promised, heard.said)
+		}
+	}
+}

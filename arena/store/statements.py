@@ -66,5 +66,5 @@ def _cursor(connection: Connection) -> DBAPICursor:
 
 
 def _wrapped(connection: Connection, error: Exception, sql: str) -> BaseException:
-    """Return SQLAlchemy's error for one of the driver, without the statement's values."""
-    return DBAPIError.instance(sql, None, error, connection.dialect.loaded_dbapi.Error, hide_parameters=True)
+    """Return SQLAlchemy's error for one of the driver. It shows the values that it is given: it is given none."""
+    return DBAPIError.instance(sql, None, error, connection.dialect.loaded_dbapi.Error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -62,6 +63,39 @@ async def test_backup_and_restored_directory_are_for_their_user_alone(directory:
         assert {path.name for path in paths} >= {"arena.db", "operator.token", "journal", "00000001.log"}
         assert {path.stat().st_mode & 0o777 for path in paths if path.is_dir()} == {0o700}
         assert {path.stat().st_mode & 0o777 for path in paths if path.is_file()} == {0o600}
+
+
+async def test_all_of_a_backup_and_of_a_restored_directory_is_on_the_disk_before_it_has_its_name(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync, named = os.fsync, tmp_path / "backup"
+    before: dict[int, int] = {}
+    after: list[int] = []
+
+    def recorded(descriptor: int) -> None:
+        """Sync, and note of which file, how much there was of it, and whether that was in time."""
+        sync(descriptor)
+        about = os.fstat(descriptor)
+        if named.exists():
+            after.append(about.st_ino)
+        else:
+            before[about.st_ino] = about.st_size
+
+    monkeypatch.setattr(os, "fsync", recorded)
+    for name in ("backup", "restored"):
+        named = tmp_path / name
+        before.clear()
+        if name == "backup":
+            await make(directory, named)
+        else:
+            restore(tmp_path / "backup", named, NOW)
+        paths = [path for path in (named, *named.rglob("*")) if path.name != "arena.lock"]
+        assert {path.name for path in paths} >= {"arena.db", "log.key", "journal", "00000001.log", "00000001.gz"}
+        assert [path for path in paths if path.stat().st_ino not in before] == []
+        for path in filter(Path.is_file, paths):
+            if name == "backup" or path.name != "arena.db":  # to which SQLite adds a leaf, and syncs it
+                assert (path, before[path.stat().st_ino]) == (path, path.stat().st_size)
+        assert after[-1] == tmp_path.stat().st_ino, "the name itself"
 
 
 async def test_nothing_is_overwritten(directory: Path, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.process
 ROOT: Final = Path(__file__).parents[1]
 GAME_OF_EACH: Final = """
 import sys
+before = {*sys.modules}
 from random import Random
 from engine.deal import SeededDecks
 from engine.registry import GAMES
@@ -37,7 +38,12 @@ for game in GAMES.values():
         game.sample(view, random).apply(legal[0], player)
         state.apply(random.choice(legal), player)
     print(game.name, len(state.ranking()))
-print(sorted({name.partition(".")[0] for name in sys.modules} - sys.stdlib_module_names - {"__main__"}))
+print(sorted({name.partition(".")[0] for name in {*sys.modules} - before} - sys.stdlib_module_names))
+"""
+PETTINGZOO_TEST: Final = """
+from pettingzoo.test import api_test
+from arena.adapters.pettingzoo import env
+api_test(env("nullern", seats=3), num_cycles=100)
 """
 
 
@@ -50,10 +56,11 @@ def run(words: list[str], folder: Path, status: int = 0, settings: Mapping[str, 
     return ran.stdout + ran.stderr
 
 
-def environment(folder: Path) -> Path:
-    """The folder of programs of a new environment that has nothing, not even pip."""
-    run([sys.executable, "-m", "venv", "--without-pip", "venv"], folder)
-    return folder / "venv" / "bin"
+def environment(folder: Path, *, pip: bool = False) -> Path:
+    """The folder of programs of a new environment that has nothing, or pip alone."""
+    name, options = ("builder", []) if pip else ("venv", ["--without-pip"])
+    run([sys.executable, "-m", "venv", *options, name], folder)
+    return folder / name / "bin"
 
 
 def install(programs: Path, *words: str | Path) -> None:
@@ -63,8 +70,8 @@ def install(programs: Path, *words: str | Path) -> None:
 
 
 def built(folder: Path, places: Sequence[str], settings: Mapping[str, str]) -> dict[str, Path]:
-    """The wheels of this repository, as a release builds them, by distribution."""
-    words = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", "dist"]
+    """The wheels of this repository, as a release builds them, by distribution; where they are built is only pip."""
+    words = [str(environment(folder, pip=True) / "pip"), "wheel", "--no-deps", "--wheel-dir", "dist"]
     run([*words, *(str(ROOT / place) for place in places)], folder, settings=settings)
     return {wheel.name.partition("-")[0]: wheel for wheel in (folder / "dist").iterdir()}
 
@@ -96,7 +103,7 @@ def test_all_distributions_have_one_version_and_name_the_engine_by_one_that_no_r
 @pytest.mark.parametrize("build", ["sources", "compiled"])
 def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, build: str) -> None:
     """Asks a registry for the libraries that they need."""
-    settings = {"HATCH_BUILD_NO_HOOKS": "true"} if build == "sources" else {}
+    settings = {"HATCH_BUILD_NO_HOOKS": "true"} if build == "sources" else {"CI": "true"}
     wheels = built(tmp_path, (".", "engine", "clients/python"), settings)
     server, engine, client = (wheels[name] for name in ("arena", "arena_engine", "arena_client"))
     tops = {"arena", f"arena-{version}.dist-info"}
@@ -107,7 +114,7 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, bu
         assert names(tmp_path / packed) == names(engine), "a bot's project is given what a release has"
 
     programs = environment(tmp_path)
-    install(programs, "install", server, engine)
+    install(programs, "install", f"{server}[pettingzoo]", engine)
     arena = str(programs / "arena")
     assert run([arena, "--version"], tmp_path) == f"arena, version {version} ({build})\n"
     assert re.fullmatch(r"Error: the Python client is not installed: run .*arena_client-\*\.whl.*\n",
@@ -115,27 +122,33 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, bu
     install(programs, "install", "--no-index", f"{client}[engine]")
     said = run([arena, "demo", "--seconds", "1"], tmp_path)
     assert "a replay" in said, said
+    assert "Passed API test" in run([str(programs / "python"), "-c", PETTINGZOO_TEST], tmp_path)
     install(programs, "uninstall", "--yes", "arena-engine")
     for verb in ("demo", "games", "rules"):
         told = run([arena, verb], tmp_path, 1)
         assert re.fullmatch(r"Error: the engine is not installed: run .*arena_engine-\*\.whl.*\n", told)
 
 
-@pytest.mark.long
-def test_without_a_compiler_a_wheel_is_pure_and_says_so(tmp_path: Path) -> None:
-    words = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--verbose",
-        "--no-deps",
-        "--wheel-dir",
-        "dist",
-        str(ROOT / "engine"),
-    ]
-    said = run(words, tmp_path, settings={"PATH": str(tmp_path)})
-    assert re.search(r"no C compiler \S+: a pure wheel, which is slower", said), said
-    assert [wheel.name for wheel in (tmp_path / "dist").iterdir()] == [
+def pure(folder: Path, settings: Mapping[str, str]) -> str:
+    """What is said where the engine's wheel is built, which must be a pure one."""
+    words = [str(environment(folder, pip=True) / "pip"), "wheel", "--verbose", "--no-deps", "--wheel-dir", "dist"]
+    said = run([*words, str(ROOT / "engine")], folder, settings=settings)
+    assert [wheel.name for wheel in (folder / "dist").iterdir()] == [
         f"arena_engine-{version_of_engine}-py3-none-any.whl"
     ]
+    return said
+
+
+@pytest.mark.long
+def test_without_a_compiler_a_wheel_is_pure_and_says_so(tmp_path: Path) -> None:
+    assert "a pure wheel, which is slower" in (said := pure(tmp_path, {"PATH": str(tmp_path)})), said
+    assert re.search(r"no C compiler \S+: ", said), said
+
+
+@pytest.mark.long
+def test_a_build_that_fails_leaves_a_pure_wheel_and_says_so_but_is_an_error_where_ci_is_set(tmp_path: Path) -> None:
+    said = pure(tmp_path, {"CC": "false", "CI": ""})
+    assert "compiling failed, as said above: a pure wheel, which is slower" in said, said
+    words = [str(tmp_path / "builder" / "bin" / "pip"), "wheel", "--no-deps", "--wheel-dir", "none"]
+    said = run([*words, str(ROOT / "engine")], tmp_path, status=1, settings={"CC": "false", "CI": "true"})
+    assert "compiling failed, as said above; HATCH_BUILD_NO_HOOKS=true makes a pure wheel" in said, said

@@ -116,5 +116,6 @@ def _write(path: Path, signer: Signer) -> None:
             file.write(signer.pem())
             file.flush()
             os.fsync(file.fileno())
+        sync_directory(path.parent)
     except OSError as error:
         raise file_error(path, error) from error

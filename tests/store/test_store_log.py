@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -336,6 +337,22 @@ async def test_a_rotated_key_is_named_by_the_old_one(data: Path, crashed: bool) 
     key_file(data).write_bytes(old)
     with pytest.raises(LogKeyUnusable, match="it is an earlier key of this log"):
         await opened(data)
+
+
+async def test_a_key_and_its_name_are_on_the_disk_before_the_log_names_it(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a power failure leaves a log that names a key which nobody has, and no server starts on it again."""
+    sync, synced = os.fsync, []
+
+    def recorded(descriptor: int) -> None:
+        sync(descriptor)
+        synced.append(os.fstat(descriptor).st_ino)
+
+    monkeypatch.setattr(os, "fsync", recorded)
+    with open_to_amend(data) as connection:
+        rotate(connection, data, NOW + 1)
+        assert synced == [next_key_file(data).stat().st_ino, data.stat().st_ino]
 
 
 async def test_a_rotation_that_was_not_stored_changes_nothing(data: Path) -> None:

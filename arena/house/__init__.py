@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from arena.house import nullern, random_bot, sixth_sense
+from arena.house import nullern, sixth_sense
 from arena.house.random_bot import RandomBot
 from engine.game import SeatView
 
@@ -72,6 +72,3 @@ THINKERS: Final[tuple[HouseBot, ...]] = tuple(
 
 CHOOSERS: Final[tuple[HouseBot, ...]] = (*THINKERS, *SEARCH_BOTS.values())
 """House bots that worker processes choose for, and refer to by index: `THINKERS` first."""
-
-OFF_SCALE: Final = frozenset({random_bot.NAME, *(bot.name for bot in SEARCH_BOTS.values())})
-"""Names of the house bots whose ratings do not fix the ladder's scale."""

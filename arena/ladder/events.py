@@ -17,6 +17,13 @@ Node = NewType("Node", int)
 """Number of a rated unit: one frozen version of one bot."""
 
 
+OFF_SCALE: Final = frozenset({"house-random", "house-search"})
+"""Names of the house bots that are no anchors: they play too badly, or too seldom, to fix the ladder's scale.
+
+They are written out here because the house bots bring every game with them, and reading a ladder needs none.
+"""
+
+
 class Entrant(NamedTuple):
     """A node of the ladder."""
 

@@ -11,8 +11,7 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, func, insert, select
 
-from arena.house import OFF_SCALE
-from arena.ladder.events import Entrant, Guest, Node
+from arena.ladder.events import OFF_SCALE, Entrant, Guest, Node
 from arena.store import schema
 from arena.store.bots import BotId
 from arena.store.statements import Statement

@@ -30,8 +30,7 @@ _LEFT_OUT: Final = shutil.ignore_patterns(
 )
 _LINES: Final = {
     "engine/registry.py": [
-        (r"^(from engine\.game import [^\n]*\n)", rf"\1from engine.{NAME} import {NAME.upper()}\n"),
-        (r"(for game in \([^)]*)\)", rf"\1, {NAME.upper()})"),
+        (r"^(_MODULES: .* = \{\n)", rf'\1    "{NAME}": "engine.{NAME}.game:{NAME.upper()}",\n'),
     ],
     "proto/arena/v1/play.proto": [
         (r'^(import "arena/v1/game\.proto";\n)', rf'\1import "arena/v1/{NAME}.proto";\n'),

@@ -9,7 +9,8 @@ from statistics import mean
 
 import pytest
 
-from arena.house import HOUSE_BOTS, HouseBot
+from arena.house import HOUSE_BOTS, THINKERS, HouseBot, named_bots
+from arena.ladder.events import OFF_SCALE
 from engine.deal import SeededDecks
 from engine.game import OVER
 from engine.registry import GAMES
@@ -55,3 +56,9 @@ def test_house_bots_are_as_strong_as_their_order_says(game: str, matches: int, m
             points[bot].append(score)
     means = [mean(each) for each in points]
     assert all(worse + margin < better for (worse, better), margin in zip(pairwise(means), margins, strict=True)), means
+
+
+def test_the_bots_off_the_scale_are_the_random_and_the_searching_ones() -> None:
+    named = {bot.name for game in GAMES for bot in named_bots(game)}
+    thinking = {bot.name for bot in THINKERS}
+    assert named - thinking == OFF_SCALE

@@ -70,6 +70,7 @@ class Connection:
             max_metadata=settings.max_metadata,
             accept_request=partial(listener.accept_request, self),
             request_flush=partial(listener.schedule_flush, self),
+            on_failure=self._fail_soon,
         )
         self._listener = listener
         self._tls = None if credentials is None else Tls(credentials)
@@ -104,12 +105,23 @@ class Connection:
         (microseconds,) = MIN_RTT.unpack(told) if len(told) == MIN_RTT.size else (UNKNOWN_RTT,)
         return None if microseconds == UNKNOWN_RTT else float(microseconds) / 1e6
 
+    def begin(self) -> None:
+        """Wait for the peer's first bytes and send the server's SETTINGS."""
+        try:
+            self._set_interest()
+            self._listener.schedule_flush(self)
+        except Exception:  # noqa: BLE001 - see `fail`
+            self.fail()
+
     def ready(self, events: int) -> None:
         """Handle readiness of the socket, as a mask of `selectors.EVENT_READ` and `EVENT_WRITE`."""
-        if events & selectors.EVENT_WRITE:
-            self.flush()
-        if events & selectors.EVENT_READ:
-            self._read()
+        try:
+            if events & selectors.EVENT_WRITE:
+                self.flush()
+            if events & selectors.EVENT_READ:
+                self._read()
+        except Exception:  # noqa: BLE001 - see `fail`
+            self.fail()
 
     def _read(self) -> None:
         """Receive bytes; from a peer that is not trusted only what its budget allows."""
@@ -137,8 +149,11 @@ class Connection:
         """Read again after a pause."""
         self._paused = False
         self._received_at = self._listener.now
-        self._set_interest()
-        self._read()
+        try:
+            self._set_interest()
+            self._read()
+        except Exception:  # noqa: BLE001 - see `fail`
+            self.fail()
 
     def _set_interest(self) -> None:
         self._listener.set_interest(self, reading=not self._paused, writing=bool(self._unsent))
@@ -159,10 +174,6 @@ class Connection:
         except (Http2Error, TlsError) as error:
             self._give_up(str(error))
             return
-        except Exception:  # noqa: BLE001 - no input of a peer may stop the server
-            log.error("a connection failed", peer=self.peer, traceback=traceback.format_exc())
-            self.close()
-            return
         if self.held or not self.http2.trusted:
             self._listener.untrusted.hold(self, 0 if self.http2.trusted else self.http2.incomplete)
         if self.http2.ping_answers and not self.http2.trusted:
@@ -174,12 +185,15 @@ class Connection:
         """Send all pending bytes, or as many as the socket accepts now and the rest when it is writable."""
         if self.socket.fileno() < 0:
             return
-        if self.http2.trusted and not self._charged:
-            self._flush()
-        else:
-            start = thread_time()
-            self._flush()
-            self.charge(thread_time() - start)
+        try:
+            if self.http2.trusted and not self._charged:
+                self._flush()
+            else:
+                start = thread_time()
+                self._flush()
+                self.charge(thread_time() - start)
+        except Exception:  # noqa: BLE001 - see `fail`
+            self.fail()
 
     def _flush(self) -> None:
         http2 = self.http2
@@ -229,6 +243,12 @@ class Connection:
         a ping; pings a peer that is silent during a call; sends GOAWAY on a connection that has had no call for long,
         and closes it `LINGER` later.
         """
+        try:
+            self._check(now)
+        except Exception:  # noqa: BLE001 - see `fail`
+            self.fail()
+
+    def _check(self, now: float) -> None:
         if self._paused:
             self._received_at = self._idle_since = now  # it may have said anything
         http2, settings, silence = self.http2, self._listener.settings, now - self._received_at
@@ -236,8 +256,7 @@ class Connection:
         if http2.ping_answers:
             http2.take_ping_answers()
             self._listener.schedule_flush(self)
-        for stream in list(http2.streams.values()):
-            stream.check_timeouts(now, LINGER)
+        http2.check_timeouts(now, LINGER)
         if http2.streams or http2.newest_stream_id != self._newest_stream_id:
             self._idle_since, self._newest_stream_id = now, http2.newest_stream_id
         idle = now - self._idle_since
@@ -276,15 +295,35 @@ class Connection:
 
     def _disconnect(self, reason: str) -> None:
         """Tell the peer the reason and close the connection. Does nothing on a closed connection."""
-        if self.socket.fileno() >= 0:
+        if self.socket.fileno() < 0:
+            return
+        try:
             self.http2.disconnect(ErrorCodes.ENHANCE_YOUR_CALM, reason)
             self._give_up(reason)
+        except Exception:  # noqa: BLE001 - see `fail`
+            self.fail()
 
     def _give_up(self, reason: str) -> None:
         """Send what can be sent now and close the connection."""
         log.debug("connection closed", peer=self.peer, reason=reason)
         self.flush()
         self.close()
+
+    def fail(self) -> None:
+        """Log the exception that is being handled, and close the connection.
+
+        No exception leaves a connection, because no peer may stop the server.
+        """
+        self._log_failure()
+        self.close()
+
+    def _fail_soon(self) -> None:
+        """Log the exception that is being handled, and close the connection in the next turn: it may receive now."""
+        self._log_failure()
+        self._listener.run_next_turn(self.close)
+
+    def _log_failure(self) -> None:
+        log.error("a connection failed", peer=self.peer, traceback=traceback.format_exc())
 
     def close(self) -> None:
         """Close the socket and abort every open stream. Does nothing on a closed connection."""

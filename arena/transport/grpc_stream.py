@@ -195,7 +195,10 @@ class GrpcStream(Http2Stream):
         self._mark_closed(reason)
         if reason is trio.ClosedResourceError:
             self._forget()
-        self.end(trailers if self._headers_sent else (*RESPONSE_HEADERS, *trailers))
+        try:
+            self.end(trailers if self._headers_sent else (*RESPONSE_HEADERS, *trailers))
+        except Exception:  # noqa: BLE001 - a timer or another peer may have closed the call
+            self.connection.on_failure()
 
     def on_open(self) -> None:
         """Send the immediate response, if there is one."""
@@ -214,10 +217,10 @@ class GrpcStream(Http2Stream):
             self._largest = self._listener.settings.max_request
             self.connection.trusted = True
             self._partial_since = self._listener.now
-            self._update_window()
             if not self._headers_sent:
                 self._send_headers()
                 self.connection.request_flush()
+            self._update_window()
 
     def charge(self, seconds: float) -> None:
         """Charge processor time to the origin of a call that is not trusted, what was reserved first."""

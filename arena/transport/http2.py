@@ -96,12 +96,14 @@ class Http2Connection:
         max_metadata: int,
         accept_request: Callable[[Http2Connection, int, Headers], Http2Stream | None],
         request_flush: Callable[[], None],
+        on_failure: Callable[[], None],
     ) -> None:
         """Announce the limits on concurrent streams and on bytes of headers to the peer.
 
         A peer that sends four times as many bytes of headers is disconnected; what is between is for `accept_request`
         to refuse, which creates the stream of a request from its identifier and headers, or returns None to reset it.
-        `request_flush` is called when `outgoing` has grown otherwise than by `receive`.
+        `request_flush` is called when `outgoing` has grown otherwise than by `receive`, and `on_failure` while an
+        exception is handled that must not leave the connection.
         """
         self.outgoing: list[bytes | memoryview] = []
         """Bytes to send, in this order; whoever sends them empties the list and calls `outgoing_sent`."""
@@ -117,6 +119,7 @@ class Http2Connection:
         self.window = self.initial_window = WINDOW
         """Bytes that the peer accepts now on the whole connection; and at first on each new stream."""
         self.request_flush = request_flush
+        self.on_failure = on_failure
         self.settings_received = False
         """Whether the peer has sent its SETTINGS, which completes the handshake."""
         self.ping_pending = False
@@ -227,8 +230,18 @@ class Http2Connection:
         self._accept_request, self.request_flush = _refuse, do_nothing
         streams, self.streams = self.streams, {}
         for stream in streams.values():
-            stream.on_lost()
+            try:
+                stream.on_lost()
+            except Exception:  # noqa: BLE001 - the other streams have to learn of it, too
+                self.on_failure()
+        self.on_failure = do_nothing
         vars(self._h2).clear()  # it refers to its own methods
+
+    def check_timeouts(self, now: float, linger: float) -> None:
+        """Check every open stream, as `Http2Stream.check_timeouts`, unless the connection is lost meanwhile."""
+        for stream in list(self.streams.values()):
+            if stream.stream_id in self.streams:
+                stream.check_timeouts(now, linger)
 
     def take_ping_answers(self) -> None:
         """Put the answers to pings behind what is to be sent."""

@@ -133,7 +133,7 @@ class Listener:
             if self._sharer is not None:
                 self._sharer.listening(self)
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._check_connections)
+                nursery.start_soon(self._check_at_intervals)
                 nursery.start_soon(self._resume_connections)
                 while True:
                     while self._run_turns():
@@ -209,7 +209,7 @@ class Listener:
 
         Whoever asked has a connection that is counted; this one is not.
         """
-        self._adopted.add(self._begin(accepted, address, origin_of(address[0]), None))
+        self._begin(accepted, address, origin_of(address[0]), None, adopted=True)
 
     def pause(self, connection: Connection) -> None:
         """Have `connection.resume` called, each in its turn, when its origin has something to spend again."""
@@ -291,7 +291,8 @@ class Listener:
             if listening.family == socket.AF_UNIX:
                 self._wait_for_header(ProxiedConnection(accepted, None, self.now + self.settings.handshake_timeout))
                 continue
-            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with suppress(OSError):  # macOS refuses it where the peer is gone again
+                accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._proxies and among(address[0], self._proxies):
                 if len(self._proxied) + len(self.connections) >= self._connection_limits.connections:
                     accepted.close()
@@ -318,6 +319,8 @@ class Listener:
 
     def _read_header(self, proxied: ProxiedConnection, _: int) -> None:
         """Read what a proxy tells of a connection, not a byte more, and take the connection over."""
+        if proxied not in self._proxied:
+            return  # it was closed in this turn
         try:
             header = proxied.read()
         except BlockingIOError:
@@ -360,31 +363,36 @@ class Listener:
         address: PeerAddress | None,
         origin: Origin,
         credentials: ssl.SSLContext | None,
-    ) -> Connection:
+        *,
+        adopted: bool = False,
+    ) -> None:
         """Begin a connection."""
         start = thread_time()
         connection = Connection(self, accepted, peer_name(address) if address else "unix:", origin, credentials)
         self.connections.add(connection)
-        self._selector.register(accepted, selectors.EVENT_READ, connection.ready)
-        self.schedule_flush(connection)
+        if adopted:
+            self._adopted.add(connection)
+        connection.begin()
         connection.charge(thread_time() - start)
-        return connection
 
-    async def _check_connections(self) -> None:
-        """Check the timeouts of every connection at intervals, and resume accepting where it was paused."""
+    async def _check_at_intervals(self) -> None:
+        """Check everything at intervals, each time in a turn, so that output is sent only when all is checked."""
         while True:
             await trio.sleep(CHECK_INTERVAL)
-            paused, self._paused = self._paused, []
-            for listening in paused:
-                self._start_accepting(listening)
-            now = trio.current_time()
-            for proxied in [each for each in self._proxied if each.until <= now]:
-                self._forget(proxied)
-                proxied.socket.close()
-            for connection in list(self.connections):
-                connection.check(now)
-            self.untrusted.return_memory()
-            self.work.forget_full(now)
+            self.run_next_turn(self._check)
+
+    def _check(self) -> None:
+        """Check the timeouts of every connection, and resume accepting where it was paused."""
+        paused, self._paused = self._paused, []
+        for listening in () if self.closed else paused:
+            self._start_accepting(listening)
+        for proxied in [each for each in self._proxied if each.until <= self.now]:
+            self._forget(proxied)
+            proxied.socket.close()
+        for connection in list(self.connections):
+            connection.check(self.now)
+        self.untrusted.return_memory()
+        self.work.forget_full(self.now)
 
     async def _resume_connections(self) -> None:
         """Read paused connections again at intervals, in the order in which they were paused."""

@@ -33,6 +33,7 @@ class Tls:
         self._ssl = credentials.wrap_bio(self._received, self._to_send, server_side=True)
         self.handshake_done = False
         """Whether application data may be encrypted."""
+        self._failed = False
 
     def decrypt(self, data: bytes) -> bytes:
         """Return the application data that these received bytes complete; `encrypt` then may have a reply to send.
@@ -53,11 +54,15 @@ class Tls:
             pass
         except ssl.SSLError as error:
             if not isinstance(error, ssl.SSLZeroReturnError):  # close_notify: the socket reports the end as well
+                self._failed = True
                 raise TlsError(str(error)) from error
         return b"".join(decrypted)
 
     def encrypt(self, data: bytes) -> bytes:
-        """Return the bytes to send for this application data, preceded by pending handshake messages and alerts."""
-        if data:
+        """Return the bytes to send for this application data, preceded by pending handshake messages and alerts.
+
+        Once `decrypt` has failed these are all that can be sent.
+        """
+        if data and not self._failed:
             self._ssl.write(data)
         return self._to_send.read()

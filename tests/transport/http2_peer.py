@@ -19,6 +19,11 @@ REQUEST = [(":method", "POST"), (":scheme", "http"), (":path", "/echo"), (":auth
 S = TypeVar("S", bound=Http2Stream)
 
 
+def raise_again() -> None:
+    """Raise the exception that is being handled, as `on_failure` of a connection without anything around it."""
+    raise  # noqa: PLE0704
+
+
 class Peer(Generic[S]):
     """A client, and the server's side of its connection."""
 
@@ -37,7 +42,11 @@ class Peer(Generic[S]):
             self.flush_requests += 1
 
         self.server = Http2Connection(
-            calls_per_connection=200, max_metadata=8192, accept_request=accept_request, request_flush=request_flush
+            calls_per_connection=200,
+            max_metadata=8192,
+            accept_request=accept_request,
+            request_flush=request_flush,
+            on_failure=raise_again,
         )
         self.talk()
 

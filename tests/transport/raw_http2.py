@@ -221,6 +221,9 @@ class RawConnection:
         self.send(self.opening(stream := self.stream(), path, *more))
         return stream
 
+    def ping(self, flags: int = 0) -> None:
+        self.send(frame(Kind.PING, flags, 0, bytes(8)))
+
     def data(self, stream: int, content: bytes, *, end: bool = False) -> None:
         """Send data in frames of at most 16 KiB, whatever the windows are."""
         pieces = [content[at : at + 16384] for at in range(0, len(content), 16384)] or [b""]
@@ -283,7 +286,7 @@ class RawConnection:
     def settle(self) -> None:
         """Receive what the server says to everything before: it answers a ping in order."""
         self.pongs.clear()
-        self.send(frame(Kind.PING, 0, 0, bytes(8)))
+        self.ping()
         self.until(lambda: self.pongs)
 
     def is_alive(self) -> bool:

@@ -17,7 +17,7 @@ from arena.transport.http2 import (
     Http2Error,
 )
 from arena.transport.http2_stream import WINDOW, Headers, Http2Stream
-from tests.transport.http2_peer import REQUEST, Peer
+from tests.transport.http2_peer import REQUEST, Peer, raise_again
 
 RESPONSE: Headers = [(b":status", b"200")]
 TRAILERS: Headers = [(b"grpc-status", b"0")]
@@ -116,6 +116,19 @@ def test_a_peer_that_does_not_take_the_end_of_a_call_is_told_why_without_the_res
     assert [event.headers for event in peer.events if isinstance(event, TrailersReceived)] == [list(TRAILERS)]
     assert not peer.server.stalled
     assert not peer.server.streams
+
+
+def test_a_check_ends_where_the_end_of_the_first_call_shows_that_the_connection_is_lost() -> None:
+    peer = Peer(Stream)
+    streams = [peer.open() for _ in range(3)]
+    for stream in streams:
+        stream.open(RESPONSE)
+        stream.write(bytes(WINDOW + 1))
+        stream.end(TRAILERS)
+    peer.server.check_timeouts(100.0, 30.0)
+    peer.server.request_flush = peer.server.connection_lost
+    peer.server.check_timeouts(130.5, 30.0)
+    assert [stream.told[-1] for stream in streams] == ["open", "lost", "lost"]
 
 
 def test_streams_share_a_window_that_is_short_frame_by_frame() -> None:
@@ -276,19 +289,26 @@ def test_a_frame_larger_than_allowed_is_refused_before_it_is_all_there() -> None
         peer.server.receive(b"\xff\xff\xff\x00\x00\x00\x00\x00\x01")
 
 
+def refusing() -> Http2Connection:
+    """Return a connection that refuses every request."""
+    return Http2Connection(
+        calls_per_connection=1,
+        max_metadata=100,
+        accept_request=lambda *_: None,
+        request_flush=lambda: None,
+        on_failure=raise_again,
+    )
+
+
 @pytest.mark.parametrize("first", [b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"])
 def test_another_protocol_is_refused_at_once(first: bytes) -> None:
-    server = Http2Connection(
-        calls_per_connection=1, max_metadata=100, accept_request=lambda *_: None, request_flush=lambda: None
-    )
+    server = refusing()
     with pytest.raises(Http2Error):
         server.receive(first)
 
 
 def test_a_connection_begins_with_settings() -> None:
-    server = Http2Connection(
-        calls_per_connection=1, max_metadata=100, accept_request=lambda *_: None, request_flush=lambda: None
-    )
+    server = refusing()
     with pytest.raises(Http2Error, match="first frame must be SETTINGS"):
         server.receive(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x08\x06\x00\x00\x00\x00\x00" + bytes(8))
 

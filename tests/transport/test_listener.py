@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 import trio
 import trio.testing
 
+from arena.transport.connection_limits import LOOPBACK
+from arena.transport.http2_stream import Http2Stream
 from arena.transport.listener import TIME_SLICE, Listener
 from arena.transport.settings import TransportSettings
-from tests.transport.grpc_rig import PATIENCE
+from tests.transport.grpc_rig import PATIENCE, in_thread
+from tests.transport.raw_http2 import RawConnection
 
 pytestmark = pytest.mark.process
 
@@ -30,10 +34,13 @@ class LongTurns:
 
 
 @asynccontextmanager
-async def running(listener: Listener) -> AsyncIterator[None]:
-    """Run a listener that accepts no calls, for the block; fails a block that waits for ever."""
+async def running(
+    listener: Listener, accept_request: Callable[..., Http2Stream | None] = lambda *_: None
+) -> AsyncIterator[None]:
+    """Run a listener, which accepts no calls by default, for the block; fails a block that waits for ever."""
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(listener.run, lambda *_: None)
+        nursery.start_soon(listener.run, accept_request)
+        await trio.testing.wait_all_tasks_blocked()
         with trio.fail_after(PATIENCE):
             yield
         nursery.cancel_scope.cancel()
@@ -67,3 +74,70 @@ async def test_what_becomes_due_in_a_turn_that_nobody_on_a_socket_caused_is_done
         await trio.testing.wait_all_tasks_blocked()
         listener.run_next_turn(lambda: listener.run_next_turn(done.set))
         await done.wait()
+
+
+class Flag:
+    """A turn context that says whether a turn runs."""
+
+    up = False
+
+    def __enter__(self) -> None:
+        self.up = True
+
+    def __exit__(self, *_: object) -> None:
+        self.up = False
+
+
+async def test_connections_are_checked_in_turns() -> None:
+    turn = Flag()
+    checked: list[bool] = []
+
+    class Checked(Http2Stream):
+        def check_timeouts(self, now: float, linger: float) -> None:
+            checked.append(turn.up)
+
+    listener = Listener("127.0.0.1:0", TransportSettings(), turn=turn)
+    async with running(listener, lambda _, connection, stream_id, __: Checked(connection, stream_id)):
+        with await in_thread(RawConnection, f"127.0.0.1:{listener.port}") as connection:
+            connection.open()
+            while not checked:
+                await trio.sleep(0.01)
+    assert all(checked)
+
+
+async def test_a_connection_that_another_process_gave_counts_for_no_limit_while_it_is_open_nor_afterwards() -> None:
+    listener = Listener("127.0.0.1:0", TransportSettings(connections=1))
+    async with running(listener):
+        ours, theirs = socket.socketpair()
+        theirs.setblocking(False)
+        listener.adopt(theirs, ("127.0.0.1", 1))
+        ours.close()
+        while listener.connections:
+            await trio.sleep(0.01)
+
+        def connect() -> list[bool]:
+            address = f"127.0.0.1:{listener.port}"
+            with RawConnection(address) as first, RawConnection(address) as second:
+                return [first.receive() is not None, second.receive() is not None]
+
+        assert await in_thread(connect) == [True, False]
+
+
+async def test_a_connection_is_charged_without_a_call_and_not_read_once_the_budget_of_its_address_is_spent() -> None:
+    """A thousandth of a percent of a core, saved up for 10 s, is 0.1 ms: less than it takes to begin a connection."""
+    listener = Listener("127.0.0.1:0", TransportSettings(work_untrusted=0.001))
+
+    def is_answered_soon(connection: RawConnection) -> bool:
+        connection.ping()
+        connection.socket.settimeout(1.0)
+        try:
+            connection.until(lambda: connection.pongs)
+        except TimeoutError:
+            return False
+        return not connection.closed
+
+    async with running(listener):
+        with await in_thread(RawConnection, f"127.0.0.1:{listener.port}") as connection:
+            assert not await in_thread(is_answered_soon, connection)
+            listener.work.charge(LOOPBACK, -1.0, listener.now)
+            assert await in_thread(is_answered_soon, connection)

@@ -18,6 +18,7 @@ from arena.web.live.feed import OpenServer
 from arena.web.live.viewers import raise_file_limit
 from arena.web.playing.play_socket import LARGEST_FRAME, PlaySocket
 from arena.web.reading.reader import OpenSource
+from arena.web.requests.connections import Connections, serve_by
 from arena.web.requests.each_request import USUAL, RequestRules
 
 GRACE: Final = 3.0
@@ -42,6 +43,7 @@ def run(
     `open_server` opens the server whose running matches are shown; without one none are. `play_socket` lets bots play.
     """
     raise_file_limit()
+    serve_by(Connections(rules.proxies))
     sockets = bind(listen)
     host, port = sockets[0].getsockname()[:2]
     config = configured(sockets)
@@ -64,6 +66,7 @@ def configured(sockets: Iterable[socket.socket]) -> Config:
     config.include_server_header = False
     config.graceful_timeout = GRACE
     config.loglevel = "WARNING"
+    config.h2_max_concurrent_streams = 1  # else a reader that takes nothing would hold a hundred answers in memory
     config.websocket_max_message_size = LARGEST_FRAME
     config.websocket_permessage_deflate = False  # what unpacks to more than it seems
     return config

@@ -59,9 +59,12 @@ class Server:
 
 
 @contextmanager
-def serving(data: Path, *options: str) -> Iterator[Server]:
+def serving(data: Path, *options: str, files: int | None = None) -> Iterator[Server]:
+    """A server with pages; with `files` the system lets each of its processes open so many."""
     log = data.with_name("server.log")
     command = [*ARENA, "serve", "--data", str(data), "--address", "127.0.0.1:0", "--web", "127.0.0.1:0", *options]
+    if files is not None:
+        command = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command]
     with log.open("a") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, bufsize=0)
     try:

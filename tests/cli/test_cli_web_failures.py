@@ -109,7 +109,7 @@ def test_the_log_counts_what_it_leaves_out_and_remembers_so_many_addresses(monke
 
     def unlogged(origin: str) -> list[int]:
         with capture_logs() as logs:
-            record(Origin(origin), "/x" * 1000, error)
+            record(Origin(origin), "a request failed", error, "/x" * 1000)
         assert all(len(line["path"]) == 200 for line in logs)
         return [line["unlogged"] for line in logs]
 

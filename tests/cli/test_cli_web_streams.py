@@ -19,7 +19,7 @@ from tests.cli.web_data import directory_of
 from tests.cli.web_process_rig import ask, browsing
 
 REQUEST: Final = b"GET /live/events/matches HTTP/1.1\r\nHost: arena\r\nAccept: text/event-stream\r\n\r\n"
-FILES: Final = 160
+FILES: Final = 512
 AT_ONCE: Final = 200
 """Streams that are asked for before the first answer is read."""
 

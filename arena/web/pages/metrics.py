@@ -42,7 +42,10 @@ async def metrics(request: Request) -> Response:
     registry = CollectorRegistry()
     registry.register(Figures())
     ProcessCollector(registry=registry)
-    encode, media_type = choose_encoder(request.headers.get("accept", ""))
+    try:
+        encode, media_type = choose_encoder(request.headers.get("accept", ""))
+    except (TypeError, ValueError):  # it compares the version that is accepted with its own, whatever that is
+        encode, media_type = choose_encoder("")
     return Response(encode(registry), 200, {"cache-control": "no-store", "content-type": media_type})
 
 

@@ -24,6 +24,7 @@ from arena.transport.outgoing_call import OutgoingCall, ask, calling
 from arena.transport.refusals import explained
 from arena.v1 import bots_pb2, play_pb2
 from arena.web.answers.problems import problem
+from arena.web.requests.connections import SECOND_FILES, files_allowed
 from arena.web.requests.sites import SiteRefused, Sites
 
 LARGEST_FRAME: Final = 1 << 16
@@ -34,7 +35,7 @@ OPENING_LIMIT: Final = 10.0
 """Seconds for each frame before the conversation."""
 MOST_SOCKETS: Final = 500
 MOST_OF_ADDRESS: Final = 50
-"""WebSockets open at once, in all and of one address."""
+"""WebSockets open at once, in all where the process may open so many files, and of one address."""
 FULL_RETRY: Final = 60
 """Seconds after which one is to come back that was one too many."""
 FIRST_CODE: Final = 4000
@@ -52,7 +53,7 @@ class PlaySocket:
     def __init__(self, unix_socket: str, sites: Sites) -> None:
         self._unix_socket = unix_socket
         self._sites = sites
-        self._open = OpenByOrigin(MOST_SOCKETS, MOST_OF_ADDRESS)
+        self._open = OpenByOrigin(min(MOST_SOCKETS, files_allowed() // SECOND_FILES), MOST_OF_ADDRESS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one WebSocket, or refuse it."""

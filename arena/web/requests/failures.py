@@ -33,7 +33,7 @@ class FailureLog:
         self._logged: OrderedDict[Origin, tuple[float, int]] = OrderedDict()
         """When an address was last logged, and its failures since then; the address that failed last is at the end."""
 
-    def record(self, origin: Origin, path: str, error: Exception) -> None:
+    def record(self, origin: Origin, event: str, error: Exception, path: str = "") -> None:
         """Log a failure with its traceback, or count it. The address is not logged: it is personal data."""
         now = self._clock()
         at, unlogged = self._logged.pop(origin, (now - INTERVAL, 0))
@@ -43,7 +43,7 @@ class FailureLog:
         self._logged[origin] = now, 0
         if len(self._logged) > MOST:
             self._logged.popitem(last=False)
-        log.error("a request failed", path=path[:LONGEST], unlogged=unlogged, exc_info=error)
+        log.error(event, path=path[:LONGEST], unlogged=unlogged, exc_info=error)
 
 
 class Failures:
@@ -71,6 +71,6 @@ class Failures:
             await self._application(scope, receive, sending)
         except Exception as error:  # noqa: BLE001 - it is logged here, and the server would log each one
             host, _ = scope["client"] or ("", 0)
-            self._log.record(origin_of(host), scope["path"], error)
+            self._log.record(origin_of(host), "a request failed", error, scope["path"])
             if not begun:
                 await self._answer(HTTPConnection(scope))(scope, receive, send)

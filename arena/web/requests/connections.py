@@ -1,0 +1,84 @@
+"""Connections of browsers: limited in number, and each for itself.
+
+anycorn accepts without a limit and runs all connections in one group of tasks. So an error in one of them, or one file
+more than the system allows, would end them all, and the pages.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from time import monotonic
+from typing import Final
+
+from anycorn import tcp_server
+from anyio import TypedAttributeLookupError
+from anyio.abc import SocketAttribute
+
+from arena.transport.connection_limits import ConnectionLimits
+from arena.transport.proxy_protocol import Networks, among
+from arena.web.requests.failures import FailureLog
+
+MOST: Final = 8000
+MOST_OF_ADDRESS: Final = 200
+"""Connections open at once, in all where the process may open so many files, and of one address."""
+SECOND_FILES: Final = 8
+"""Of the files that the process may open, one in so many is kept for the relays of bots that play."""
+THIS_MACHINE: Final = "127.0.0.1"
+
+
+def files_allowed() -> int:
+    """Return the files that this process may open, and no more than it has a use for."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return MOST if files == resource.RLIM_INFINITY else min(MOST, files)
+
+
+class Connections:
+    """The connections that are open."""
+
+    def __init__(self, proxies: Networks) -> None:
+        """`proxies`: the addresses whose connections are many readers', and limited in all only."""
+        files = files_allowed()
+        self._limits = ConnectionLimits(files - files // SECOND_FILES, MOST_OF_ADDRESS)
+        self._proxies = proxies
+        self._log = FailureLog()
+
+    async def serve(self, host: str, run: Callable[[], Awaitable[None]]) -> None:
+        """Serve a connection of a numeric address, unless there are too many: then return at once."""
+        origin = self._limits.admit(THIS_MACHINE if among(host, self._proxies) else host, monotonic())
+        if origin is None:
+            return
+        try:
+            await run()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is of this connection alone
+            self._log.record(origin, "a connection failed", error)
+        finally:
+            self._limits.release(origin)
+
+
+def serve_by(connections: Connections) -> None:
+    """Have anycorn serve all connections of this process by these rules."""
+
+    class Connection(tcp_server.TCPServer):
+        """A connection that is counted, ends by itself, and does not wait for a request that cannot come any more."""
+
+        _ended = False
+
+        async def run(self) -> None:
+            """Serve it, or close it at once."""
+            with suppress(OSError, TypedAttributeLookupError):  # it has ended already
+                peer = self.stream.extra(SocketAttribute.remote_address)  # noqa: S610 - it is no database's
+                await connections.serve(str(peer[0]), super().run)
+            await self.stream.aclose()
+
+        async def _read_data(self) -> None:
+            await super()._read_data()
+            self._ended = True
+            await self.idle_task.stop()
+
+        async def _idle_timeout(self) -> None:
+            if not self._ended:
+                await super()._idle_timeout()
+
+    tcp_server.TCPServer = Connection  # type: ignore[misc]

@@ -42,7 +42,9 @@ class RatingChange:
     before: Rating
     after: Rating
     beyond_quota: tuple[int, ...] = ()
-    """Seats whose pair with this one counts for neither: the two have met too often that day."""
+    """Seats whose pair with this one counts for neither: the two have met too often that day or week."""
+    counts_again: tuple[tuple[int, int], ...] = ()
+    """Seats whose pair with this one has spent its quota now, each with the first day on which it counts again."""
 
     @property
     def change(self) -> float:

@@ -47,17 +47,24 @@ class Waiting(NamedTuple, Generic[BotT]):
     """Without room, the instant at which it is expected to have some; −∞ if that is not known."""
     held_up: bool = False
     """Whether it has no room since it is at tables with slower bots only."""
+    tables: int = 0
+    """Number of tables at which it sits or was offered a seat."""
+    spent: frozenset[BotT] = frozenset()
+    """Connected bots with which it has spent the quota of the pair: their results count for neither today. It is among
+    theirs."""
 
 
 class Candidate(Generic[BotT]):
     """A connected bot as the pool knows it."""
 
-    __slots__ = ("_latest", "_met", "number", "turn", "waiting")
+    __slots__ = ("_latest", "_met", "beyond_share", "number", "turn", "waiting")
 
     def __init__(self, waiting: Waiting[BotT], number: int) -> None:
         self.waiting = waiting
         self.number = number
         """Number of its own, counted from 0."""
+        self.beyond_share = False
+        """Whether it sits at more tables than one bot is given while others wait."""
         self.turn = 0.0
         """Random rank for coverage within a round, plus the round's number: each table leads to the next round."""
         self._met: dict[int, int] = {}
@@ -66,6 +73,14 @@ class Candidate(Generic[BotT]):
     def meetings(self, number: int) -> int:
         """Count the meetings with the candidate or house bot of a number among the latest."""
         return self._met.get(number, 0)
+
+    def counts_against(self, others: list[Candidate[BotT]]) -> bool:
+        """Return whether no pair with any of the others has spent its quota."""
+        for other in others:
+            spent = other.waiting.spent
+            if spent and self.waiting.bot in spent:
+                return False
+        return True
 
     def meet(self, number: int) -> None:
         """Count a meeting; the earliest beyond `REMEMBERED` counts no longer."""

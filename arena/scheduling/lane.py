@@ -29,8 +29,10 @@ BotT = TypeVar("BotT", bound=Hashable)
 class Lane(Generic[BotT]):
     """Bots of one class of paces."""
 
-    def __init__(self, patience: float, draw: Callable[[], float]) -> None:
+    def __init__(self, patience: float, draw: Callable[[], float], further: Lane[BotT] | None = None) -> None:
         """`draw` draws from [0, 1)."""
+        self.further = further
+        """The bots of this class that sit at more tables than their share; None of these themselves."""
         self.by_wait: Order[BotT] = Order()
         """Bots that wait, the longest wait first."""
         self.coverage: Order[BotT] = Order()
@@ -140,12 +142,17 @@ class Lane(Generic[BotT]):
             order = self._contention[seats] = Order()
             for candidate in self.coverage.all():
                 order.put(candidate, -_gain(candidate, seats), candidate.waiting.since, candidate.turn)
-        first = list(islice(order.heads(), number))
+        chosen: list[Candidate[BotT]] = []
+        for candidate in islice(order.heads(), number + CONSIDERED):
+            if len(chosen) == number:
+                break
+            if candidate.counts_against(chosen):
+                chosen.append(candidate)
         if established:
-            return first
+            return chosen
         return [
             candidate
-            for candidate in first
+            for candidate in chosen
             if candidate.waiting.value.expected(candidate.waiting.pending, seats) > ESTABLISHED_VARIANCE
         ]
 
@@ -153,14 +160,14 @@ class Lane(Generic[BotT]):
         """Choose more candidates for coverage, until there are so many in all; there must be that many.
 
         Waits beyond the patience come first, the longest of them first; then, round by round, who has met the chosen
-        least; then random.
+        least; then random. A pair that has spent its quota sits together only where nobody else waits.
         """
         owners = {candidate.waiting.owner for candidate in chosen}
         for candidate in self.by_wait.heads():
             # The sum, so that a caller can wait for just that instant.
             if len(chosen) == number or now < candidate.waiting.since + self._patience:
                 break
-            if candidate.waiting.owner not in owners:
+            if candidate.waiting.owner not in owners and candidate.counts_against(chosen):
                 owners.add(candidate.waiting.owner)
                 chosen.append(candidate)
         add_least_met(chosen, self.coverage, number)
@@ -179,9 +186,17 @@ def add_least_met(chosen: list[Candidate[BotT]], order: Order[BotT], number: int
             if len(others) == missing + CONSIDERED:
                 break
     for _ in range(min(missing, len(others))):
-        best = _least_met(others, chosen)
+        best = _least_met(counting(others, chosen), chosen)
         others.remove(best)
         chosen.append(best)
+
+
+def counting(candidates: list[Candidate[BotT]], chosen: list[Candidate[BotT]]) -> list[Candidate[BotT]]:
+    """Return those whose pairs with the chosen have not spent their quotas, or all where there are none."""
+    for each in chosen:
+        if each.waiting.spent:
+            return [candidate for candidate in candidates if candidate.counts_against(chosen)] or candidates
+    return candidates
 
 
 def _least_met(candidates: list[Candidate[BotT]], chosen: list[Candidate[BotT]]) -> Candidate[BotT]:

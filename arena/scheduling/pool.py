@@ -12,6 +12,10 @@ or draws.
 Bots of one class of paces sit together as they like. At any other table one is slower, all others are of one class, and
 their balances allow it: a table with a slow bot is formed as soon as that can be.
 
+Where pairs have quotas, a pair that has spent its own sits together only if nobody else waits for a seat. And a bot
+that sits at many tables already, twice as many as all in the mean, waits while others wait or are expected: else one
+with much room would fill up every table, together with others like it.
+
 A pool is kept up to date bot by bot: what a table costs does not depend on how many bots wait, but for searches in
 sorted lists.
 """
@@ -24,7 +28,7 @@ from math import inf
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from arena.scheduling.candidate import Candidate, Waiting
-from arena.scheduling.lane import Lane, add_least_met
+from arena.scheduling.lane import Lane, add_least_met, counting
 from arena.scheduling.pace import MOST_CLASSES
 
 PATIENCE: Final = 2.0
@@ -32,6 +36,10 @@ PATIENCE: Final = 2.0
 LEAST_OWNERS: Final = 7
 """House bots, the ladder's anchors, get as many seats as the bots of one owner, and where there are fewer owners than
 that one seat of 8: the scale, which all ratings have in common, is then known about as well as a rating is."""
+FREE_TABLES: Final = 8
+"""Tables at once that are nobody's business: so many the SDK announces by itself."""
+SHARE: Final = 2.0
+"""From so many times the mean number of tables of the connected bots on, a bot has its share."""
 SLOW_TRIED: Final = 4
 """Number of slow bots of a class for which others are looked for."""
 
@@ -58,8 +66,13 @@ class Table(NamedTuple, Generic[BotT]):
 class Pool(Generic[BotT]):
     """The bots connected for one game. After changes, call `table` until it returns None."""
 
-    def __init__(self, house: Sequence[BotT], chance: Shuffler, patience: float = PATIENCE) -> None:
-        """`house` are the house bots; if too few, one takes several seats."""
+    def __init__(
+        self, house: Sequence[BotT], chance: Shuffler, patience: float = PATIENCE, shared: bool = False
+    ) -> None:
+        """`house` are the house bots; if too few, one takes several seats.
+
+        `shared`: whether one bot's share of the tables is bounded.
+        """
         self.tables = 0
         """Number of tables formed so far."""
         self._owed_to_house = -1.0
@@ -74,6 +87,13 @@ class Pool(Generic[BotT]):
         """Number of bots connected, by owner."""
         self._lanes: dict[int, Lane[BotT]] = {}
         """By class of paces, those that have had bots."""
+        self._shared = shared
+        self._taken = 0
+        """Number of seats of the connected bots at tables."""
+
+    def __contains__(self, bot: object) -> bool:
+        """Whether a bot is connected, waiting or not."""
+        return bot in self._candidates
 
     @property
     def owners(self) -> int:
@@ -92,6 +112,8 @@ class Pool(Generic[BotT]):
             candidate = self._candidates[waiting.bot] = Candidate(waiting, self._numbers)
             self._numbers += 1
             self._owners[waiting.owner] = self._owners.get(waiting.owner, 0) + 1
+            self._taken += waiting.tables
+            candidate.beyond_share = self._beyond_share(waiting)
             self._enter(candidate, waiting.room > 0)
         elif candidate.waiting != waiting:
             self._change(candidate, waiting)
@@ -101,7 +123,8 @@ class Pool(Generic[BotT]):
         candidate = self._candidates.pop(bot, None)
         if candidate is not None:
             owner = candidate.waiting.owner
-            self._lanes[candidate.waiting.pace_class].leave(candidate)
+            self._lane_of(candidate).leave(candidate)
+            self._taken -= candidate.waiting.tables
             self._owners[owner] -= 1
             if not self._owners[owner]:
                 del self._owners[owner]
@@ -112,10 +135,12 @@ class Pool(Generic[BotT]):
         A table is formed as soon as bots of enough different owners wait that may sit together. If all of them come
         from one match, they wait a moment for others (`MIXING_SHARE`). House bots fill the remaining seats when nobody
         is expected who may sit there, or when the longest wait has lasted for the patience. One seat may go to a house
-        bot in any case, so that house bots get their share of seats (`LEAST_OWNERS`).
+        bot in any case, so that house bots get their share of seats (`LEAST_OWNERS`). Bots beyond their share of tables
+        come before house bots; among themselves they sit when nobody else waits or is expected, or after the patience.
         """
-        lanes = self._waiting_lanes()
-        if not lanes:
+        every = [*self._lanes.values()]
+        lanes, further = _waiting(every), _waiting([lane.further for lane in every if lane.further is not None])
+        if not lanes and not further:
             return None
         wanted = seats
         if self._house and self._owed_to_house + seats * self._house_share() > self._chance.random():
@@ -123,7 +148,10 @@ class Pool(Generic[BotT]):
         chosen = self._with_a_slow_bot(wanted, now)
         for lane in lanes:
             chosen = chosen or self._of_one_class(lane, seats, wanted, now)
-        chosen = chosen or self._of_all(lanes, wanted, now)
+        for lane in further:
+            if not chosen and (now >= lane.patience_ends() or not self._others(lane, now)):
+                chosen = self._of_one_class(lane, seats, wanted, now)
+        chosen = chosen or self._of_all([*lanes, *further], wanted, now)
         return self._seat(chosen, seats, now) if chosen else None
 
     def due(self, now: float) -> float:
@@ -131,11 +159,11 @@ class Pool(Generic[BotT]):
 
         It is past where somebody waits for longer than the patience.
         """
-        return min([_due(lane, now) for lane in self._lanes.values()], default=inf)
+        return min([_due(lane, now) for lane in self._all_lanes()], default=inf)
 
     def next_due(self, now: float) -> float:
         """Return the first such instant that is to come."""
-        return min([_next_due(lane, now) for lane in self._lanes.values()], default=inf)
+        return min([_next_due(lane, now) for lane in self._all_lanes()], default=inf)
 
     def _house_share(self) -> float:
         """The share of all seats that house bots get at least."""
@@ -144,28 +172,52 @@ class Pool(Generic[BotT]):
     def _change(self, candidate: Candidate[BotT], waiting: Waiting[BotT]) -> None:
         """Replace what is known of a bot."""
         before = candidate.waiting
-        same = before.pace_class == waiting.pace_class
-        self._lanes[before.pace_class].leave(candidate, stays=same and waiting.room > 0)
-        candidate.waiting = waiting
+        self._taken += waiting.tables - before.tables
+        beyond_share = self._beyond_share(waiting)
+        same = before.pace_class == waiting.pace_class and candidate.beyond_share == beyond_share
+        self._lane_of(candidate).leave(candidate, stays=same and waiting.room > 0)
+        candidate.waiting, candidate.beyond_share = waiting, beyond_share
         self._enter(candidate, waiting.room > 0 and not (before.room and same))
 
     def _enter(self, candidate: Candidate[BotT], begins_to_wait: bool) -> None:
-        waiting = candidate.waiting
-        lane = self._lanes.get(waiting.pace_class)
-        if lane is None:
-            lane = self._lanes[waiting.pace_class] = Lane(self._patience, self._chance.random)
+        lane = self._lane_of(candidate)
         if begins_to_wait:
             lane.draw_turn(candidate)
         lane.enter(candidate)
 
-    def _waiting_lanes(self) -> list[Lane[BotT]]:
-        """The classes in which bots wait, the longest wait first."""
-        return sorted([lane for lane in self._lanes.values() if len(lane.by_wait)], key=Lane.patience_ends)
+    def _lane_of(self, candidate: Candidate[BotT]) -> Lane[BotT]:
+        pace_class = candidate.waiting.pace_class
+        lane = self._lanes.get(pace_class)
+        if lane is None:
+            draw = self._chance.random
+            lane = self._lanes[pace_class] = Lane(self._patience, draw, Lane(self._patience, draw))
+        return lane.further if candidate.beyond_share and lane.further is not None else lane
+
+    def _beyond_share(self, waiting: Waiting[BotT]) -> bool:
+        if not self._shared or waiting.tables < FREE_TABLES:
+            return False
+        return waiting.tables >= SHARE * self._taken / len(self._candidates)
+
+    def _others(self, further: Lane[BotT], now: float) -> bool:
+        """Whether bots within their share wait, or are expected, that could sit with some that are beyond it."""
+        for pace_class in sorted(self._lanes):
+            lane = self._lanes[pace_class]
+            if len(lane.by_wait) or lane.coming(now, now + self._patience, 1):
+                return True
+            if lane.further is further:
+                break
+        return False
+
+    def _all_lanes(self) -> list[Lane[BotT]]:
+        every = [*self._lanes.values()]
+        return every + [lane.further for lane in every if lane.further is not None]
 
     def _of_one_class(self, lane: Lane[BotT], seats: int, wanted: int, now: float) -> list[Candidate[BotT]]:
         """Choose bots of one class for a table; nobody while they wait for others."""
         here, until = len(lane.by_wait), lane.patience_ends()
-        if here < wanted and not self._house:
+        further = lane.further
+        more = 0 if further is None else len(further.by_wait)
+        if here + more < wanted and not self._house:
             return []
         if now < lane.mixing_until() and self._coming(lane, now, until, 1):
             return []
@@ -175,6 +227,8 @@ class Pool(Generic[BotT]):
         contenders = (wanted + 1) // 2 if here >= wanted else 0
         chosen = lane.contenders(seats, contenders, bool(self.tables % 2)) if contenders else []
         lane.cover(chosen, min(here, wanted), now)
+        if further is not None and more:
+            further.cover(chosen, wanted, now)
         return chosen
 
     def _coming(self, lane: Lane[BotT], now: float, until: float, most: int) -> int:
@@ -223,7 +277,14 @@ class Pool(Generic[BotT]):
         ):
             if now >= candidate.waiting.since + self._patience:
                 chosen.setdefault(candidate.waiting.owner, candidate)
-        return list(chosen.values())[:wanted] if len(chosen) >= wanted else []
+        if len(chosen) < wanted:
+            return []
+        late = [*chosen.values()]
+        table: list[Candidate[BotT]] = []
+        while len(table) < wanted:
+            table.append(counting(late, table)[0])
+            late.remove(table[-1])
+        return table
 
     def _seat(self, chosen: list[Candidate[BotT]], seats: int, now: float) -> Table[BotT]:
         """Give seats to the chosen and to house bots."""
@@ -236,8 +297,9 @@ class Pool(Generic[BotT]):
                     candidate.meet(other.number)
             candidate.turn = int(candidate.turn) + 1 + self._chance.random()
             waiting = candidate.waiting
-            room, pending = waiting.room - 1, waiting.pending + 1
-            self._change(candidate, waiting._replace(since=now, room=room, pending=pending, last_match=None))
+            room, pending, tables = waiting.room - 1, waiting.pending + 1, waiting.tables + 1
+            seated = waiting._replace(since=now, room=room, pending=pending, last_match=None, tables=tables)
+            self._change(candidate, seated)
         self.tables += 1
         self._owed_to_house += seats * self._house_share() - (seats - len(chosen))
         self._owed_to_house = max(-1.0, self._owed_to_house)
@@ -254,6 +316,11 @@ class Pool(Generic[BotT]):
             for candidate in chosen:
                 candidate.meet(-1 - house)
         return [self._house[house] for house in taken]
+
+
+def _waiting(lanes: Sequence[Lane[BotT]]) -> list[Lane[BotT]]:
+    """The lanes in which bots wait, the longest wait first."""
+    return sorted([lane for lane in lanes if len(lane.by_wait)], key=Lane.patience_ends)
 
 
 def _due(lane: Lane[BotT], now: float) -> float:

@@ -10,7 +10,9 @@ import structlog
 import trio
 
 from arena.house import HOUSE_BOTS
+from arena.ladder.events import day_of
 from arena.scheduling.pace import PaceRules
+from arena.server.config import quota_in_force
 from arena.server.matches.figures import MatchFigures
 from arena.server.matches.house import House
 from arena.server.matches.lifecycle import MatchLifecycle, Observers
@@ -36,12 +38,13 @@ from arena.server.sessions.session import Session
 from arena.server.workers.baselines import Baselines
 from arena.server.workers.pool import WorkerPool
 from arena.store import log as log_store
-from arena.store import matches
+from arena.store import matches, pair_days
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 
     from arena.house import HouseBot
+    from arena.ladder.live import RatingChange
     from arena.log.head import LogState
     from arena.replay.header import Header
     from arena.server.config import Config
@@ -94,9 +97,9 @@ async def open_arena(
 
         figures = MatchFigures()
 
-        def played(driver: SeatedMatch, ready_check: ReadyCheck | None) -> None:
+        def played(driver: SeatedMatch, ready_check: ReadyCheck | None, changes: Sequence[RatingChange]) -> None:
             figures.ended(driver)
-            matchmaker.match_ended(driver, ready_check)
+            matchmaker.match_ended(driver, ready_check, changes)
 
         observers = Observers(rated, accounts.park, played, matchmaker.close)
         persistence = MatchPersistence(config, store)
@@ -133,6 +136,11 @@ async def open_arena(
         )
         kept_paces = KeptPaces(store, players)
         await kept_paces.load()
+        quota, today = quota_in_force(config), day_of(now_us())
+        for game in config.games if quota.bounds else ():
+            job = partial(pair_days.spent, game=game.name, day=today, quota=quota)
+            for one, other, again in await store.read(job):
+                matchmaker.spent(game.name, one, other, again)
         await lifecycle.take_up()
         if processes is not None:
             processes.open(lifecycle)

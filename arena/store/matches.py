@@ -103,8 +103,8 @@ def finish(
     nodes = [Node(node) for (node,) in _SEATED.run(connection, {"of_match": match_id}).fetchall()]
     changes: tuple[RatingChange, ...] = ()
     if kind is MatchKind.RATED:
-        beyond = pair_days.count(connection, game, match_id, at, quota) if quota.bounds else ()
-        changes = ratings.rate(connection, game, nodes, places, counts, at, spoilt, thinking, beyond)
+        counted = pair_days.count(connection, game, match_id, at, quota) if quota.bounds else pair_days.Counted()
+        changes = ratings.rate(connection, game, nodes, places, counts, at, spoilt, thinking, counted)
         events.add_result(connection, game, match_id, nodes, places, counts, spoilt, at)
     results = [
         {

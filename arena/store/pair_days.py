@@ -1,8 +1,8 @@
-"""How often two guests have met: beyond the quota of a pair, a match moves neither's live rating by the other.
+"""How often two guests have met: once the quota of a pair is spent, a match moves neither's live rating by the other.
 
 Versions of a bot are one, and house bots have no quota. Days and weeks are those of UTC, and a match is of the day on
 which its result was stored. These counts are for the live layer only: the fit spreads the quota evenly over the matches
-of a day, and takes it from the list of results.
+of a day, and takes it from the list of results. Whoever forms tables asks for the pairs that have spent theirs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Final, TypeAlias
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, bindparam, delete, insert, literal_column, select, update
 
@@ -41,15 +42,38 @@ _MEET: Final = Statement(insert(schema.pair_days), "game", "day", "first", "seco
 _MEET_AGAIN: Final = Statement(update(schema.pair_days).where(*_OF_ONE), "matches")
 
 
-def count(connection: Connection, game: str, match_id: int, at: int, quota: Quota) -> frozenset[SeatPair]:
-    """Count a match whose result is stored at the instant `at`; return the pairs of seats that are beyond the quota."""
+class Counted(NamedTuple):
+    """What a match comes to under a quota, by pairs of seats."""
+
+    beyond: frozenset[SeatPair] = frozenset()
+    """Those that had spent their quota before it."""
+    again: Mapping[SeatPair, int] = MappingProxyType({})
+    """Those that have now, with the first day on which they count again."""
+
+
+def count(connection: Connection, game: str, match_id: int, at: int, quota: Quota) -> Counted:
+    """Count a match whose result is stored at the instant `at`."""
     beyond: set[SeatPair] = set()
+    again: dict[SeatPair, int] = {}
     day = day_of(at)
     for pair, seats in _pairs(_GUESTS.run(connection, {"of_match": match_id}).fetchall()).items():
         met = _met(connection, game, day, pair)
-        beyond |= {*seats} if _used_up(met, day, quota) else set()
-        _set(connection, game, day, pair, met, met.get(day, 0) + 1)
-    return frozenset(beyond)
+        beyond |= {*seats} if _again(met, day, quota) is not None else set()
+        matches = met.get(day, 0) + 1
+        _set(connection, game, day, pair, met, matches)
+        if (free := _again({**met, day: matches}, day, quota)) is not None:
+            again |= dict.fromkeys(seats, free)
+    return Counted(frozenset(beyond), again)
+
+
+def spent(connection: Connection, game: str, day: int, quota: Quota) -> list[tuple[int, int, int]]:
+    """Return the pairs of bots that have spent their quota on a day, with the first day on which they count again."""
+    weeks: dict[BotPair, dict[int, int]] = {}
+    rows = select(_DAYS.first, _DAYS.second, _DAYS.day, _DAYS.matches).where(_DAYS.game == game)
+    for first, second, when, matches in connection.execute(rows.where(_DAYS.day.in_(week_of(day)))):
+        weeks.setdefault((first, second), {})[when] = matches
+    found = ((pair, _again(met, day, quota)) for pair, met in weeks.items())
+    return [(*pair, again) for pair, again in found if again is not None]
 
 
 def take_back(connection: Connection, game: str, result: MatchResult) -> None:
@@ -92,7 +116,7 @@ def counted_again(
         found: set[SeatPair] = set()
         for pair, seats in pairs_of(result).items():
             met = weeks[week_of(result.day).start, pair]
-            found |= {*seats} if _used_up(met, result.day, quota) else set()
+            found |= {*seats} if _again(met, result.day, quota) is not None else set()
             met[result.day] += 1
         return frozenset(found)
 
@@ -108,10 +132,12 @@ def _pairs(guests: Iterable[Sequence[int]]) -> dict[BotPair, list[SeatPair]]:
     return found
 
 
-def _used_up(met: Mapping[int, int], day: int, quota: Quota) -> bool:
-    """Return whether a pair that has met so often on the days of a week has used up its quota on one of them."""
+def _again(met: Mapping[int, int], day: int, quota: Quota) -> int | None:
+    """Return when a pair counts again that has met so often on the days of a week; None if it does on that day."""
     counting = met.values() if not quota.day else [min(matches, quota.day) for matches in met.values()]
-    return 0 < quota.day <= met.get(day, 0) or 0 < quota.week <= sum(counting)
+    if 0 < quota.week <= sum(counting):
+        return week_of(day).stop
+    return day + 1 if 0 < quota.day <= met.get(day, 0) else None
 
 
 def _met(connection: Connection, game: str, day: int, pair: BotPair) -> dict[int, int]:

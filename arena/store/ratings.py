@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final, NamedTuple
 
@@ -11,10 +11,13 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from arena.ladder import live, think_times
 from arena.ladder.events import MatchResult, Node
-from arena.ladder.live import Rating, RatingChange, SeatPair
+from arena.ladder.live import Rating, RatingChange
 from arena.replay.thinking import Thinking
 from arena.store import schema
+from arena.store.pair_days import Counted
 from arena.store.statements import Statement
+
+NOTHING_COUNTED: Final = Counted()
 
 
 class _Row(NamedTuple):
@@ -52,21 +55,25 @@ def rate(
     at: int,
     spoilt: Sequence[bool] = (),
     thinking: Sequence[Thinking] = (),
-    beyond_quota: Collection[SeatPair] = (),
+    counted: Counted = NOTHING_COUNTED,
 ) -> tuple[RatingChange, ...]:
     """Apply a match stored at the instant `at` to the live ratings of the versions for which it counts.
 
     Return the changes, by seat.
 
     A version in several seats has played one match: it won if one of its seats did, and its relative rank is the mean
-    over its seats. Its decisions and think times are added from `thinking`, if given. Pairs of seats `beyond_quota` do
-    not count.
+    over its seats. Its decisions and think times are added from `thinking`, if given. `counted` is
+    what the match comes to under a quota of pairs.
     """
     rows = _rows(connection, game, nodes)
     before = tuple(_rating(rows[node]) if node in rows else initial(connection, game, node) for node in nodes)
-    after = live.update(before, places, nodes, counts, spoilt, beyond_quota)
-    beyond = [tuple(sorted(sum(pair) - seat for pair in beyond_quota if seat in pair)) for seat in range(len(nodes))]
-    changes = tuple(RatingChange(*each) for each in zip(before, after, beyond, strict=True))
+    after = live.update(before, places, nodes, counts, spoilt, counted.beyond)
+    seats = range(len(nodes))
+    beyond = [tuple(sorted(sum(pair) - seat for pair in counted.beyond if seat in pair)) for seat in seats]
+    again = [
+        tuple((sum(pair) - seat, day) for pair, day in sorted(counted.again.items()) if seat in pair) for seat in seats
+    ]
+    changes = tuple(RatingChange(*each) for each in zip(before, after, beyond, again, strict=True))
 
     for node, change in {node: each for node, each, does in zip(nodes, changes, counts, strict=True) if does}.items():
         own = [seat for seat, sitter in enumerate(nodes) if sitter == node]

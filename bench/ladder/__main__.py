@@ -20,6 +20,7 @@ from bench.ladder import (
     accomplices,
     chart,
     collusion,
+    company,
     coverage,
     evening,
     growth,
@@ -41,6 +42,7 @@ PARTS = {
     "collusion": "Bots that lose on purpose, and how often honest ones look like it",
     "newcomers": "The real scheduler beside random tables",
 }
+COLLUSION = (collusion, quota, accomplices, company)
 COLOURS = {Verdict.REACHED: "green", Verdict.MISSED: "bold red", Verdict.OPEN: "yellow"}
 
 
@@ -63,7 +65,7 @@ def measure(part: str, effort: Effort, seed: int, picture: Path | None) -> list[
         case "evening":
             return evening.measure(effort, seed)
         case "collusion":
-            return [*collusion.measure(effort, seed), *quota.measure(effort, seed), *accomplices.measure(effort, seed)]
+            return [figure for each in COLLUSION for figure in each.measure(effort, seed)]
         case _:
             return newcomers.measure(effort, seed)
 

@@ -11,6 +11,7 @@ from arena.ladder.events import FIRST_MONDAY
 from arena.ladder.quota import NO_QUOTA, Quota
 from bench.ladder.accomplices import NAME_MEETINGS, RING_MEETINGS, thrown_away, wide_ring
 from bench.ladder.collusion import DAYS, NIGHT, Night, guests_of, night, nights, played
+from bench.ladder.company import evening
 from bench.ladder.quota import FIELDS, OWN_SHARE, RING, gains, half_changing, joined, ring, veterans_and_newcomers
 from bench.ladder.world import ANCHORS, BOTS, NOBODY
 
@@ -83,6 +84,14 @@ def test_many_accomplices_lose_to_the_head_a_little_each(make: Callable[[Sequenc
     assert max(met.values()) <= losses
     assert sum(met.values()) > 0.9 * losses * len(met)
     assert met.keys().isdisjoint({world.head})
+
+
+def test_room_for_many_tables_buys_a_ring_little_company_where_shares_are_bounded() -> None:
+    free, bounded = evening(20, False, 1), evening(20, True, 1)
+    assert free.mates > 1.5
+    assert bounded.mates < 1.1
+    assert bounded.ring < 0.5 * free.ring
+    assert bounded.honest == pytest.approx(free.honest, rel=0.1), "it costs honest bots nothing"
 
 
 @pytest.mark.parametrize("name", FIELDS)

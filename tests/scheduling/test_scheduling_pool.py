@@ -18,7 +18,7 @@ from arena.scheduling.candidate import REMEMBERED, LastMatch, Waiting
 from arena.scheduling.information_gain import NEWCOMER, MatchValue
 from arena.scheduling.lane import MIXING_SHARE
 from arena.scheduling.pace import MOST_CLASSES
-from arena.scheduling.pool import LEAST_OWNERS, PATIENCE, Pool, Table
+from arena.scheduling.pool import FREE_TABLES, LEAST_OWNERS, PATIENCE, Pool, Table
 
 HOUSE = ["house-1", "house-2", "house-3"]
 KNOWN = MatchValue((20 / SCALE) ** 2, 1.0)
@@ -638,3 +638,112 @@ def test_a_bot_changes_its_class_while_it_waits_or_plays() -> None:
     table = pool.table(2, 0.0)
     assert table is not None
     assert set(table.bots) == {"ann", "bob"}
+
+
+def spent(*pairs: str, since: str = "") -> list[Waiting[str]]:
+    """Bots that wait, of which pairs have spent their quotas; those of `since` have waited for longer than all."""
+    names = dict.fromkeys("".join(pairs))
+    others = {bot: frozenset({*"".join(pair for pair in pairs if bot in pair)} - {bot}) for bot in names}
+    return [waiting(bot, -9.0 if bot in since else 0.0)._replace(spent=others[bot]) for bot in names]
+
+
+@pytest.mark.parametrize("tables", [COVERAGE, CONTENTION])
+@pytest.mark.parametrize("since", ["", "ab"])
+def test_a_pair_that_has_spent_its_quota_sits_together_only_where_nobody_else_waits(tables: int, since: str) -> None:
+    """Nor do two that have waited longest, or of whom the ladder would learn most."""
+    pair = [each._replace(value=NEWCOMER) for each in spent("ab", since=since)]
+    others = [waiting(bot, value=KNOWN) for bot in "cdef"]
+    for seats in (2, 3, 4):
+        for seed in range(50):
+            table = form(*pair, *others, owners=9, now=0.0, seats=seats, tables=tables, seed=seed)
+            assert table is not None
+            assert not {"a", "b"} <= table
+    alone = form(*pair, owners=2, now=0.0, seats=2, house=[], tables=tables)
+    assert alone == {"a", "b"}, "as before there were quotas"
+    assert form(*pair, waiting("c"), owners=3, now=0.0, seats=3, house=[], tables=tables) == {"a", "b", "c"}
+
+
+def test_without_house_bots_those_who_have_spent_their_quota_sit_together_when_nobody_else_comes() -> None:
+    """Of three paces, and no balance to wait for each other."""
+    pair = [each._replace(pace_class=ord(each.bot) - ord("a"), patient=False) for each in spent("ab")]
+    third = paced("c", 5, patient=False, since=0.1)
+    assert among(*pair, house=[]).table(2, PATIENCE) is not None
+    table = among(*pair, third, house=[]).table(2, PATIENCE + 0.1)
+    assert table is not None
+    assert set(table.bots) != {"a", "b"}
+
+
+def greedy(bot: str, tables: int = 20, room: int = 9, since: float = 0.0) -> Waiting[str]:
+    """A bot that sits at many tables."""
+    return Waiting(bot, bot, since, room, KNOWN, tables=tables)
+
+
+def sharing(*guests: Waiting[str], house: Sequence[str] = HOUSE, shared: bool = True) -> Pool[str]:
+    """A pool whose bots with most tables came last: what a bot's share is, is found when it comes or changes."""
+    pool = Pool(house, Random(1), shared=shared)
+    for guest in sorted(guests, key=lambda guest: guest.tables):
+        pool.update(guest)
+    return pool
+
+
+def busy(count: int, free_at: float = 99.0) -> list[Waiting[str]]:
+    """Bots without room, at a table each."""
+    names = [f"busy-{number}" for number in range(count)]
+    return [Waiting(name, name, 0.0, 0, KNOWN, free_at=free_at, tables=1) for name in names]
+
+
+def test_a_bot_beyond_its_share_of_tables_waits_while_others_wait() -> None:
+    honest = [paced(bot, room=9) for bot in "abcdef"]
+    for shared in (True, False):
+        pool = sharing(*honest, greedy("r", since=-PATIENCE / 2), shared=shared)
+        tables = [pool.table(4, 0.0) for _ in range(9)]
+        assert any("r" in table.bots for table in tables if table) is not shared
+        late = pool.table(4, PATIENCE / 2)
+        assert late is not None
+
+
+def test_a_bot_beyond_its_share_sits_before_the_house_does_and_after_the_patience_of_others() -> None:
+    pool = sharing(greedy("r"), paced("ann"), *busy(3, free_at=0.5))
+    assert pool.table(2, 0.0) is None, "others are expected"
+    table = pool.table(2, PATIENCE)
+    assert table is not None
+    assert set(table.bots) == {"ann", "r"}
+    pool = sharing(greedy("r"), paced("ann"), *busy(3))
+    table = pool.table(3, 0.0)
+    assert table is not None
+    assert {"ann", "r"} < set(table.bots), "nobody is expected"
+
+
+def test_bots_beyond_their_share_sit_together_when_nobody_else_waits_or_is_expected_or_after_their_patience() -> None:
+    ring = [greedy("r"), greedy("s")]
+    table = sharing(*ring, *busy(9)).table(2, 0.0)
+    assert table is not None
+    assert set(table.bots) == {"r", "s"}
+    pool = sharing(*ring, *busy(9, free_at=0.5))
+    assert pool.table(2, 0.0) is None
+    assert pool.next_due(0.0) == PATIENCE
+    assert pool.table(2, PATIENCE) is not None
+    assert pool.table(2, PATIENCE) is None, "each has been given a match"
+    assert sharing(*ring, paced("ann"), *busy(9, free_at=0.5), house=[]).table(3, 0.0) is None
+
+
+@pytest.mark.parametrize(("tables", "bound"), [(FREE_TABLES - 1, False), (FREE_TABLES, True)])
+def test_few_tables_are_nobodys_business(tables: int, bound: bool) -> None:
+    pool = sharing(greedy("r", tables), greedy("s", tables), *busy(9, free_at=0.5))
+    assert (pool.table(2, 0.0) is None) is bound
+
+
+def test_a_share_is_twice_the_mean_of_all_that_are_connected() -> None:
+    others = [Waiting(f"busy-{number}", f"busy-{number}", 0.0, 0, KNOWN, free_at=0.5, tables=10) for number in range(8)]
+    for tables, bound in ((25, True), (24, True), (23, False)):  # with 24 there are 120 of ten bots
+        pool = sharing(greedy("r", tables), greedy("s", 40 - tables), *others)
+        assert ("r" not in {*(pool.table(2, 0.0) or Table(())).bots}) is bound
+    pool = sharing(greedy("r", 24), *others)
+    pool.update(greedy("r", 3))
+    assert pool.table(2, 0.0) is None, "it waits for others like anybody"
+    assert "r" in {*(pool.table(2, PATIENCE) or Table(())).bots}
+    pool.remove("r")
+    assert pool.table(2, 9.0) is None
+    for other in others:
+        pool.remove(other.bot)
+    assert pool.owners == 0

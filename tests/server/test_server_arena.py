@@ -11,13 +11,15 @@ import trio
 from structlog.testing import capture_logs
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from arena.ladder.events import day_of
 from arena.match.effects import Effect, Show
 from arena.match.inputs import Input
 from arena.match.policy import Policy
 from arena.replay.record import Recorder
-from arena.server.arena import open_arena
+from arena.server.arena import Arena, open_arena
 from arena.server.matches.lifecycle import LAST_RETRIES
 from arena.server.matches.persistence import RETRY
+from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Answer, Closed, NoticeKind, Outgoing, Ready, Reason
 from arena.server.sessions.player import HousePlayer
 from arena.store import bots, matches
@@ -146,6 +148,31 @@ async def test_bots_go_on_playing_match_after_match(
             assert seat.rating_after is not None
             chain[seat.bot] = seat.rating_after
     assert set(chain) == {"ann", "bob"}
+
+
+async def test_whoever_forms_tables_knows_which_pairs_have_spent_their_quota_also_after_a_restart(
+    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    """By the other of either."""
+
+    def spent(arena: Arena) -> list[list[int]]:
+        pairs, today = arena.matchmaker._queues[GAME.name].spent, day_of(now_us())
+        return [[*pairs.of(bot.row.id, today)] for bot in (ann, bob)]
+
+    async with running(store, pair_quota=2) as arena:
+        assert spent(arena) == [[], []]
+        for bot in (ann, bob):
+            nursery.start_soon(bot.attend, arena)
+        await ann.until(lambda: len(ann.reports) == 1)
+        assert spent(arena) == [[], []]
+        await ann.until(lambda: len(ann.reports) == 2)
+        assert spent(arena) == [[bob.row.id], [ann.row.id]]
+    store.reopen()
+    async with running(store, pair_quota=2) as arena:
+        assert spent(arena) == [[bob.row.id], [ann.row.id]]
+    store.reopen()
+    async with running(store) as arena:
+        assert spent(arena) == [[], []], "without a quota"
 
 
 async def test_house_bots_fill_the_table_and_are_rated(

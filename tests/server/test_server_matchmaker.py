@@ -12,7 +12,8 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from arena.ladder.live import NEW, Rating
+from arena.ladder.events import DAY
+from arena.ladder.live import NEW, Rating, RatingChange
 from arena.replay.header import MatchKind
 from arena.scheduling.candidate import LastMatch
 from arena.scheduling.information_gain import match_values
@@ -82,12 +83,12 @@ class Rig:
         bot_player.disconnected(trio.current_time(), bot_player.session)
         self.players.release(bot_player)
 
-    def over(self, number: int = 0) -> None:
+    def over(self, number: int = 0, changes: Sequence[RatingChange] = ()) -> None:
         at, table = self.drivers[number]
         table.dissolve()
         seats, last_match = len(table.players), LastMatch(number, trio.current_time() - at)
         played = Played(table.players, table.game.name, last_match, OwedTime(seats), [True] * seats)
-        self.matchmaker.match_ended(played, table)
+        self.matchmaker.match_ended(played, table, changes)
         for player in table.players:
             if isinstance(player, BotPlayer):
                 self.players.release(player)
@@ -379,3 +380,109 @@ async def test_a_seat_that_is_free_again_goes_to_nobody_much_slower_and_to_nobod
     bob.pace.pay(-40.0)
     assert called(slow, ann) is bob
     assert bob.pace.balance == pytest.approx(20 - 10 * 0.9), "it pays at once"
+
+
+TODAY = 20_000
+
+
+class Quotas(Rig):
+    """A matchmaker of a server with quotas of pairs, on a day that the test sets."""
+
+    def __init__(self, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
+        self.day = TODAY
+        monkeypatch.setattr("arena.server.matchmaking.queue.now_us", lambda: self.day * DAY)
+        super().__init__(nursery, pair_quota=9, **changes)
+
+    async def spend(self) -> tuple[BotPlayer, BotPlayer]:
+        """Have two bots come, and spend the quota of their pair in a match; it counts again on the next day."""
+        ann, bob = self.come("ann"), self.come("bob")
+        await wait_all_tasks_blocked()
+        again = [((1, TODAY + 1),), ((0, TODAY + 1),)]
+        self.matchmaker.close(math.inf)
+        self.over(changes=[RatingChange(NEW, NEW, (), each) for each in again])
+        self.drivers.clear()
+        return ann, bob
+
+    def come_again(self, bot_player: BotPlayer) -> BotPlayer:
+        """Have a bot come again, so that nobody knows any more whom it has met."""
+        self.go(bot_player)
+        found = self.players.enter(bot_player.bot_id, bot_player.name, bot_player.owner)
+        assert found is not bot_player
+        found.connected(trio.current_time(), Session(Line(), CODEC, Hello((GAME.name,), 1, ""), turns()))
+        self.players.changed(found)
+        return found
+
+
+@pytest.mark.parametrize("who", ["both", "one"])
+@pytest.mark.parametrize("day", [TODAY, TODAY + 1])
+async def test_a_pair_that_has_spent_its_quota_is_seated_with_others_until_it_counts_again(
+    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, day: int, who: str
+) -> None:
+    """Where one has stayed, it knows the other when that comes again."""
+    met = 0
+    for _ in range(80):
+        rig = Quotas(nursery, monkeypatch)
+        ann, bob = await rig.spend()
+        if who == "both":
+            rig.come_again(ann)
+        rig.come("cleo")
+        rig.come("dora")
+        rig.day = day
+        rig.come_again(bob)
+        rig.matchmaker._open_from = 0.0
+        rig.come("emil", capacity=0)
+        await trio.sleep(PATIENCE)
+        assert len(rig.drivers) == 2
+        met += rig.names()[0] == ["ann", "bob"]
+    assert (met == 0) is (day == TODAY), "a sixth of the time by chance"
+
+
+async def test_a_pair_that_has_spent_its_quota_meets_where_nobody_else_waits(
+    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Quotas(nursery, monkeypatch)
+    await rig.spend()
+    rig.matchmaker._open_from = 0.0
+    rig.come("emil", capacity=0)
+    await trio.sleep(PATIENCE)
+    assert rig.names() == [["ann", "bob"]]
+
+
+async def test_a_seat_that_is_free_again_goes_to_one_with_whom_no_quota_is_spent(
+    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Quotas(nursery, monkeypatch)
+    ann, bob = await rig.spend()
+    bob.waiting_since[GAME.name] -= 1.0
+    queue = rig.matchmaker._queues[GAME.name]
+    assert queue.longest_waiting([ann]) is bob, "nobody else is here"
+    cleo = rig.come("cleo")
+    assert queue.longest_waiting([ann]) is cleo, "bob has waited longer"
+    assert queue.longest_waiting([]) is bob
+    rig.day += 1
+    assert queue.longest_waiting([ann]) is bob
+
+
+@pytest.mark.parametrize("quota", [9, 0])
+async def test_with_quotas_a_bot_at_many_tables_waits_while_others_wait(
+    nursery: trio.Nursery, autojump_clock: MockClock, quota: int
+) -> None:
+    rig = Rig(nursery, house_players("house-a", "house-b"), pair_quota=quota)
+    much = rig.come("much", capacity=30)
+    rig.come("more", capacity=30)
+    for number in range(20):
+        rig.come(f"busy-{number}", capacity=0)
+    await trio.sleep(100)
+    assert much.busy == 30
+    rig.matchmaker.close(math.inf)
+    before = len(rig.drivers)
+    for number in range(9):
+        rig.over(number)
+    for number in range(20):
+        rig.come(f"honest-{number}")
+    rig.matchmaker._open_from = 0.0
+    rig.come("late", capacity=0)
+    await wait_all_tasks_blocked()
+    at_once = rig.names()[before:]
+    assert len(at_once) >= 10
+    assert any({"much", "more"} & {*names} for names in at_once) is (quota == 0)

@@ -11,7 +11,7 @@ from arena.ladder import live
 from arena.ladder.events import DAY, MatchResult, day_of, week_of
 from arena.ladder.live import RatingChange
 from arena.ladder.quota import Quota
-from arena.store import bots, events, matches, schema
+from arena.store import bots, events, matches, pair_days, schema
 from arena.store.fits import Fits, recomputed
 from arena.store.opening import open_to_amend
 from arena.store.publishing import as_published, publish, quota
@@ -82,6 +82,26 @@ def test_beyond_the_quota_of_a_week_a_match_moves_neither_by_the_other(data: Pat
             for day in (0, 2, 6, 7)
         ]
     assert counted == [[True, True, False], [True, False, False], [False] * 3, [True, True, False]]
+
+
+def test_a_result_says_which_pairs_have_spent_their_quota_and_when_they_count_again(data: Path) -> None:
+    monday = week_of(day_of(NOW)).start
+    with open_to_amend(data) as connection:
+        ann, bob, cleo = add_bots(connection, "ann", "bob", "cleo")
+
+        def again(table: list[bots.BotId], day: int) -> list[tuple[tuple[int, int], ...]]:
+            return [each.counts_again for each in play(connection, table, 2, (monday + day) * DAY, week=3)[1]]
+
+        def of_a_day(day: int) -> list[tuple[int, int, int]]:
+            return pair_days.spent(connection, GAME, monday + day, Quota(2, 3))
+
+        assert again([ann, bob], 0) == [(), ()]
+        assert again([cleo, ann, bob], 0) == [(), ((2, monday + 1),), ((1, monday + 1),)]
+        assert of_a_day(0) == [(ann, bob, monday + 1)]
+        assert of_a_day(1) == []
+        assert again([bob, ann], 4) == [((1, monday + 7),), ((0, monday + 7),)], "three in the week"
+        assert of_a_day(4) == of_a_day(6) == [(ann, bob, monday + 7)]
+        assert of_a_day(7) == []
 
 
 def test_results_since_the_fit_move_live_ratings_as_they_did_under_the_quota_of_a_week(data: Path) -> None:

@@ -31,6 +31,7 @@ from engine.game import settle_options
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
+    from arena.ladder.live import RatingChange
     from arena.server.config import Config, Offer
     from arena.server.matches.house import House
     from arena.server.matches.live import LiveMatches
@@ -59,8 +60,9 @@ class Observers(NamedTuple):
     """A match that moved ratings is stored."""
     parked: Callable[[Sequence[Bot]], None]
     """Bots are given no seats from now on, as the store has it already."""
-    played: Callable[[SeatedMatch, ReadyCheck | None], None]
-    """A match is over and its bots are about to be released; without a ready check an earlier server began it."""
+    played: Callable[[SeatedMatch, ReadyCheck | None, Sequence[RatingChange]], None]
+    """A match is over and its bots are about to be released; without a ready check an earlier server began it. Changes
+    of ratings are by seat, none where it moved none."""
     stuck: Callable[[float], None]
     """No match can be stored before an instant of the server's clock."""
 
@@ -353,7 +355,7 @@ class MatchLifecycle:
             if isinstance(player, BotPlayer):
                 player.newcomer = False
                 player.availability.played()
-        self._observers.played(driver, ready_check)
+        self._observers.played(driver, ready_check, changes)
         self._release(driver.players)
         driver.report(over, changes, entry)  # after the matchmaker was told, so that it leaves with the next invitation
 

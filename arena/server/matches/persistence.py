@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 RETRY: Final = 2.0
 """Seconds after which what could not be stored is tried again."""
-Figures: TypeAlias = tuple[float, float, float, float]
-"""A rating and its deviation, before and after a match."""
+Figures: TypeAlias = tuple[float, float, float, float, tuple[tuple[int, int], ...]]
+"""A rating and its deviation, before and after a match, and the seats whose pair with it has spent its quota."""
 
 log = structlog.get_logger(__name__)
 
@@ -244,7 +244,10 @@ def _finish(
         quota=Quota(*quota),
         thinking=[Thinking(*each) for each in thinking],
     )
-    figures = [(each.before.value, each.before.deviation, each.after.value, each.after.deviation) for each in changes]
+    figures = [
+        (each.before.value, each.before.deviation, each.after.value, each.after.deviation, each.counts_again)
+        for each in changes
+    ]
     parked = parking.count(connection, match_id, troubles, park_after, at)
     return AtEnd(lambda connection: (figures, parked, _logged(connection, match_id)))
 
@@ -263,5 +266,5 @@ def _entry(logged: tuple[Any, ...] | None) -> LogEntry | None:
 
 
 def _change(figures: Figures) -> live.RatingChange:
-    value, deviation, new_value, new_deviation = figures
-    return live.RatingChange(live.Rating(value, deviation), live.Rating(new_value, new_deviation))
+    value, deviation, new_value, new_deviation, again = figures
+    return live.RatingChange(live.Rating(value, deviation), live.Rating(new_value, new_deviation), (), again)

@@ -23,6 +23,7 @@ from arena.server.sessions.player import BotPlayer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from arena.ladder.live import RatingChange
     from arena.scheduling.candidate import LastMatch
     from arena.scheduling.information_gain import MatchValues
     from arena.scheduling.pace import OwedTime
@@ -97,7 +98,7 @@ class Matchmaker:
         self._challenges = Challenges(config)
         self._chance: Shuffler = secrets.SystemRandom()
         self._queues = {
-            offer.game.name: Queue(offer, fillers[offer.game.name], config, self._chance, players.pace_rules)
+            offer.game.name: Queue(offer, fillers[offer.game.name], config, self._chance, players)
             for offer in config.offers
         }
         self._turns = turns
@@ -112,13 +113,21 @@ class Matchmaker:
         """By game, the bots that wait for a seat."""
         return {game: queue.waiting for game, queue in self._queues.items()}
 
-    def match_ended(self, match: PlayedMatch, ready_check: ReadyCheck | None) -> None:
-        """Record that a match ended: what its bots are like, and that those that were at capacity begin to wait."""
+    def match_ended(
+        self, match: PlayedMatch, ready_check: ReadyCheck | None, changes: Sequence[RatingChange] = ()
+    ) -> None:
+        """Record that a match ended: what its bots are like, and that those that were at capacity begin to wait.
+
+        `changes` are those of ratings, by seat, if it moved any.
+        """
         now, rules = trio.current_time(), self._players.pace_rules
         paces = [player.pace if isinstance(player, BotPlayer) else None for player in match.players]
         waits = settle(paces, match.owed, match.tells_paces, now, rules)
         queue = self._queues[match.game]
         queue.played(match.owed)
+        for player, change in zip(match.players, changes, strict=False):
+            for seat, again in change.counts_again:
+                self.spent(match.game, player.bot_id, match.players[seat].bot_id, again)
         if ready_check is not None:
             self._search_seats.ended(ready_check)
         for player, waited in zip(match.players, waits, strict=True):
@@ -131,6 +140,10 @@ class Matchmaker:
                 ):  # else who chooses its matches could choose whom it meets in rated ones
                     player.pace.earn(match.last_match.seconds, waited)
                     player.last_match = match.last_match
+
+    def spent(self, game: str, one: int, other: int, again: int) -> None:
+        """Record that two bots, by their numbers, have spent the quota of a pair; it counts again from a day on."""
+        self._queues[game].spent.spend(one, other, again)
 
     def rated(self, game: str, match_values: MatchValues[int]) -> None:
         """Use new values of a game: what the ladder gains from a match of each bot, by its number."""

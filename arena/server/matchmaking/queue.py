@@ -7,18 +7,23 @@ import math
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Final
 
+from arena.ladder.events import day_of
 from arena.scheduling.candidate import Waiting
 from arena.scheduling.information_gain import MatchValues
 from arena.scheduling.pool import Pool
+from arena.server.config import quota_in_force
+from arena.server.matchmaking.spent_pairs import SpentPairs
+from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.player import BotPlayer, Expected, HousePlayer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.scheduling.pace import OwedTime, PaceRules
+    from arena.scheduling.pace import OwedTime
     from arena.scheduling.pool import Shuffler
     from arena.server.config import Config, Offer
     from arena.server.sessions.player import Player
+    from arena.server.sessions.players import Players
 
 DECISIONS_WEIGHT: Final = 0.1
 """Weight of a match in the mean number of decisions of the latest."""
@@ -28,16 +33,19 @@ class Queue:
     """The bots of one game."""
 
     def __init__(
-        self, offer: Offer, house: Sequence[HousePlayer], config: Config, chance: Shuffler, pace_rules: PaceRules
+        self, offer: Offer, house: Sequence[HousePlayer], config: Config, chance: Shuffler, players: Players
     ) -> None:
         self.offer = offer
         self.match_values: MatchValues[int] = MatchValues()
         """By bot, whatever it says its version is, what the ladder gains from its next match."""
-        self.pool: Pool[Player] = Pool(house, chance, config.patience)
+        self.pool: Pool[Player] = Pool(house, chance, config.patience, quota_in_force(config).bounds)
+        self.spent = SpentPairs()
+        """The pairs of bots that are seated together only if nobody else waits."""
+        self._players = players
         self._game = offer.game.name
         self._house = house
         self._matches_per_bot = config.matches_per_bot
-        self._pace_rules = pace_rules
+        self._pace_rules = players.pace_rules
         self._waiting: set[BotPlayer] = set()
         """Bots that may be given a seat at any table."""
         self._on_trial: dict[BotPlayer, None] = {}
@@ -74,6 +82,7 @@ class Queue:
         if on_trial or bot_player.casual or not here:
             self.pool.remove(bot_player)
             return
+        came, spent = bot_player not in self.pool, self._spent_with(bot_player)
         self.pool.update(
             Waiting(
                 bot_player,
@@ -87,8 +96,19 @@ class Queue:
                 bot_player.pace.balance > 0,
                 -math.inf if room else bot_player.free_at,
                 not room and bool(bot_player.expected) and all(each.wait > 0 for each in bot_player.expected.values()),
+                bot_player.busy,
+                spent,
             )
         )
+        if came:
+            for other in spent:
+                if other in self.pool:
+                    self.update(other)  # one that has come again is among theirs, too
+
+    def _spent_with(self, bot_player: BotPlayer) -> frozenset[BotPlayer]:
+        """Return the bots here with which one has spent the quota of the pair."""
+        others = [self._players.get(each) for each in self.spent.of(bot_player.bot_id, day_of(now_us()))]
+        return frozenset([each for each in others if each is not None])
 
     def rated(self, match_values: MatchValues[int]) -> None:
         """Use new match values: for the bots that wait at once, for others when they have room again."""
@@ -133,6 +153,7 @@ class Queue:
     def longest_waiting(self, table: Sequence[Player]) -> BotPlayer | None:
         """The bot that has waited longest of those whose owner is not at a table; None if there is none.
 
+        One that has spent a quota with somebody there comes after all others.
         Nobody much slower than the others comes to a table that is formed, and to one with a slow bot only who has the
         balance for it.
         """
@@ -146,7 +167,8 @@ class Queue:
             and (not there or self._pace_class(each) == min(classes))
             and (not there or max(classes) == min(classes) or each.pace.balance > 0)
         ]
-        return min(waiting, key=lambda each: each.waiting_since[self._game], default=None)
+        spent = {other for each in there for other in self._spent_with(each)}
+        return min(waiting, key=lambda each: (each in spent, each.waiting_since[self._game]), default=None)
 
     def filler(self, table: Sequence[Player], chance: Shuffler) -> HousePlayer | None:
         """A house bot for a table, one that does not sit there if possible; None if there are none."""

@@ -1,0 +1,115 @@
+"""Whom a ring meets that announces much room: the real scheduler, beside honest bots with as much as the SDK announces.
+
+Matches are as long as luck has it, and a server has no end: whoever has room is seated. What is counted begins with the
+second half, when the ring has as many tables as it is given.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from random import Random
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from arena.ladder.live import SCALE
+from arena.scheduling.candidate import LastMatch, Waiting
+from arena.scheduling.information_gain import MatchValue
+from arena.scheduling.pool import FREE_TABLES, Pool
+from bench.ladder.collusion import TABLE, mean_error
+from bench.ladder.figures import Effort, Figure, with_progress
+
+RING: Final = 4
+ROOM: Final = 64
+"""Matches at once that each of a ring announces."""
+SECONDS: Final = 2.0
+"""The mean length of a match."""
+EVENING: Final = 60.0
+HONEST: Final = (8, 20, 40)
+HOUSE: Final = (-1, -2, -3)
+SETTLED: Final = MatchValue((20 / SCALE) ** 2, 1.0)
+
+
+class Company(NamedTuple):
+    """What an evening came to."""
+
+    mates: float
+    """Of three others at the table of one of the ring, how many are of it."""
+    honest: float
+    """Matches that an honest bot begins in a second."""
+    ring: float
+
+
+def evening(honest: int, shared: bool, seed: int, ring: int = RING, room: int = ROOM) -> Company:
+    """Simulate so many honest bots and a ring, whose bots have the first numbers, each with an owner of its own."""
+    chance, numbers = Random(seed), count()
+    pool: Pool[int] = Pool(HOUSE, chance, shared=shared)
+    capacities = [room] * ring + [FREE_TABLES] * honest
+    busy, since = [0] * len(capacities), [0.0] * len(capacities)
+    last: list[LastMatch | None] = [None] * len(capacities)
+    ends: list[list[float]] = [[] for _ in capacities]
+    running: list[tuple[float, int, Sequence[int], float]] = []
+    tables, mates = Counter[bool](), 0
+
+    def enter(bot: int) -> None:
+        left = capacities[bot] - busy[bot]
+        free_at = -inf if left else min(ends[bot])
+        pool.update(Waiting(bot, str(bot), since[bot], left, SETTLED, 0, last[bot], 0, True, free_at, False, busy[bot]))
+
+    def form(now: float) -> float:
+        nonlocal mates
+        while table := pool.table(TABLE, now):
+            guests = [bot for bot in table.bots if bot >= 0]
+            seconds = SECONDS * chance.expovariate(1)
+            heappush(running, (now + seconds, next(numbers), guests, seconds))
+            own = sum(bot < ring for bot in guests)
+            if now >= EVENING / 2:
+                tables[True] += own
+                tables[False] += len(guests) - own
+                mates += own * (own - 1)
+            for bot in guests:
+                busy[bot] += 1
+                since[bot], last[bot] = now, None
+                ends[bot].append(now + SECONDS)
+                enter(bot)
+        return pool.next_due(now)
+
+    for bot in range(len(capacities)):
+        enter(bot)
+    now, due = 0.0, form(0.0)
+    while now < EVENING:
+        if running and running[0][0] <= due:
+            now, number, guests, seconds = heappop(running)
+            for bot in guests:
+                if busy[bot] == capacities[bot]:
+                    since[bot] = now
+                busy[bot] -= 1
+                last[bot] = LastMatch(number, seconds)
+                del ends[bot][0]
+                enter(bot)
+        else:
+            now = due
+        due = form(now)
+    rates = [tables[own] / (EVENING / 2) / max(1, bots) for own, bots in ((False, honest), (True, ring))]
+    return Company(mates / max(1, tables[True]), *rates)
+
+
+def measure(effort: Effort, seed: int) -> list[Figure]:
+    """Measure the company of a ring with and without a bound on one bot's share of the tables."""
+    figures = []
+    evenings = range(seed, seed + effort.of(1, 3, 10))
+    for honest in HONEST:
+        for shared in (False, True):
+            found = [evening(honest, shared, each) for each in with_progress(evenings, f"a ring beside {honest}")]
+            mates, rates, ring = (np.array(each) for each in zip(*found, strict=True))
+            what = f"a ring of {RING} with room for {ROOM} beside {honest}, {'' if shared else 'not '}bounded"
+            note = (
+                f"an honest bot begins {rates.mean():.2f} ± {mean_error(rates):.2f} matches a second, each of the ring "
+            )
+            note += f"{ring.mean():.1f}; {len(evenings)} evenings"
+            figures.append(Figure(f"{what}: mates of 3", mates.mean(), ".2f", "", mean_error(mates), note=note))
+    return figures

@@ -108,7 +108,7 @@ class GameReview:
             self._replay.lines[-1],
             title(self.house),
             part,
-            f"{FIRST_WORLDS} {WORLDS} {MOST} {ENDING_LINES} {ALL_WORLDS}",
+            f"{FIRST_WORLDS} {WORLDS} {WORLDS} {MOST} {ENDING_LINES} {ALL_WORLDS}",
         )
         return sha256("\n".join(lines).encode()).hexdigest()
 

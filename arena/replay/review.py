@@ -2,10 +2,11 @@
 
 A choice is measured against the other legal ones by playing the round to its end from worlds that the seat could be in
 for all it knew (`Game.sample`), every seat by a house bot. Its cost is what the best other choice would have brought
-more, in points of the round less the mean of the others': the mean over the same worlds for both. Which other choice is
-the best, and which choices are looked at closely, some worlds decide; what they cost, other worlds tell, so that luck
-in the first does not count as cost. Close to the end of a round these are solved (`arena.endings`) instead of played by
-a house bot, and all of them where they are few: then the cost is exact.
+more, in points of the round less the mean of the others': the mean over the same worlds for both. Each step has worlds
+of its own, since whatever is chosen by some worlds looks dearer in them than it is: the first decide which other choice
+is the best and which choices are looked at closely, the second which of these are named, and the third what these cost.
+Close to the end of a round worlds are solved (`arena.endings`) instead of played by a house bot, and all of them where
+they are few: then the cost is exact.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Draws: TypeAlias = Callable[[str], Chance]
 FIRST_WORLDS: Final = 16
 """Worlds in which all choices of a seat are compared."""
 WORLDS: Final = 200
-"""Worlds that tell what a choice cost."""
+"""Worlds that decide which choices are named, and again so many that tell what each of them cost."""
 CLOSELY: Final = 3
 """For each choice that is wanted, so many are looked at closely."""
 ENDING_LINES: Final = 200
@@ -87,12 +88,13 @@ def costly(
 ) -> tuple[Costly, ...]:
     """Find the choices of a seat's own bot that cost most, the dearest first; fewer where no more surely cost anything.
 
+    What one cost is the mean of worlds that had no part in its choice; so the interval of a cost may include 0.
     The same for the same `seed`. `looked` is told what part of the work is done.
     """
     own = [number for number in range(1, len(course.steps)) if _chose(course.steps, number, seat)]
     table, compared = _Table(course.replay.header.game, bot, worth, draws), []
     closely = CLOSELY * most
-    work = len(own) * FIRST_WORLDS + min(closely, len(own)) * WORLDS
+    work = len(own) * FIRST_WORLDS + (min(closely, len(own)) + min(most, len(own))) * WORLDS
     done = 0
     for number in own:
         state, action = course.steps[number - 1].state, _action(course.steps[number])
@@ -101,16 +103,23 @@ def costly(
         compared.append(_Compared(number, better, *_difference(values[better], values[action])))
         done += FIRST_WORLDS
         looked(done / work)
-    found = []
+    again = []
     for each in sorted(compared, key=lambda each: -each.surely)[:closely]:
-        step, state = course.steps[each.step], course.steps[each.step - 1].state
-        cost = table.cost(state, seat, _action(step), each.better, f"{seed} {each.step} again")
-        assert step.made is not None
-        found.append(Costly(step.made.decision, step.round, _action(step), *cost))
+        again.append(table.again(course, each, seat, f"{seed} {each.step} again"))
         done += WORLDS
         looked(done / work)
-    clear = [each for each in found if each.cost > CLEAR * each.error]
-    return tuple(sorted(clear, key=lambda each: -each.cost)[:most])
+    clear = sorted((each for each in again if each.cost > CLEAR * each.error), key=lambda each: -each.cost)
+    found = []
+    for each in clear[:most]:
+        fresh = table.again(course, each, seat, f"{seed} {each.step} named") if each.error else each
+        made = course.steps[each.step].made
+        assert made is not None, "it was chosen"
+        number = course.steps[each.step].round
+        found.append(Costly(made.decision, number, made.action, fresh.better, fresh.cost, fresh.error))
+        done += WORLDS
+        looked(done / work)
+    looked(1.0)
+    return tuple(sorted(found, key=lambda each: -each.cost))
 
 
 def _chose(steps: Sequence[Step], number: int, seat: int) -> bool:
@@ -131,6 +140,11 @@ class _Table:
 
     def __init__(self, game: Game, bot: HouseBot, worth: Worth, draws: Draws) -> None:
         self._game, self._bot, self._worth, self._draws = game, bot, worth, draws
+
+    def again(self, course: Course, compared: _Compared, seat: int, seed: str) -> _Compared:
+        """Compare a choice of a course in other worlds."""
+        state, action = course.steps[compared.step - 1].state, _action(course.steps[compared.step])
+        return _Compared(compared.step, *self.cost(state, seat, action, compared.better, seed))
 
     def cost(
         self, state: State[SeatView, RoundReport], seat: int, action: int, better: int, seed: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
+from statistics import fmean
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
@@ -121,6 +123,24 @@ def test_the_cost_in_an_ending_with_many_worlds_has_an_error(monkeypatch: pytest
 def test_the_best_choice_costs_nothing_and_what_others_chose_for_a_seat_is_not_its_own() -> None:
     assert of_coin(coin_course(2, 1), 0) == ()
     assert of_coin(coin_course(0, 0, forced=Cause.TIME), 0) == ()
+
+
+def test_a_cost_is_not_dearer_for_having_been_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of twelve choices that cost 0.5 each, the three that are named cost 0.5 on the mean of many matches."""
+    monkeypatch.setattr("arena.replay.review.ENDING_LINES", 0)
+    monkeypatch.setattr("arena.replay.review.WORLDS", 16)
+    start = Step(cast("Any", 0), None, 0, cast("Any", Coin(1)), None)
+    steps = [start, *(replace(start, made=Made(0, number, 1, None)) for number in range(12))]
+    course = cast("Course", SimpleNamespace(steps=steps, replay=coin_course().replay))
+    house: Any = Middle()
+    costs = [
+        each.cost
+        for match in range(60)
+        for each in costly(course, 0, house, lambda report: report.points, 3, Random, f"match {match}")
+        if each.better == 2
+    ]
+    assert len(costs) > 150
+    assert fmean(costs) == pytest.approx(0.5, abs=4 * 0.5 / 16**0.5 / len(costs) ** 0.5)
 
 
 @pytest.mark.parametrize("game", THOUGHT_ABOUT)

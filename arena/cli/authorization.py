@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from arena.cli.data_source import DEFAULT_SERVER, DataPlace, data_option, server_options, with_options
 
@@ -33,9 +34,8 @@ class AuthorizedChange:
     def change(self, here: Callable[[Connection], T], there: Callable[[Client, str], T]) -> T:
         """Make the change and return its result; ClickException if it fails.
 
-        `here` changes the directory, if no server uses it; otherwise `there` asks the server, with a token.
+        `here` changes the directory, if no server uses it; otherwise `there` asks that server, with a token.
         """
-        from arena.store.directory import operator_token
         from arena.store.errors import StoreLocked
         from arena.store.opening import open_to_amend
 
@@ -48,8 +48,8 @@ class AuthorizedChange:
                 with open_to_amend(self.place.data) as connection:
                     return here(connection)
             except StoreLocked:
-                with self.place.reached_server() as server:
-                    return there(server, operator_token(self.place.data))
+                with self.place.operated_server() as (server, token):
+                    return there(server, token)
 
 
 @contextmanager
@@ -79,13 +79,16 @@ def takes_authorization(verb: Callable[..., None]) -> Callable[..., None]:
             raise click.UsageError(
                 "say who you are: --data DIR for the operator, --token-file FILE for the bot's author"
             )
+        typed = click.get_current_context().get_parameter_source("server") is ParameterSource.COMMANDLINE
+        if data is not None and (typed or tls or tls_roots):
+            raise click.UsageError("--data finds its server: leave out --server, --tls and --tls-roots")
         place = DataPlace(server or DEFAULT_SERVER, data, tls, tls_roots)
         verb(authorized=AuthorizedChange(place, token_file), **others)
 
     file = click.Path(path_type=Path, exists=True, dir_okay=False)
     return with_options(
         command,
-        data_option("As the operator: the data directory of the server."),
+        data_option("As the operator: the data directory of the server, which is asked if it runs."),
         click.option("--token-file", metavar="FILE", type=file, help="As the author: the file with the bot's token."),
-        *server_options(f"Where the server listens, if one runs.  [default: {DEFAULT_SERVER}]"),
+        *server_options(f"With --token-file: where the server listens.  [default: {DEFAULT_SERVER}]"),
     )

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from arena.client.remote import Client
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
-NAME_IT: Final = "a server works on the directory, and it must do this: say where it listens with --server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +53,38 @@ class DataPlace:
     @contextmanager
     def reached_server(self) -> Iterator[Client]:
         """Connect to the server even if a directory is given; errors as in `open`."""
-        from arena.client.remote import Declined, LateAnswer, NoAnswer, connect
-
         if not re.fullmatch(r"unix:.+|.*:[0-9]+", self.server):
             text = f"{self.server!r} has no port; write HOST:PORT, such as {self.server}:{DEFAULT_SERVER.split(':')[1]}"
             raise click.BadParameter(text, param_hint="'--server'")
-        try:
-            roots = None if self.roots is None else self.roots.read_bytes()
-            with connect(self.server, self.tls, roots) as client, _alike_named(client):
-                yield client
-        except LateAnswer as error:
-            raise click.ClickException(str(error)) from error
-        except NoAnswer as error:
-            advice = "start one with `arena serve`, name another with --server, or read a directory with --data"
-            raise click.ClickException(f"{error}; {advice if self.data is None else NAME_IT}") from error
-        except (Declined, OSError) as error:
-            raise click.ClickException(str(error)) from error
+        advice = "start one with `arena serve`, name another with --server, or read a directory with --data"
+        with _client(self.server, advice, self.tls, self.roots) as client:
+            yield client
+
+    @contextmanager
+    def operated_server(self) -> Iterator[tuple[Client, str]]:
+        """Connect to the server that has locked the data directory, at its Unix socket; yield the token, too.
+
+        No other server can be sent the token.
+
+        Raises:
+            click.ClickException: No server works on the directory, or the one that does cannot be asked.
+        """
+        from arena.client.remote import at_socket
+        from arena.store.directory import holder, operator_token
+
+        assert self.data is not None, "the caller has checked"
+        found = holder(self.data)
+        if found is None:
+            raise click.ClickException(f"no server works on {self.data}: start one, or look for another directory")
+        process = f"the process with id {found.pid or 'unknown'}, which works on {self.data},"
+        if found.socket is None:
+            raise click.ClickException(
+                f"{process} does not listen: wait until the server has started or the other command has ended; "
+                "a server of an older version has to be started again"
+            )
+        advice = f"{process} has announced to listen there: try again, or look at its log"
+        with _client(at_socket(found.socket), advice) as client:
+            yield client, operator_token(self.data)
 
     @contextmanager
     def read_directory(self) -> Iterator[Directory]:
@@ -83,6 +98,22 @@ class DataPlace:
                 yield directory
         except (StoreError, Refused) as error:
             raise click.ClickException(str(error)) from error
+
+
+@contextmanager
+def _client(address: str, advice: str, tls: bool = False, roots: Path | None = None) -> Iterator[Client]:
+    """Connect to a server; its errors become ClickExceptions, with advice where nobody answers."""
+    from arena.client.remote import Declined, LateAnswer, NoAnswer, connect
+
+    try:
+        with connect(address, tls, None if roots is None else roots.read_bytes()) as client, _alike_named(client):
+            yield client
+    except LateAnswer as error:
+        raise click.ClickException(str(error)) from error
+    except NoAnswer as error:
+        raise click.ClickException(f"{error}; {advice}") from error
+    except (Declined, OSError) as error:
+        raise click.ClickException(str(error)) from error
 
 
 def chosen_games(games: tuple[str, ...], game: str | None) -> tuple[str, ...]:
@@ -154,17 +185,14 @@ def takes_server(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def takes_data(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add the same options to a verb that requires --data; it asks the server if one uses the directory."""
+    """Add --data, which is required, to a verb of the operator; it makes its argument `place`, a `DataPlace`."""
 
     @wraps(verb)
-    def command(*, server: str | None, data: Path, tls: bool, tls_roots: Path | None, **others: object) -> None:
-        verb(place=DataPlace(server or DEFAULT_SERVER, data, tls, tls_roots), **others)
+    def command(*, data: Path, **others: object) -> None:
+        verb(place=DataPlace(data=data), **others)
 
-    return with_options(
-        command,
-        data_option("The data directory of the server.", required=True),
-        *server_options(f"Where the server listens, if one works on it.  [default: {DEFAULT_SERVER}]"),
-    )
+    words = "The data directory of the server, which is asked if it runs."
+    return with_options(command, data_option(words, required=True))
 
 
 def data_option(words: str, *, required: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -16,6 +16,7 @@ from arena.cli.screen import json_option, print_json, screen
 
 if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
+    from arena.store.database import LockHolder
 
 LEFT: Final = 3
 """Exit status if matches are left to the next start."""
@@ -41,20 +42,18 @@ def command(limit: float | None, place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"left"}
     """
-    from arena.store.directory import holder, operator_token
+    from arena.store.directory import holder
     from arena.store.errors import StoreError
 
     assert place.data is not None, "it is required"
     try:
-        process, token = holder(place.data), operator_token(place.data)
-        if process is None:
-            raise click.ClickException(f"no server works on {place.data}; there is nothing to drain")
-        with _watching() as show, place.reached_server() as server:
+        found = holder(place.data)
+        with _watching() as show, place.operated_server() as (server, token):
             left = 0
             for row in server.drain(limit, token):
                 left = row.playing
                 show(left)
-        _await_the_end(place.data, process)
+        _await_the_end(place.data, found)
     except StoreError as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
@@ -66,14 +65,14 @@ def command(limit: float | None, place: DataPlace, as_json: bool) -> None:
     sys.exit(LEFT if left else 0)
 
 
-def _await_the_end(data: Path, process: int) -> None:
+def _await_the_end(data: Path, server: LockHolder | None) -> None:
     """Wait until the server's process has ended, so that another may be started; ClickException."""
     from arena.store.directory import holder
 
     end = time.monotonic() + SERVER_END
-    while holder(data) == process:
+    while server is not None and holder(data) == server:
         if time.monotonic() > end:
-            raise click.ClickException(f"the server has drained, but its process {process} does not end")
+            raise click.ClickException(f"the server has drained, but its process {server.pid} does not end")
         time.sleep(0.02)
 
 

@@ -16,7 +16,8 @@ import trio
 from arena import STALE_BUILD, build
 from arena.api.server import serve_arena
 from arena.cli.log_output import log_to_stderr
-from arena.cli.web_process import show_pages, with_socket
+from arena.cli.server_socket import with_socket
+from arena.cli.web_process import show_pages
 from arena.processes.garbage import collect_rarely
 from arena.processes.huge_pages import keep_in_huge_pages
 from arena.server.arena import open_arena
@@ -49,10 +50,9 @@ def run_server(config: Config) -> None:
     """Run a server until a signal ends it; ClickException if it cannot start or fails."""
     level = logging.WARNING if config.quiet else logging.DEBUG if config.debug else logging.INFO
     log_to_stderr(config.log_json, level)
-    config = with_socket(config)
     try:
         credentials = _credentials(config)
-        with fork_writer_process() as writer_process:
+        with with_socket(config) as config, fork_writer_process() as writer_process:
             serve = partial(_serve, config, credentials, writer_process)
             trio.run(serve, restrict_keyboard_interrupt_to_checkpoints=True)
     except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
@@ -87,6 +87,8 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
             trio.open_nursery() as nursery,
         ):
             port = await nursery.start(partial(serve_arena, arena, config.address, credentials=credentials))
+            assert config.transport.unix_socket is not None, "see with_socket"
+            store.announce(config.transport.unix_socket)
             pages = "" if config.web is None else await nursery.start(show_pages, config)
             host = config.address.rpartition(":")[0]
             games = [game.name for game in config.games]

@@ -6,9 +6,6 @@ reads in the data directory. The server imports nothing of the pages, and no dec
 
 from __future__ import annotations
 
-import tempfile
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -17,27 +14,15 @@ import trio
 
 from arena.processes.helper import HelperFailed, helper
 from arena.processes.restart import keep
-from arena.transport.sockets import LONGEST_UNIX_PATH
 
 if TYPE_CHECKING:
     from arena.server.config import Config
 
 MODULE: Final = "arena.web.beside_server"
-SOCKET: Final = "web.socket"
 LONG_ENOUGH: Final = 10.0
 """Seconds after which a process that died is started anew at once: it did not die of its start."""
 
 log = structlog.get_logger("arena")
-
-
-def with_socket(config: Config) -> Config:
-    """Return a configuration by which the server listens at a Unix socket, too, where pages need one."""
-    if config.web is None or config.transport.unix_socket is not None:
-        return config
-    path = config.data.absolute() / SOCKET
-    if len(str(path).encode()) > LONGEST_UNIX_PATH:
-        path = Path(tempfile.mkdtemp(prefix="arena-")) / SOCKET
-    return replace(config, transport=replace(config.transport, unix_socket=path))
 
 
 async def show_pages(config: Config, *, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED) -> None:
@@ -48,7 +33,7 @@ async def show_pages(config: Config, *, task_status: trio.TaskStatus[str] = trio
     """
     assert config.web is not None, "the caller has looked"
     assert config.transport.unix_socket is not None, "see with_socket"
-    listen, unix_socket = config.web, str(config.transport.unix_socket.absolute())
+    listen, unix_socket = config.web, str(config.transport.unix_socket)
     data, proxies = str(config.data.absolute()), config.transport.proxies or ""
     web_origin = config.web_origin or ""
     tried = begun = False

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Final, cast
+from urllib.parse import quote
 
 import grpc
 from google.protobuf.message import Message
@@ -74,6 +76,11 @@ class LateAnswer(NoAnswer):
 
 class Declined(Refused):
     """The server refuses the request; the message says why."""
+
+
+def at_socket(path: Path) -> str:
+    """Return gRPC's name of the Unix socket at a path, in which some characters have a meaning of their own."""
+    return f"unix:{quote(str(path))}"
 
 
 @contextmanager

@@ -8,9 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sqlalchemy import Connection, Engine
+
+
+class LockHolder(NamedTuple):
+    """The process that has locked a data directory."""
+
+    pid: int | None
+    """Its process id; None in the moment before it has written it."""
+    socket: Path | None
+    """The Unix socket at which it listens, if it is a server that does so already."""
 
 
 class Database(Protocol):
@@ -67,8 +76,11 @@ class Database(Protocol):
         StoreLocked: another server has the lock. StoreUnusable: it is not a directory or cannot be written.
         """
 
-    def holder(self) -> int | None:
-        """Return the process id of the server that holds the lock, None if there is none. StoreUnusable."""
+    def announce(self, lock: int, socket: Path) -> None:
+        """Write for `holder` at which Unix socket the server listens that has locked the directory; StoreError."""
+
+    def holder(self) -> LockHolder | None:
+        """Return who holds the lock, None if nobody does. StoreUnusable."""
 
     def named(self, error: Exception) -> Exception:
         """Translate an error of the database (full, damaged, not writable …) to a StoreError with it as the cause.

@@ -7,7 +7,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Final
 
-from arena.store.database import Database
+from arena.store.database import Database, LockHolder
 from arena.store.errors import file_error
 from arena.store.sqlite.database import SqliteDatabase
 
@@ -24,8 +24,8 @@ def locked(directory: Path) -> AbstractContextManager[int]:
     return database_of(directory).locked()
 
 
-def holder(directory: Path) -> int | None:
-    """Return the process id of the server that has locked a directory; see `Database.holder`."""
+def holder(directory: Path) -> LockHolder | None:
+    """Return who has locked a directory; see `Database.holder`."""
     return database_of(directory).holder()
 
 

@@ -105,6 +105,14 @@ class Store:
             raise
         return value
 
+    def announce(self, socket: Path) -> None:
+        """Write for who asks for the holder of the directory's lock at which Unix socket this server listens.
+
+        Raises:
+            StoreError: It cannot be written.
+        """
+        self._database.announce(self.lock, socket)
+
     async def watch(self) -> None:
         """Wait until a file of the data directory is deleted or replaced: StoreReplaced, within a second."""
         while self._replaced is None:

@@ -124,7 +124,8 @@ class TransportSettings:
     unix_socket: Path | None = field(
         default=None,
         metadata={
-            "help": "Listen at this path of the file system, too, as unix:PATH without TLS, for this user's programs. "
-            "Who comes that way has a budget and connections of his own, or says by the PROXY protocol whose they are.",
+            "help": "Listen at this path of the file system, too, as unix:PATH without TLS, for this user's programs; "
+            "by default at arena.socket in the data directory. Who comes that way has a budget and connections of his "
+            "own, or says by the PROXY protocol whose they are.",
         },
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 import structlog
 
 from arena.client.directory import opening_directory
-from arena.client.remote import connect
+from arena.client.remote import at_socket, connect
 from arena.processes.parent import Parent, connected
 from arena.tracebacks import with_lines
 from arena.transport.proxy_protocol import networks
@@ -42,7 +42,7 @@ def main(data: str, listen: str, unix_socket: str, proxies: str, web_origin: str
                 "",
                 partial(_say, parent),
                 rules,
-                partial(connect, f"unix:{unix_socket}"),
+                partial(connect, at_socket(Path(unix_socket))),
                 PlaySocket(unix_socket, sites),
             )
         except RuntimeError as error:

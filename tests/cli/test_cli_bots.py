@@ -18,7 +18,7 @@ from rich.console import Console
 from arena.cli.tables import bots_table
 from arena.store.rows import BotRow
 from arena.v1 import bots_pb2, bots_pb2_grpc
-from tests.cli.cli_rig import PATIENCE, Played, arena, serving, shown
+from tests.cli.cli_rig import PATIENCE, arena, serving, shown
 
 CODE = re.compile(r"invitation_\S+")
 
@@ -39,7 +39,7 @@ def test_invitation_registers_one_bot_of_its_owner(empty: Path) -> None:
     """One is made before a server works on the directory, one meanwhile."""
     codes = [invited("--data", empty)]
     with serving(empty, "--registration", "invited") as server:
-        codes.append(invited("--data", empty, "--server", server.server))
+        codes.append(invited("--data", empty))
         for number, code in enumerate(codes):
             register(server.server, f"bot-{number}", code)
         with pytest.raises(grpc.RpcError, match="used already"):
@@ -73,20 +73,6 @@ def test_invitation_as_json(empty: Path) -> None:
     document = json.loads(shown("bots", "invite", "--owner", "bob", "--data", empty, "--json"))
     assert document["owner"] == "bob"
     assert CODE.fullmatch(document["invitation"])
-
-
-def test_invitation_of_a_server_elsewhere_asks_for_its_address(empty: Path) -> None:
-    with serving(empty):
-        result = arena("bots", "invite", "--owner", "alice", "--data", empty, "--server", "127.0.0.1:1")
-    assert result.exit_code == 1
-    assert "say where it listens with --server" in result.output
-
-
-def test_invitation_by_the_wrong_server_is_refused(empty: Path, played: Played) -> None:
-    with serving(empty):
-        result = arena("bots", "invite", "--owner", "alice", "--data", empty, "--server", played.server)
-    assert result.exit_code == 1
-    assert "only the operator invites" in result.output
 
 
 def test_invitation_for_a_name_that_is_not_allowed_fails(empty: Path) -> None:

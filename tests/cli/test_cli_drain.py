@@ -46,13 +46,11 @@ def in_the_middle_of_a_match(server: Played, tokens: Path) -> Iterator[None]:
 def test_a_drained_server_is_gone_and_another_may_start_at_once(empty: Path, tmp_path: Path) -> None:
     with serving(empty, "--no-house", "--seats", "3") as server:
         let_play(server.server, tmp_path, 1)
-        document = json.loads(shown("drain", "--data", empty, "--server", server.server, "--json"))
+        document = json.loads(shown("drain", "--data", empty, "--json"))
         assert document == {"left": 0}
         with serving(empty) as again:
             assert shown("matches", "--server", again.server)
-            assert (
-                shown("drain", "--data", empty, "--server", again.server) == "Every match ended; the server is gone.\n"
-            )
+            assert shown("drain", "--data", empty) == "Every match ended; the server is gone.\n"
 
 
 def test_what_outlasts_the_limit_is_left_to_the_next_start_with_a_status_of_its_own(
@@ -62,7 +60,7 @@ def test_what_outlasts_the_limit_is_left_to_the_next_start_with_a_status_of_its_
         serving(empty, "--no-house", "--seats", "2", "--matches-per-bot", "1") as server,
         in_the_middle_of_a_match(server, tmp_path),
     ):
-        result = arena("drain", "--data", empty, "--server", server.server, "--limit", "0.2")
+        result = arena("drain", "--data", empty, "--limit", "0.2")
     assert result.exit_code == 3, result.output
     assert "1 match left to the next start" in result.stdout
     assert "draining: 1 match being played" in result.stderr
@@ -75,12 +73,12 @@ def test_who_watches_may_go_and_come_back_to_hurry(empty: Path, tmp_path: Path) 
         serving(empty, "--no-house", "--seats", "2", "--matches-per-bot", "1") as server,
         in_the_middle_of_a_match(server, tmp_path),
     ):
-        with terminal("drain", "--data", empty, "--server", server.server, "--limit", "1000") as screen:
+        with terminal("drain", "--data", empty, "--limit", "1000") as screen:
             screen.expect("draining: 1 match being played")
             screen.press("\x03")
             screen.expect("the server goes on draining")
             assert screen.end() == 1
-        assert arena("drain", "--data", empty, "--server", server.server, "--limit", "0").exit_code == 3
+        assert arena("drain", "--data", empty, "--limit", "0").exit_code == 3
 
 
 def test_without_a_server_there_is_nothing_to_drain(empty: Path) -> None:
@@ -89,19 +87,12 @@ def test_without_a_server_there_is_nothing_to_drain(empty: Path) -> None:
     assert f"no server works on {empty}" in result.output
 
 
-def test_only_the_operator_of_a_server_drains_it(empty: Path, played: Played) -> None:
-    with serving(empty):
-        result = arena("drain", "--data", empty, "--server", played.server)
-    assert result.exit_code == 1
-    assert "only the operator drains a server" in result.output
-
-
 def test_a_server_that_dies_meanwhile_is_a_failure(empty: Path, tmp_path: Path) -> None:
     with (
         serving(empty, "--no-house", "--seats", "2", "--matches-per-bot", "1") as server,
         in_the_middle_of_a_match(server, tmp_path),
     ):
-        command = [*ARENA, "drain", "--data", str(empty), "--server", server.server, "--limit", "1000"]
+        command = [*ARENA, "drain", "--data", str(empty), "--limit", "1000"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as drain:
             assert drain.stderr is not None
             assert "1 match" in drain.stderr.readline()

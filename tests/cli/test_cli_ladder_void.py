@@ -52,7 +52,7 @@ def test_a_result_is_taken_back_where_no_server_works(empty: Path) -> None:
 def test_a_server_that_works_there_takes_it_back_itself(empty: Path) -> None:
     match = finished(empty)
     with serving(empty, "--no-house") as server:
-        where = ("--data", empty, "--server", server.server)
+        where = ("--data", empty)
         document = json.loads(shown("ladder", "void", match, "--reason", "a known deal", "--json", *where))
         assert document == {"match": match, "reason": "a known deal"}
         assert arena("ladder", "void", match + 1, "--reason", "none", *where).exit_code == 1
@@ -101,7 +101,7 @@ def test_a_time_in_the_future_is_refused(empty: Path) -> None:
 def test_a_server_that_works_there_takes_results_of_a_bot_back_itself(empty: Path) -> None:
     played = several(empty)
     with serving(empty, "--no-house") as server:
-        where = ("--data", empty, "--server", server.server)
+        where = ("--data", empty)
         words = ("ladder", "void", "--bot", "bob", "--since", "2026-01-31T18:30Z", "--reason", "a ring")
         assert json.loads(shown(*words, *where, "--json"))["matches"] == played[2:]
         rows = json.loads(shown("matches", "--json", "--server", server.server))["matches"]

@@ -59,7 +59,7 @@ def test_the_operator_replaces_and_revokes_a_token_without_a_server(empty: Path,
 
 def test_the_operator_has_the_server_do_it_where_one_works(empty: Path, token: str) -> None:
     with serving(empty) as server:
-        there = ("--data", empty, "--server", server.server)
+        there = ("--data", empty)
         new = shown("bots", "rotate", "Ada", *there).strip()
         assert (known(empty, token), known(empty, new)) == (False, True)
         assert json.loads(shown("bots", "unpark", "Ada", *there, "--json")) == {"bot": "Ada"}

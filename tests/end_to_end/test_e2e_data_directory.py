@@ -71,7 +71,7 @@ def test_a_server_ends_when_its_files_are_gone_and_no_result_is_told_that_is_not
         stopped = (arena.process.pid, arena.writer_process)
         for process in stopped:
             os.kill(process, signal.SIGSTOP)
-        shutil.copytree(data, copy)
+        shutil.copytree(data, copy, ignore=NO_SOCKET)
         harm(data)
         for process in stopped:
             os.kill(process, signal.SIGCONT)
@@ -104,6 +104,9 @@ def left_behind(tmp_path: Path) -> Server:
         until(lambda: crowd.bots[0].answered > answered + 20, "some answers of later matches")
         arena.kill()
     return arena
+
+
+NO_SOCKET = shutil.ignore_patterns("*.socket")
 
 
 def files(data: Path) -> dict[str, bytes]:
@@ -140,7 +143,7 @@ def garbage(path: Path) -> None:
 def test_a_database_that_is_none_of_the_directorys_is_refused_and_nothing_is_changed(tmp_path: Path) -> None:
     data = left_behind(tmp_path).data
     kept = tmp_path / "kept"
-    shutil.copytree(data, kept)
+    shutil.copytree(data, kept, ignore=NO_SOCKET)
     makes: dict[str, Callable[[Path], None]] = {
         r"is missing or empty, but .*journal shows that a server has used this directory": lambda path: None,
         r"arena.db is missing or empty, but": lambda path: path.touch(),

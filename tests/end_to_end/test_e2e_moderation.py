@@ -17,7 +17,7 @@ def test_a_ban_ends_open_streams_with_a_reason_and_the_match_goes_on(tmp_path: P
         ann, eve = crowd.come("ann"), crowd.come("eve")
         ann.play_in_background()
         eve.read_until(lambda: eve.decisions)
-        operator = ("--data", running.data, "--server", running.address)
+        operator = ("--data", running.data)
         assert arena("bots", "ban", "eve", "--reason", "a ring", *operator) == "eve is banned, with eve."
         for stream in (eve, crowd.stranger(eve.token)):
             end = stream.last_word()
@@ -40,7 +40,7 @@ def test_a_bot_of_the_sdk_ends_and_says_that_its_owner_is_banned(tmp_path: Path)
         with program(*command, *where) as bot:
             assert bot.stdout is not None
             assert any("is connected" in line for line in bot.stdout)
-            arena("bots", "ban", "eve", "--reason", "a ring", "--data", running.data, "--server", running.address)
+            arena("bots", "ban", "eve", "--reason", "a ring", "--data", running.data)
             assert bot.wait(60) == 3
             assert "the server refuses the bot: eve is banned: a ring" in bot.stdout.read()
         with program(*command, *where[:2], "--name", "another", "--token-file", str(tmp_path / "other")) as bot:
@@ -58,7 +58,7 @@ def test_a_bot_of_the_sdk_that_is_deleted_is_told_to_take_another_name(tmp_path:
         with program(*command, *where) as bot:
             assert bot.stdout is not None
             assert any("is connected" in line for line in bot.stdout)
-            arena("bots", "delete", "gone", "--reason", "as asked", "--data", running.data, *where)
+            arena("bots", "delete", "gone", "--reason", "as asked", "--data", running.data)
             assert bot.wait(60) == 3
             last = bot.stdout.read().splitlines()[-1]
             assert last.endswith("its name is given to nobody: register another bot, under another name")

@@ -72,7 +72,7 @@ def test_no_secret_is_ever_logged(tmp_path: Path, form: tuple[str, ...], monkeyp
         operator = (running.data / "operator.token").read_text()
         command = [str(ARENA), "bots", "invite", "--owner", "ann", "--data", str(running.data)]
         told = subprocess.run(
-            [*command, "--server", running.address, "--json"],
+            [*command, "--json"],
             check=True, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT,
         )  # fmt: skip
         ann = crowd.come("ann")
@@ -92,7 +92,7 @@ def test_no_secret_is_ever_logged(tmp_path: Path, form: tuple[str, ...], monkeyp
         bad.send(b"\xff\xff\xff")
         bad.last_word()
         renewed = subprocess.run(
-            [*(str(ARENA), "bots", "rotate", "ann", "--data", str(running.data)), "--server", running.address],
+            [str(ARENA), "bots", "rotate", "ann", "--data", str(running.data)],
             check=True, capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT,
         )  # fmt: skip
         texts = {operator, guess, renewed.stdout.strip(), json.loads(told.stdout)["invitation"], *crowd.tokens.values()}

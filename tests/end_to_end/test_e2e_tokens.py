@@ -28,7 +28,7 @@ def test_the_open_stream_dies_with_the_token_and_the_match_goes_on(tmp_path: Pat
         bob.play_in_background()
         ann.read_until(lambda: ann.decisions)
         match = ann.decisions[0].match_id
-        operator = ("--data", running.data, "--server", running.address)
+        operator = ("--data", running.data)
         new = arena("bots", verb, "ann", *operator)
         end = ann.last_word()
         assert end.code is grpc.StatusCode.UNAUTHENTICATED

@@ -11,7 +11,9 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine
 
-from arena.store.sqlite import engine, errors, lock
+from arena.store.database import LockHolder
+from arena.store.sqlite import engine, errors
+from arena.store.sqlite import lock as locks
 
 FILE: Final = "arena.db"
 """Name of the database file in the data directory."""
@@ -69,11 +71,15 @@ class SqliteDatabase:
 
     def locked(self) -> AbstractContextManager[int]:
         """See `Database`."""
-        return lock.locked(self.directory)
+        return locks.locked(self.directory)
 
-    def holder(self) -> int | None:
+    def announce(self, lock: int, socket: Path) -> None:
         """See `Database`."""
-        return lock.holder(self.directory)
+        locks.announce(self.directory, lock, socket)
+
+    def holder(self) -> LockHolder | None:
+        """See `Database`."""
+        return locks.holder(self.directory)
 
     def named(self, error: Exception) -> Exception:
         """See `Database`."""

@@ -1,7 +1,8 @@
 """The lock of a data directory, which admits one server at a time.
 
 It is an flock on a file: the kernel releases it when the server and the writer process that shares it have ended,
-however they end.
+however they end. The file holds the server's process id, a new line and, once it listens, the path of its Unix socket
+with a zero byte behind it.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from arena.store.database import LockHolder
 from arena.store.errors import StoreLocked, StoreUnusable, file_error
 
 _LOCK: Final = "arena.lock"
+_LONGEST: Final = 8192
+"""Bytes of the file that are read."""
 _LAST_WRITES: Final = 30.0
 """Seconds that the writer process of a dead server may take to finish its last jobs."""
 
@@ -48,13 +52,25 @@ def locked(directory: Path) -> Iterator[int]:
         os.close(lock)
 
 
+def announce(directory: Path, lock: int, socket: Path) -> None:
+    """Write the path of the server's Unix socket to the file of its lock; DiskFull, StoreUnusable.
+
+    A socket in the directory is written without the directory, which may have another path for who reads it.
+    """
+    told = socket.name if socket.parent == directory.absolute() else str(socket.absolute())
+    try:
+        os.pwrite(lock, b"\n" + os.fsencode(told) + b"\0", len(str(os.getpid())))
+    except OSError as error:
+        raise file_error(directory / _LOCK, error) from error
+
+
 def _take(lock: int, directory: Path) -> None:
     deadline = time.monotonic() + _LAST_WRITES
     while True:
         try:
             return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            pid = _holder(lock)
+            pid = _holder(lock, directory).pid
             if (pid is not None and _alive(pid)) or time.monotonic() > deadline:
                 raise StoreLocked(directory, pid) from None
             time.sleep(0.01)
@@ -70,8 +86,8 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def holder(directory: Path) -> int | None:
-    """Return the process id of the server that has locked a directory, None if there is none. StoreUnusable."""
+def holder(directory: Path) -> LockHolder | None:
+    """Return who has locked a directory, None if nobody has. StoreUnusable."""
     path = directory / _LOCK
     try:
         lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -80,12 +96,17 @@ def holder(directory: Path) -> int | None:
     except OSError as error:
         raise file_error(path, error) from error
     try:
-        return _holder(lock)
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # for a moment: a server that starts tries again
+    except BlockingIOError:
+        return _holder(lock, directory)
     finally:
         os.close(lock)
+    return None  # whoever it names has died
 
 
-def _holder(lock: int) -> int | None:
-    """Return the process id in the lock file; None in the moment before its holder has written it."""
-    text = os.pread(lock, 20, 0)
-    return int(text) if text.isdigit() else None
+def _holder(lock: int, directory: Path) -> LockHolder:
+    """Return what the lock file says of its holder; nothing in the moment before that has written it."""
+    pid, _, rest = os.pread(lock, _LONGEST, 0).partition(b"\n")
+    path, whole, _ = rest.partition(b"\0")
+    socket = directory.absolute() / os.fsdecode(path) if whole else None
+    return LockHolder(int(pid) if pid.isdigit() else None, socket)

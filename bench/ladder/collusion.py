@@ -37,6 +37,7 @@ HONEST: Final = {
     "changing field, 15 % ties": Conditions(ties=0.15, changing=True),
     "heavy-tailed luck, 15 % ties": Conditions(ties=0.15, luck=Luck.HEAVY),
     "a cycle as large as the spread": Conditions(cycle=0.2),
+    "a cycle thrice the spread": Conditions(cycle=0.6),
 }
 
 

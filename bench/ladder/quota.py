@@ -7,6 +7,7 @@ mean, grows by the quota, on the same matches.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -256,13 +257,16 @@ def weeks(worlds: int, honest_worlds: int, seed: int) -> list[Figure]:
     """Measure what quotas of a week keep from a week of sybils, and what they cost honest fields."""
     rules = [OPEN_QUOTA._replace(week=week) for week in WEEKS]
     seeds = with_progress(range(worlds), "weeks of sybils")
-    gained = [gains(nights((seed, 11, each), WEEK_TABLES), [NO_QUOTA, OPEN_DAY, *rules]) for each in seeds]
+    plots = [nights((seed, 11, each), WEEK_TABLES) for each in seeds]
+    gained = [gains(plot, [NO_QUOTA, OPEN_DAY, *rules]) for plot in plots]
     note = f"{ACCOMPLICES} of them at {WEEK_TABLES} tables a night, {worlds} worlds"
     figures = []
     for rule, one in zip((NO_QUOTA, OPEN_DAY, *rules), zip(*gained, strict=True), strict=True):
         figures.append(
             _gain(f"a week of sybils gains {with_quota(rule)}", one, GAIN if rule == OPEN_QUOTA else None, note)
         )
+    from_thursday = [gains(_later(plot, 3), [OPEN_QUOTA])[0] for plot in plots]
+    figures.append(_gain(f"seven nights from Thursday on gain {with_quota(OPEN_QUOTA)}", from_thursday, note=note))
     for name, bots in WEEKLY.items():
         chances = [np.random.default_rng((seed, 12, bots, each)) for each in range(honest_worlds)]
         errors = [losses(*field(chance, bots), rules) for chance in with_progress(chances, name)]
@@ -271,6 +275,10 @@ def weeks(worlds: int, honest_worlds: int, seed: int) -> list[Figure]:
             what = f"precision lost {with_quota(rule)}: {name}, {DAY} matches a day"
             figures.append(_loss(what, errors, number, bar))
     return figures
+
+
+def _later(world: Night, days: int) -> Night:
+    return world._replace(columns=replace(world.columns, days=world.columns.days + days))
 
 
 def with_quota(rule: Quota) -> str:

@@ -33,7 +33,8 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Connection, insert
 
-from arena.store import bots, schema
+from arena.store import schema
+from arena.store.bots import bots
 from arena.store.store import open_store
 
 MATCHES: Final = 1_000_000

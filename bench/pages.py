@@ -41,9 +41,12 @@ from arena.match.policy import Policy
 from arena.replay.hash_chain import pack, unpack, without_chain
 from arena.replay.header import Entry, Header, SeatedBot
 from arena.replay.record import encode
-from arena.store import matches, publishing, replays, schema
-from arena.store.fits import Fits
+from arena.store import schema
+from arena.store.ladder import publishing
+from arena.store.ladder.fits import Fits
+from arena.store.matches import matches
 from arena.store.opening import open_to_amend
+from arena.store.replays import replays
 from bench import listings
 from engine.deal import SeededDecks, commitment, match_key
 from engine.registry import GAMES

@@ -37,7 +37,7 @@ from arena.server.config import Config, Offer
 from arena.server.ratings.fit_client import open_fit_client
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Hello
-from arena.store import bots
+from arena.store.bots import bots
 from arena.store.store import open_store
 from arena.v1.play_pb2 import Answer, PlayRequest, PlayResponse, Ready
 from bench._compiled import environment, option

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from arena.cli.ladder_table import ladder_table
-from arena.cli.svg import draw_svg
-from arena.client.directory import open_directory
+from arena.cli.ladder.table import ladder_table
+from arena.cli.terminal.svg import draw_svg
+from arena.queries.directory import open_directory
 from arena.replay.read import read
 from arena.replay.render.show import show_round
 from arena.replay.steps import Course

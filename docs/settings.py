@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from arena.cli.config_file import written
-from arena.cli.settings import MOST, SETTINGS, TABLES, TITLES, ServerSetting
+from arena.cli.operate.config_file import written
+from arena.cli.operate.settings import MOST, SETTINGS, TABLES, TITLES, ServerSetting
 
 PAGE = Path(__file__).with_name("settings.md")
 INTRODUCTION = """\

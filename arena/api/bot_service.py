@@ -11,7 +11,9 @@ import grpc
 from arena.api.query_services import LARGEST_PAGE, numbers_before, row_limit
 from arena.api.statuses import looked_up, refused
 from arena.replay.header import OfferOutcome
-from arena.store import bots, errors, moderation
+from arena.store.base import errors
+from arena.store.bots import bots
+from arena.store.moderation import moderation
 from arena.transport.call import bearer
 from arena.transport.connection_limits import origin_of_peer
 from arena.transport.protobuf_rows import pack
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from arena.server.arena import Arena
     from arena.server.sessions.player import BotPlayer
-    from arena.store.rows import BotRow
+    from arena.store.base.rows import BotRow
     from arena.transport.call import Call
 
     T = TypeVar("T")

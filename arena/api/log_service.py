@@ -9,7 +9,7 @@ import grpc
 
 from arena.api.log_messages import encode_entry, encode_state
 from arena.api.statuses import LARGEST_NUMBER, looked_up
-from arena.store import log
+from arena.store.base import leaves as log
 from arena.transport.call import CallRefused
 from arena.v1 import log_pb2
 

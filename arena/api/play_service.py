@@ -10,7 +10,7 @@ import trio
 from arena.api.codec import PROTOBUF, decode_hello
 from arena.api.statuses import looked_up, refused
 from arena.server.sessions.messages import Closed, Reason
-from arena.store.errors import StoreError
+from arena.store.base.errors import StoreError
 from arena.transport.call import PeerVanished, Stream, bearer
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arena.server.sessions.admission import Admission
     from arena.server.sessions.authorization import Authorization
     from arena.server.sessions.messages import Hello, Link, MessageCodec
-    from arena.store.bots import Bot
+    from arena.store.bots.bots import Bot
 
 PlayStream: TypeAlias = Stream[bytes, bytes]
 

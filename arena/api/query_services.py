@@ -16,11 +16,15 @@ from arena.api.statuses import LARGEST_NUMBER, looked_up, refused
 from arena.api.watching import Watching
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
-from arena.store import bots, kept_ladders, match_search, matches, standings
-from arena.store.match_search import MatchFilter
-from arena.store.opponents import LAST, opponents
-from arena.store.rows import LadderRows, MatchState, instant
-from arena.store.version_standings import version_standings
+from arena.store.base.rows import LadderRows, MatchState, instant
+from arena.store.bots import bots
+from arena.store.ladder import past as kept_ladders
+from arena.store.ladder import standings
+from arena.store.ladder.opponents import LAST, opponents
+from arena.store.ladder.version_standings import version_standings
+from arena.store.matches import matches
+from arena.store.matches import search as match_search
+from arena.store.matches.search import MatchFilter
 from arena.transport.call import CallRefused, send_within
 from arena.transport.protobuf_rows import pack
 from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from arena import build
 from arena.api.statuses import looked_up
-from arena.store.publishing import published_at
+from arena.store.ladder.publishing import published_at
 from arena.v1 import status_pb2
 from arena.version import __version__
 

@@ -10,8 +10,8 @@ import grpc
 from arena.server.matchmaking.challenges import BadChallenge, NotChallenged, TooManyChallenges
 from arena.server.sessions.authorization import NotPermitted, Unauthenticated
 from arena.server.sessions.registrations import TooManyRegistrations
-from arena.store import errors
-from arena.store.match_search import NoSuchSearch
+from arena.store.base import errors
+from arena.store.matches.search import NoSuchSearch
 from arena.transport.refusals import explained
 
 if TYPE_CHECKING:

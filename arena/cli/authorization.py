@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from arena.client.remote import Client
+    from arena.queries.remote import Client
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class AuthorizedChange:
 
         `here` changes the directory, if no server uses it; otherwise `there` asks that server, with a token.
         """
-        from arena.store.errors import StoreLocked
+        from arena.store.base.errors import StoreLocked
         from arena.store.opening import open_to_amend
 
         with _errors_for_click():
@@ -54,7 +54,7 @@ class AuthorizedChange:
 
 @contextmanager
 def _errors_for_click() -> Iterator[None]:
-    from arena.store.errors import Refused, StoreError
+    from arena.store.base.errors import Refused, StoreError
 
     try:
         yield

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
-from arena.client.source import LARGEST_MATCH as LARGEST_MATCH
-from arena.client.source import LARGEST_PAGE as LARGEST_PAGE
-from arena.client.source import DataSource
+from arena.queries.source import LARGEST_MATCH as LARGEST_MATCH
+from arena.queries.source import LARGEST_PAGE as LARGEST_PAGE
+from arena.queries.source import DataSource
 
 if TYPE_CHECKING:
-    from arena.client.directory import Directory
-    from arena.client.remote import Client
+    from arena.queries.directory import Directory
+    from arena.queries.remote import Client
 
 DEFAULT_SERVER: Final = "127.0.0.1:50051"
 
@@ -69,8 +69,8 @@ class DataPlace:
         Raises:
             click.ClickException: No server works on the directory, or the one that does cannot be asked.
         """
-        from arena.client.remote import at_socket
-        from arena.store.directory import holder, operator_token
+        from arena.queries.remote import at_socket
+        from arena.store.base.directory import holder, operator_token
 
         assert self.data is not None, "the caller has checked"
         found = holder(self.data)
@@ -89,8 +89,8 @@ class DataPlace:
     @contextmanager
     def read_directory(self) -> Iterator[Directory]:
         """Open the data directory, which must be given; errors as in `open`."""
-        from arena.client.directory import open_directory
-        from arena.store.errors import Refused, StoreError
+        from arena.queries.directory import open_directory
+        from arena.store.base.errors import Refused, StoreError
 
         assert self.data is not None, "the caller has checked"
         try:
@@ -103,7 +103,7 @@ class DataPlace:
 @contextmanager
 def _client(address: str, advice: str, tls: bool = False, roots: Path | None = None) -> Iterator[Client]:
     """Connect to a server; its errors become ClickExceptions, with advice where nobody answers."""
-    from arena.client.remote import Declined, LateAnswer, NoAnswer, connect
+    from arena.queries.remote import Declined, LateAnswer, NoAnswer, connect
 
     try:
         with connect(address, tls, None if roots is None else roots.read_bytes()) as client, _alike_named(client):
@@ -135,7 +135,7 @@ def known_bot(source: DataSource, name: str) -> None:
     Raises:
         UnknownBot: It has none; inside `DataPlace.open` this becomes a ClickException that suggests similar names.
     """
-    from arena.store.errors import UnknownBot
+    from arena.store.base.errors import UnknownBot
 
     if name.lower() not in (row.name.lower() for row in source.bots()):
         raise UnknownBot(name)
@@ -144,7 +144,7 @@ def known_bot(source: DataSource, name: str) -> None:
 @contextmanager
 def _alike_named(source: DataSource) -> Iterator[None]:
     """Turn UnknownBot into a ClickException that suggests bots with similar names."""
-    from arena.store.errors import UnknownBot
+    from arena.store.base.errors import UnknownBot
 
     try:
         yield

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arena.cli.screen import json_option, print_json, screen
-from arena.client.game_rows import game_row
+from arena.cli.terminal.screen import json_option, print_json, screen
+from arena.queries.game_rows import game_row
 from engine.game import option_text
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from arena.client.game_rows import GameRow
+    from arena.queries.game_rows import GameRow
 
 
 @click.command(epilog="Example: arena games --json")
@@ -46,7 +46,7 @@ def command(as_json: bool) -> None:
 
 
 def _table(game: GameRow) -> Table:
-    from arena.cli.frame import framed
+    from arena.cli.terminal.frame import framed
 
     table = framed(f"{game.title} ({game.name})")
     for name in ("Seats", "Deck", "Rounds"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from arena.client.rules import LANGUAGES, rules_of, rulings
+from arena.queries.rules import LANGUAGES, rules_of, rulings
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _show(text: str) -> None:
     """Print the text formatted, in a pager if it is longer than the screen."""
     from rich.markdown import Markdown
 
-    from arena.cli.screen import screen
+    from arena.cli.terminal.screen import screen
 
     console = screen()
     width, height = min(console.width, WIDEST), console.height

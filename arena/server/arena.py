@@ -37,8 +37,9 @@ from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
 from arena.server.workers.baselines import Baselines
 from arena.server.workers.pool import WorkerPool
-from arena.store import log as log_store
-from arena.store import matches, pair_days
+from arena.store.base import leaves as log_store
+from arena.store.ladder import pair_days
+from arena.store.matches import matches
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
@@ -53,8 +54,8 @@ if TYPE_CHECKING:
     from arena.server.ratings.fit_client import FitClient
     from arena.server.sessions.messages import Hello, Link, MessageCodec
     from arena.server.sessions.player import BotPlayer
-    from arena.store.bots import Bot
-    from arena.store.errors import StoreError
+    from arena.store.base.errors import StoreError
+    from arena.store.bots.bots import Bot
     from arena.store.store import Store
     from engine.game import Game
 

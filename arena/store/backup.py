@@ -21,14 +21,17 @@ from typing import Final, NamedTuple, TypeAlias
 from sqlalchemy import Connection, func, select
 
 from arena.log.leaf import LeafKind
-from arena.store import log, matches, schema
-from arena.store.directory import database_of, token_file
-from arena.store.errors import BackupUnusable, PathTaken, StoreNewer, StoreUnusable, file_error
-from arena.store.journal import journal_files, journal_of, read_running, write_journal
-from arena.store.log_key import key_file, next_key_file
-from arena.store.migrate import migrate
+from arena.store import schema
+from arena.store.base import leaves as log
+from arena.store.base.directory import database_of, token_file
+from arena.store.base.errors import BackupUnusable, PathTaken, StoreNewer, StoreUnusable, file_error
+from arena.store.base.migrate import migrate
+from arena.store.base.open_files import sync_directory
+from arena.store.journal.journal import journal_files, journal_of, read_running, write_journal
+from arena.store.log.key import key_file, next_key_file
+from arena.store.matches import matches
 from arena.store.opening import open_readonly
-from arena.store.replay_files import attach, segments_of, sync_directory
+from arena.store.replays.files import attach, segments_of
 from arena.version import __version__
 
 MANIFEST: Final = "backup.json"

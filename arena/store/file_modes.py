@@ -7,11 +7,11 @@ from pathlib import Path
 from stat import S_IMODE
 from typing import Final, NamedTuple
 
-from arena.store.database import Database
-from arena.store.directory import token_file
-from arena.store.journal import journal_of
-from arena.store.log_key import key_file, next_key_file
-from arena.store.replay_files import segments_of
+from arena.store.base.database import Database
+from arena.store.base.directory import token_file
+from arena.store.journal.journal import journal_of
+from arena.store.log.key import key_file, next_key_file
+from arena.store.replays.files import segments_of
 
 _OTHERS: Final = 0o077
 """What a mode allows group and others."""

@@ -10,11 +10,11 @@ from threading import Lock
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from arena.store.database import Database
-from arena.store.directory import database_of
-from arena.store.errors import StoreUnusable, file_error
-from arena.store.migrate import require_current
-from arena.store.replay_files import attach
+from arena.store.base.database import Database
+from arena.store.base.directory import database_of
+from arena.store.base.errors import StoreUnusable, file_error
+from arena.store.base.migrate import require_current
+from arena.store.replays.files import attach
 
 
 @contextmanager

@@ -395,7 +395,7 @@ replays = Table(
     Column("start", Int, nullable=False, server_default="0", comment="where it begins in its file"),
     Column("length", Int, nullable=False, server_default="0", comment="in bytes; 0 where it is in this row"),
 )
-"""Where the replays are: `arena.store.replay_files`."""
+"""Where the replays are: `arena.store.replays.files`."""
 
 replay_segments = Table(
     "replay_segments",

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
-from arena.client.source import LARGEST_MATCH
+from arena.queries.source import LARGEST_MATCH
 from arena.web.answers.problems import FAULT, problem
 from arena.web.answers.responses import WithHeaders, page
 from arena.web.api.application import PATH, api_application, api_page

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import structlog
 
-from arena.client.directory import opening_directory
-from arena.client.remote import at_socket, connect
 from arena.processes.parent import Parent, connected
+from arena.queries.directory import opening_directory
+from arena.queries.remote import at_socket, connect
 from arena.tracebacks import with_lines
 from arena.transport.proxy_protocol import networks
 from arena.transport.sockets import host_and_port

@@ -21,8 +21,9 @@ from arena.house.random_bot import RandomBot
 from arena.replay.header import Header
 from arena.replay.read import read
 from arena.server.arena import Arena, open_arena
-from arena.store import bots, matches
-from arena.store.errors import NoReplay, UnknownMatch
+from arena.store.base.errors import NoReplay, UnknownMatch
+from arena.store.bots import bots
+from arena.store.matches import matches
 from arena.store.store import Store
 from arena.transport.memory import MemoryPeer
 from arena.v1 import play_pb2 as pb

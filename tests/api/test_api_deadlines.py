@@ -14,7 +14,8 @@ from arena.api.operator_service import OperatorService
 from arena.api.play_service import PlayService
 from arena.api.query_services import QueryServices
 from arena.replay.hash_chain import pack_replay
-from arena.store import bots, matches
+from arena.store.bots import bots
+from arena.store.matches import matches
 from arena.transport.call import SEND_LIMIT
 from arena.transport.memory import MemoryPeer
 from arena.v1 import matches_pb2, operator_pb2

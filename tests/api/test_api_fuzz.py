@@ -24,7 +24,7 @@ from arena.api.play_service import PlayService
 from arena.api.server import FILES, serve_arena
 from arena.match.policy import Policy
 from arena.server.arena import Arena, open_arena
-from arena.store import bots
+from arena.store.bots import bots
 from arena.transport.call import CallRefused
 from arena.transport.grpc_server import Service
 from arena.transport.memory import MemoryPeer, MemoryStream

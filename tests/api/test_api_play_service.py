@@ -16,8 +16,8 @@ from trio.testing import MockClock
 from arena.api.play_service import STATUS, PlayService
 from arena.server.arena import Arena
 from arena.server.sessions.messages import Reason
-from arena.store import bots
-from arena.store.errors import StoreError
+from arena.store.base.errors import StoreError
+from arena.store.bots import bots
 from arena.transport.call import CallRefused
 from arena.transport.memory import MemoryPeer
 from arena.v1 import play_pb2 as pb

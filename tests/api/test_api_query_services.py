@@ -26,11 +26,13 @@ from arena.server.arena import Arena
 from arena.server.ratings.publisher import Unfitted
 from arena.server.sessions.messages import Hello
 from arena.server.sessions.session import Session
-from arena.store import baselines, errors, matches
-from arena.store.bots import BotId
-from arena.store.errors import StoreError
-from arena.store.fits import Fits
-from arena.store.publishing import publish
+from arena.store.base import errors
+from arena.store.base.errors import StoreError
+from arena.store.bots.bots import BotId
+from arena.store.ladder import baselines
+from arena.store.ladder.fits import Fits
+from arena.store.ladder.publishing import publish
+from arena.store.matches import matches
 from arena.transport.call import CallRefused
 from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2, operator_pb2
 from engine.registry import GAMES

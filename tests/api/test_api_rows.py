@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.ladder.ladder import FlagKind
-from arena.store import rows
-from arena.store.rows import (
+from arena.store.base import rows
+from arena.store.base.rows import (
     BotEventKind,
     BotEventRow,
     BotRow,

@@ -19,7 +19,8 @@ from grpc_reflection.v1alpha import reflection_pb2
 from arena.api.server import NAMES, serve_arena
 from arena.replay.hash_chain import pack_replay, with_chain
 from arena.server.arena import Arena
-from arena.store import bots, matches
+from arena.store.bots import bots
+from arena.store.matches import matches
 from arena.v1 import game_pb2, game_pb2_grpc, matches_pb2, matches_pb2_grpc, play_pb2, play_pb2_grpc
 from engine.registry import GAMES
 from tests.server.server_rig import MemoryStore, running

@@ -21,7 +21,7 @@ from arena.replay.header import Header, MatchKind, SeatedBot
 from arena.server.arena import Arena
 from arena.server.matches import live
 from arena.server.sessions.limits import Limits
-from arena.store import matches
+from arena.store.matches import matches
 from arena.v1 import matches_pb2, matches_pb2_grpc, play_pb2, status_pb2_grpc
 from arena.v1 import status_pb2 as arena_status_pb2
 from engine.deal import SeededDecks

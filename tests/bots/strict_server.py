@@ -10,7 +10,7 @@ back, a patient one gives it as much as the test may take.
 import sys
 from typing import Final
 
-from arena.cli.serve import command
+from arena.cli.operate.serve import command
 
 TIMES: Final = {
     "hasty": ("--soft-limit", "1", "--bank", "4", "--grace", "1"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from arena.client.remote import connect
+from arena.queries.remote import connect
 from arena.store.store import open_store
 from engine.registry import GAMES
 from tests.cli.cli_rig import PATIENCE, Played, let_play, serving

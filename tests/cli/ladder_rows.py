@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Final
 
-from arena.store.rows import LadderRow, LadderRows, RatedRow
+from arena.store.base.rows import LadderRow, LadderRows, RatedRow
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOTHING: Final = {"int": 0, "float": 0.0, "str": "", "bool": False}

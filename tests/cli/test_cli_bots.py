@@ -15,8 +15,8 @@ import grpc
 import pytest
 from rich.console import Console
 
-from arena.cli.tables import bots_table
-from arena.store.rows import BotRow
+from arena.cli.terminal.tables import bots_table
+from arena.store.base.rows import BotRow
 from arena.v1 import bots_pb2, bots_pb2_grpc
 from tests.cli.cli_rig import PATIENCE, arena, serving, shown
 

@@ -11,8 +11,8 @@ from subprocess import PIPE
 
 import pytest
 
-from arena.cli.children import Child, ChildFailed, children
-from arena.cli.signals import caught_signals
+from arena.cli.demo.children import Child, ChildFailed, children
+from arena.cli.terminal.signals import caught_signals
 from arena.processes.launch import environment
 from tests.cli.cli_rig import PATIENCE
 
@@ -53,7 +53,7 @@ def test_a_child_that_does_not_heed_is_killed_at_a_further_signal(tmp_path: Path
 
 
 def test_a_child_that_does_not_heed_is_killed_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.cli.children.GRACE", 0.2)
+    monkeypatch.setattr("arena.cli.demo.children.GRACE", 0.2)
     with caught_signals() as signals, children(signals) as programs:
         child = programs.start("mule", ("stubborn",), tmp_path / "log", heard=True)
         child.line(signals, 30)

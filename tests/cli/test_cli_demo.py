@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.store import matches
+from arena.store.base.rows import MatchState
+from arena.store.matches import matches
 from arena.store.opening import open_readonly
-from arena.store.rows import MatchState
 from engine.registry import GAMES
 from tests.cli.cli_rig import ARENA, BOTS, PATIENCE, Played, plain, processes_of, shown, terminal
 from tests.end_to_end.e2e_rig import until

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from arena.cli.flags_table import MARK, flags_table
-from arena.cli.ladder_table import ladder_table
-from arena.client.flags import sentence
+from arena.cli.ladder.flags_table import MARK, flags_table
+from arena.cli.ladder.table import ladder_table
 from arena.ladder.ladder import FlagKind
-from arena.store import replays
-from arena.store.fits import Fits
+from arena.queries.flags import sentence
+from arena.store.base.rows import FlagRow
+from arena.store.ladder.fits import Fits
+from arena.store.ladder.publishing import publish
 from arena.store.opening import open_to_amend
-from arena.store.publishing import publish
-from arena.store.rows import FlagRow
+from arena.store.replays import replays
 from tests.cli.cli_rig import Played, arena, shown
 from tests.cli.ladder_rows import HOUSE, SECOND, SETTLED, ladder
 from tests.store import test_store_flags

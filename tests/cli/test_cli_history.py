@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from arena.cli.data_source import LARGEST_PAGE
-from arena.cli.history import CHANGES, history
-from arena.store.rows import RatedRow
+from arena.cli.ladder.history import CHANGES, history
+from arena.store.base.rows import RatedRow
 from engine.registry import GAMES
 from tests.cli.cli_rig import BOTS, Played, arena, plain, shown, terminal
 from tests.cli.conftest import MATCHES

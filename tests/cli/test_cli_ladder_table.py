@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from arena.cli.ladder_table import LEFT_OUT_FIRST, ladder_table
-from arena.store.rows import LadderRow, LadderRows, LuckRow
+from arena.cli.ladder.table import LEFT_OUT_FIRST, ladder_table
+from arena.store.base.rows import LadderRow, LadderRows, LuckRow
 from tests.cli.ladder_rows import HOUSE, NEW, NOON, SECOND, SETTLED, UNFITTED, ladder
 
 QUICK = replace(SETTLED, think_95_us=12_300)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from arena.replay.hash_chain import PackedReplay
-from arena.store import bots, matches
+from arena.store.bots import bots
+from arena.store.matches import matches
 from arena.store.opening import open_to_amend
 from tests.cli.cli_rig import arena, serving, shown
 

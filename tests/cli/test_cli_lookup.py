@@ -66,7 +66,7 @@ def test_a_ladder_of_many_pages_is_the_same_ladder(played: Played, monkeypatch: 
     at = datetime.now(UTC).isoformat()
     whole, past = document("ladder", *place), document("ladder", "--at", at, *place)
     assert len(whole["ladders"][0]["standings"]) == 3
-    monkeypatch.setattr("arena.client.remote.PAGE", page)
+    monkeypatch.setattr("arena.queries.remote.PAGE", page)
     assert document("ladder", *place) == whole
     assert document("ladder", "--at", at, *place) == past
 

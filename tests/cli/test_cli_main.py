@@ -14,7 +14,7 @@ import click
 import pytest
 
 from arena.cli.main import VERBS, main
-from arena.store.rows import (
+from arena.store.base.rows import (
     JSON_KEY,
     BotEventRow,
     BotRow,
@@ -175,7 +175,7 @@ def test_an_unknown_bot_gets_a_suggestion(words: tuple[str, ...], source: tuple[
 
 def test_a_server_that_is_slow_is_not_called_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     """A listening socket that accepts nothing keeps the call waiting until its deadline."""
-    monkeypatch.setattr("arena.client.remote.CALL_TIMEOUT", 0.5)
+    monkeypatch.setattr("arena.queries.remote.CALL_TIMEOUT", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         result = arena("matches", "--server", f"127.0.0.1:{listening.getsockname()[1]}")
     assert result.exit_code == 1

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from arena.replay.hash_chain import PackedReplay
-from arena.store import bots, matches
-from arena.store.errors import OwnerBanned
+from arena.store.base.errors import OwnerBanned
+from arena.store.bots import bots
+from arena.store.matches import matches
 from arena.store.opening import open_readonly, open_to_amend
 from tests.cli.cli_rig import arena, serving, shown
 from tests.store.jobs import NOW

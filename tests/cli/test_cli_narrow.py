@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from arena.cli.fitted_table import FittedTable, TableColumn
-from arena.cli.history import history
-from arena.cli.tables import bot_events_table, bots_table, matches_table
-from arena.store.rows import BotEventKind, BotEventRow, BotRow, MatchRow, MatchState, RatedRow, SeatRow
+from arena.cli.ladder.history import history
+from arena.cli.terminal.fitted_table import FittedTable, TableColumn
+from arena.cli.terminal.tables import bot_events_table, bots_table, matches_table
+from arena.store.base.rows import BotEventKind, BotEventRow, BotRow, MatchRow, MatchState, RatedRow, SeatRow
 from tests.cli.cli_rig import shown
 from tests.replay.recorded import rated
 

@@ -11,8 +11,8 @@ import pytest
 import trio
 
 from arena.cli.main import main
-from arena.store.database import LockHolder
-from arena.store.directory import holder, locked
+from arena.store.base.database import LockHolder
+from arena.store.base.directory import holder, locked
 from arena.store.store import open_store
 from tests.cli.cli_rig import Played, arena, serving, shown
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.client.remote import connect
 from arena.ladder.quota import NO_QUOTA, Quota
+from arena.queries.remote import connect
 from arena.server.config import OPEN_QUOTA, Config, quota_in_force
 from tests.cli.cli_rig import PATIENCE, let_play, serving, shown
 

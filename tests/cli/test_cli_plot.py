@@ -6,7 +6,7 @@ from math import sin
 
 import pytest
 
-from arena.cli.plot import Point, plot
+from arena.cli.terminal.plot import Point, plot
 
 
 def rows(points: list[Point], width: int = 60, height: int = 14) -> list[str]:

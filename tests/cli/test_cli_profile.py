@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.client.profile import MatchPoints, SeatRecord, lost, profile
-from arena.store.rows import MatchRow, MatchState, SeatRow
+from arena.queries.profile import MatchPoints, SeatRecord, lost, profile
+from arena.store.base.rows import MatchRow, MatchState, SeatRow
 from tests.cli.cli_rig import arena, let_play, serving, shown
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -16,7 +16,7 @@ from arena_client.v1.log_pb2 import LogEntry, LogHead, LogState
 from arena_client.v1.play_pb2 import MatchReport
 from sqlalchemy import text
 
-from arena.client.proofs import NotProved, compare_log
+from arena.analysis.proofs import NotProved, compare_log
 from arena.log.head import LogEntry as Entry
 from arena.log.head import LogHead as Head
 from arena.log.head import LogState as State
@@ -24,9 +24,11 @@ from arena.log.key import Signer
 from arena.log.keys import HeadSigner
 from arena.replay.hash_chain import PackedReplay, pack, text_digest, without_chain
 from arena.replay.read import read
-from arena.store import bots, log, matches
 from arena.store.backup import back_up, restore
-from arena.store.log_key import key_file, replace_key, rotate
+from arena.store.base import leaves as log
+from arena.store.bots import bots
+from arena.store.log.key import key_file, replace_key, rotate
+from arena.store.matches import matches
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.store import open_store
 from engine.deal import commitment

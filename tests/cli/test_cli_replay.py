@@ -229,7 +229,8 @@ def test_export_to_standard_output_is_the_file(played: Played) -> None:
 
 def test_list_goes_past_what_has_no_replay(empty: Path) -> None:
     """Interrupted matches fill more than one page before the one that is finished."""
-    from arena.store import bots, matches
+    from arena.store.bots import bots
+    from arena.store.matches import matches
     from arena.store.opening import open_to_amend
 
     with open_to_amend(empty) as connection:

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from arena.replay.dataset import INDEX, ROWS, DatasetError, DatasetWriter, batches, dataset_files
-from arena.replay.own_decisions import own_decisions
+from arena.analysis.dataset import INDEX, ROWS, DatasetError, DatasetWriter, batches, dataset_files
+from arena.analysis.own_decisions import own_decisions
 from arena.replay.read import read
 from engine.registry import GAMES
 from tests.cli.cli_rig import arena, shown

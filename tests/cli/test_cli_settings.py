@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.cli.config_file import read_config, write_config
-from arena.cli.serve import command
-from arena.cli.setting_options import SettingOption
-from arena.cli.settings import MOST, SETTINGS, TABLES, ServerSetting, Value, configure
+from arena.cli.operate.config_file import read_config, write_config
+from arena.cli.operate.serve import command
+from arena.cli.operate.setting_options import SettingOption
+from arena.cli.operate.settings import MOST, SETTINGS, TABLES, ServerSetting, Value, configure
 from arena.match.policy import Policy
 from arena.server.config import Config, Offer
 from arena.server.sessions.limits import Limits

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from arena.cli.stepping import KEYS, Walk
+from arena.cli.replay.stepping import KEYS, Walk
 from arena.replay.read import read
 from arena.replay.render.picture import PLAYS
 from arena.replay.render.show import stops

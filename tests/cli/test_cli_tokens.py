@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.store import bots, parking
-from arena.store.bots import BotId
-from arena.store.errors import UnknownToken
+from arena.store.base.errors import UnknownToken
+from arena.store.bots import bots
+from arena.store.bots.bots import BotId
+from arena.store.moderation import parking
 from arena.store.opening import open_readonly, open_to_amend
 from tests.cli.cli_rig import Played, arena, serving, shown
 from tests.store.jobs import NOW, begin, finish

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from arena.replay.hash_chain import PackedReplay
-from arena.store import bots, matches
-from arena.store.fits import Fits
+from arena.store.bots import bots
+from arena.store.ladder.fits import Fits
+from arena.store.ladder.publishing import publish
+from arena.store.matches import matches
 from arena.store.opening import open_to_amend
-from arena.store.publishing import publish
 from tests.cli.cli_rig import Played, arena, shown
 
 GAME = "sixth_sense"

@@ -18,10 +18,10 @@ from xml.etree import ElementTree as ET
 import pytest
 import trio
 
-from arena.client.directory import open_directory
-from arena.client.rules import LANGUAGES
-from arena.client.source import DataSource
-from arena.store.rows import LadderRows, RatedRow
+from arena.queries.directory import open_directory
+from arena.queries.rules import LANGUAGES
+from arena.queries.source import DataSource
+from arena.store.base.rows import LadderRows, RatedRow
 from arena.web.drawing.curve_svg import HEIGHT, LEFT, WIDTH, rating_curve
 from arena.web.reading.reader import Missing, Reader
 from arena.web.reading.table_ladders import TableLadders

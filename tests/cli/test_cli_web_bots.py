@@ -15,14 +15,15 @@ from statistics import fmean
 import pytest
 import trio
 
-from arena.client.directory import open_directory
-from arena.client.source import DataSource
+from arena.queries.directory import open_directory
+from arena.queries.source import DataSource
 from arena.replay.read import read
 from arena.replay.render.show import renderer_of
 from arena.replay.steps import Course
-from arena.store import matches, moderation
+from arena.store.base.rows import MatchState
+from arena.store.matches import matches
+from arena.store.moderation import moderation
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.rows import MatchState
 from arena.web.pages import bots, opponents
 from arena.web.reading.bot_records import BotRecords
 from arena.web.reading.fresh import FreshRows

@@ -11,11 +11,11 @@ from urllib.parse import quote
 
 import pytest
 
-from arena.client.directory import Directory, open_directory
-from arena.client.leaders import leaders
-from arena.client.source import DataSource
 from arena.ladder.ladder import FlagKind
-from arena.store.rows import FlagRow, LadderRows, LuckRow
+from arena.queries.directory import Directory, open_directory
+from arena.queries.leaders import leaders
+from arena.queries.source import DataSource
+from arena.store.base.rows import FlagRow, LadderRows, LuckRow
 from tests.cli.cli_rig import Played
 from tests.cli.ladder_rows import SECOND, SETTLED
 from tests.cli.web_rig import WebPages

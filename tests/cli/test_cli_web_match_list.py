@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.store import match_search, matches
+from arena.store.matches import matches
+from arena.store.matches import search as match_search
 from arena.store.opening import open_readonly
 from arena.web.pages import match_list
 from tests.cli.web_data import directory_of, pages_of

@@ -12,16 +12,18 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, update
 
-from arena.client import game_review
-from arena.client.directory import open_directory
-from arena.client.game_review import GameReview
+from arena.analysis import game_review
+from arena.analysis.game_review import GameReview
+from arena.analysis.review import Costly
+from arena.queries.directory import open_directory
 from arena.replay.hash_chain import pack, unpack, without_chain
 from arena.replay.read import read
-from arena.replay.review import Costly
 from arena.replay.steps import Course
-from arena.store import bots, matches, schema
+from arena.store import schema
+from arena.store.bots import bots
+from arena.store.matches import matches
 from arena.store.opening import open_to_amend
-from arena.store.replay_files import IN_ROW, packed
+from arena.store.replays.files import IN_ROW, packed
 from arena.transport.connection_limits import LOOPBACK, Origin
 from arena.web.reading import reviews
 from arena.web.reading.reviews import Reviews, TooManyReviews

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from arena.analysis.timeline import Blame, EventKind, SeatTimeline
+from arena.analysis.timeline_builder import timelines
 from arena.match.effects import Cause
 from arena.replay.read import read
-from arena.replay.timeline import Blame, EventKind, SeatTimeline
-from arena.replay.timeline_builder import timelines
 from engine.nullern import NULLERN
 from tests.cli.cli_rig import BOTS, arena, serving, shown
 from tests.end_to_end.e2e_rig import Crowd
@@ -188,7 +188,7 @@ def test_why_the_game_was_lost_beside_the_house(file: Path) -> None:
 
 
 def test_why_a_game_was_lost_that_no_house_bot_plays(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.client.game_review.HOUSE_BOTS", {})
+    monkeypatch.setattr("arena.analysis.game_review.HOUSE_BOTS", {})
     result = arena("why", file, "--game")
     assert result.exit_code == 1
     assert result.output == "Error: no house bot plays 6th Sense, so there is none to compare with\n"
@@ -197,8 +197,8 @@ def test_why_a_game_was_lost_that_no_house_bot_plays(file: Path, monkeypatch: py
 def test_why_the_game_was_lost_by_choices_is_found_once(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.replay.review.FIRST_WORLDS", 2)
-    monkeypatch.setattr("arena.replay.review.WORLDS", 20)
+    monkeypatch.setattr("arena.analysis.review.FIRST_WORLDS", 2)
+    monkeypatch.setattr("arena.analysis.review.WORLDS", 20)
     home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "settings")}
     document = json.loads(shown("why", file, "--game", "--seat", 1, "--json", env=home))
     [kept] = (tmp_path / "settings" / "arena" / "reviews").iterdir()

@@ -10,15 +10,16 @@ from pathlib import Path
 import trio
 from sqlalchemy import Connection
 
-from arena.client.directory import open_directory
-from arena.client.source import DataSource
 from arena.ladder.live import RatingChange
 from arena.match.effects import Force, Over
+from arena.queries.directory import open_directory
+from arena.queries.source import DataSource
 from arena.replay.hash_chain import PackedReplay, pack_replay, without_chain
 from arena.replay.header import MatchKind
 from arena.replay.record import encode
-from arena.store import bots, matches
-from arena.store.bots import BotId
+from arena.store.bots import bots
+from arena.store.bots.bots import BotId
+from arena.store.matches import matches
 from arena.store.opening import open_to_amend
 from arena.store.store import open_store
 from engine.game import Game

@@ -19,9 +19,9 @@ from arena.match.effects import Force, Refuse, Substitute, Suspend
 from arena.match.inputs import Left, Restored, Returned
 from arena.match.match import Match
 from arena.replay.replay import Replay
-from arena.store import matches
+from arena.store.base.rows import MatchState
+from arena.store.matches import matches
 from arena.store.opening import open_readonly
-from arena.store.rows import MatchState
 from engine.deal import SeededDecks, match_key
 from tests.crash.crash_judge import journal_of
 from tests.crash.crash_rig import free_port

@@ -18,10 +18,10 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from arena.store import matches
-from arena.store.directory import locked
+from arena.store.base.directory import locked
+from arena.store.base.rows import MatchState
+from arena.store.matches import matches
 from arena.store.opening import open_readonly
-from arena.store.rows import MatchState
 from tests.crash.crash_judge import Move, Witness, course_of, journal_of, question, undisturbed
 from tests.end_to_end.e2e_rig import audit
 

@@ -10,11 +10,15 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from arena.cli.serve import command
+from arena.cli.operate.serve import command
 from arena.server import arena
 from arena.server.matches import driver, persistence
 from arena.server.sessions import accounts, session
-from arena.store import bots, journal, matches, ratings, store
+from arena.store import store
+from arena.store.bots import bots
+from arena.store.journal import journal
+from arena.store.ladder import ratings
+from arena.store.matches import matches
 
 
 class Step(NamedTuple):

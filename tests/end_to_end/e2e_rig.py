@@ -32,12 +32,14 @@ from arena.replay.header import MatchKind
 from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.verify import Rate, verify
-from arena.store import events, matches, schema
-from arena.store.directory import locked
+from arena.store import schema
+from arena.store.base.directory import locked
+from arena.store.base.rows import MatchRow, MatchState
+from arena.store.ladder import events
+from arena.store.ladder.publishing import as_published
+from arena.store.ladder.rebuild import verify as verify_ladder
+from arena.store.matches import matches
 from arena.store.opening import open_readonly
-from arena.store.publishing import as_published
-from arena.store.rebuild import verify as verify_ladder
-from arena.store.rows import MatchRow, MatchState
 from engine.registry import GAMES
 from tests.end_to_end.raw_bot import PATIENCE as PATIENCE
 from tests.end_to_end.raw_bot import Ended as Ended

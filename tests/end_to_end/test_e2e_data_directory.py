@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.store import matches
+from arena.store.base.rows import MatchState
+from arena.store.matches import matches
 from arena.store.opening import open_readonly
-from arena.store.rows import MatchState
 from arena.store.store import DAMAGED
 from tests.end_to_end.e2e_rig import Crowd, Server, audit, failing_server, server, tail, until
 from tests.end_to_end.test_e2e_stop import all_playing

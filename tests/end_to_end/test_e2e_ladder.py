@@ -18,7 +18,7 @@ from arena_client.v1 import (
     operator_pb2_grpc,
 )
 
-from arena.store.directory import operator_token
+from arena.store.base.directory import operator_token
 from tests.end_to_end.e2e_rig import PATIENCE, Server, audit, channel_to, listed, program, server, until
 
 GAME = "sixth_sense"

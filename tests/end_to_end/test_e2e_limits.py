@@ -13,7 +13,7 @@ import grpc
 import pytest
 from arena_client.v1 import play_pb2 as pb
 
-from arena.client.remote import connect
+from arena.queries.remote import connect
 from arena.replay.read import read
 from arena.replay.verify import verify
 from arena.server.matches.driver import MOST_STRAYS
@@ -195,9 +195,9 @@ def test_the_client_reads_every_page_of_bots(
 ) -> None:
     for _ in range(3):
         register(crowd.address, f"bot-{next(NUMBERS)}")
-    monkeypatch.setattr("arena.client.remote.PAGE", 1000)
+    monkeypatch.setattr("arena.queries.remote.PAGE", 1000)
     with connect(arena.address) as client:
         everybody = client.bots()
-        monkeypatch.setattr("arena.client.remote.PAGE", page)
+        monkeypatch.setattr("arena.queries.remote.PAGE", page)
         assert [bot.name for bot in client.bots()] == [bot.name for bot in everybody]
     assert len(everybody) >= 3

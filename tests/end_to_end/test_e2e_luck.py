@@ -8,7 +8,7 @@ from pathlib import Path
 
 from arena_client.v1 import ladder_pb2, ladder_pb2_grpc
 
-from arena.store import baselines, events
+from arena.store.ladder import baselines, events
 from arena.store.opening import open_readonly
 from tests.end_to_end.e2e_rig import PATIENCE, audit, channel_to, listed, program, server, until
 

@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import func, select
 
 from arena.store import schema
+from arena.store.base.rows import MatchState
 from arena.store.opening import open_readonly
-from arena.store.rows import MatchState
 from tests.end_to_end.e2e_rig import program, server
 
 HERE = Path(__file__).parent

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from arena.analysis.own_decisions import own_decisions
 from arena.local.ask.asking import AT_ONCE, AskingCost, PastSeat, asked_again, past_seats
 from arena.local.errors import BotFailed
 from arena.local.match.design import Design
@@ -14,7 +15,6 @@ from arena.local.match.play_set import play_set
 from arena.local.match.replays import set_replays
 from arena.local.match.runner import versions
 from arena.local.match.sets import Subject
-from arena.replay.own_decisions import own_decisions
 from arena.replay.read import read
 from arena.replay.replay import Replay
 from arena.replay.steps import steps

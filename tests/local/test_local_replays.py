@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.client.verdict import verified
+from arena.analysis.verdict import verified
 from arena.local.errors import LocalMatchError
 from arena.local.match.design import Design
 from arena.local.match.play_set import play_set

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
+from arena.analysis.review import Costly, costly, house_rounds
 from arena.house import HOUSE_BOTS
 from arena.match.effects import Cause
 from arena.replay.read import read
 from arena.replay.render.show import RENDERERS
-from arena.replay.review import Costly, costly, house_rounds
 from arena.replay.steps import Course, Made, Step
 from engine.game import OVER, Chance
 from engine.registry import GAMES
@@ -100,7 +100,7 @@ def of_coin(course: Course, seat: int) -> tuple[Costly, ...]:
 def test_a_choice_costs_what_the_best_other_brings_more_on_the_mean_of_the_worlds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("arena.replay.review.ENDING_LINES", 0)
+    monkeypatch.setattr("arena.analysis.review.ENDING_LINES", 0)
     [found] = of_coin(coin_course(0, 2), 0)
     assert (found.decision, found.round, found.action, found.better) == (7, 0, 0, 2)
     assert found.cost == pytest.approx(1.0, abs=4 * found.error), "2 more in every second world"
@@ -114,7 +114,7 @@ def test_the_cost_in_an_ending_is_exact_where_all_worlds_are_solved() -> None:
 
 
 def test_the_cost_in_an_ending_with_many_worlds_has_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.replay.review.ALL_WORLDS", 1)
+    monkeypatch.setattr("arena.analysis.review.ALL_WORLDS", 1)
     [found] = of_coin(coin_course(1, 2), 0)
     assert found.cost == pytest.approx(0.5, abs=4 * found.error)
     assert found.error == pytest.approx(0.5 / 200**0.5, rel=0.1)
@@ -127,8 +127,8 @@ def test_the_best_choice_costs_nothing_and_what_others_chose_for_a_seat_is_not_i
 
 def test_a_cost_is_not_dearer_for_having_been_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of twelve choices that cost 0.5 each, the three that are named cost 0.5 on the mean of many matches."""
-    monkeypatch.setattr("arena.replay.review.ENDING_LINES", 0)
-    monkeypatch.setattr("arena.replay.review.WORLDS", 16)
+    monkeypatch.setattr("arena.analysis.review.ENDING_LINES", 0)
+    monkeypatch.setattr("arena.analysis.review.WORLDS", 16)
     start = Step(cast("Any", 0), None, 0, cast("Any", Coin(1)), None)
     steps = [start, *(replace(start, made=Made(0, number, 1, None)) for number in range(12))]
     course = cast("Course", SimpleNamespace(steps=steps, replay=coin_course().replay))

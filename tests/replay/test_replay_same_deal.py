@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
+from arena.analysis.same_deal import DealsDiffer, rounds_twice
 from arena.match.effects import Ask
 from arena.match.inputs import Acted, Begun, Instant, Interrupted
 from arena.replay.header import Entry
 from arena.replay.read import read
 from arena.replay.record import encode
 from arena.replay.replay import Replay
-from arena.replay.same_deal import DealsDiffer, rounds_twice
 from engine.game import Game
 from engine.registry import GAMES
 from tests.games import nearest_seats

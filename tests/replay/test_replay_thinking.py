@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from arena.analysis.timeline import SeatTimeline
+from arena.analysis.timeline_builder import timelines
 from arena.match.inputs import Acted, Instant, Sent
 from arena.match.policy import Policy
 from arena.replay.read import read
 from arena.replay.record import encode, record
 from arena.replay.thinking import Stopwatch, Thinking
-from arena.replay.timeline import SeatTimeline
-from arena.replay.timeline_builder import timelines
 from engine.nullern import NULLERN
 from engine.sixth_sense import SIXTH_SENSE
 from tests.replay.recorded import play

@@ -10,7 +10,9 @@ from itertools import pairwise
 import pytest
 from rich.console import Console
 
-from arena.cli.timelines import course_table, in_words
+from arena.analysis.timeline import Blame, Event, EventKind, SeatTimeline
+from arena.analysis.timeline_builder import timelines
+from arena.cli.replay.timelines import course_table, in_words
 from arena.match.effects import Ask, Cause, Refusal
 from arena.match.inputs import (
     Acted,
@@ -30,8 +32,6 @@ from arena.replay.header import Entry, SeatedBot
 from arena.replay.read import read
 from arena.replay.record import encode
 from arena.replay.steps import steps
-from arena.replay.timeline import Blame, Event, EventKind, SeatTimeline
-from arena.replay.timeline_builder import timelines
 from engine.deal import SeededDecks, match_key
 from engine.game import Game
 from engine.nullern import NULLERN

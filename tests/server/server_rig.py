@@ -41,13 +41,16 @@ from arena.server.sessions.messages import (
     Welcome,
 )
 from arena.server.sessions.player import HousePlayer
-from arena.store import bots, log, matches, schema
-from arena.store.errors import StoreError
-from arena.store.group_commit import AtEnd
-from arena.store.journal import open_journal
-from arena.store.log_key import key_file, open_log
+from arena.store import schema
+from arena.store.base import leaves as log
+from arena.store.base.errors import StoreError
+from arena.store.bots import bots
+from arena.store.journal.journal import open_journal
+from arena.store.log.key import key_file, open_log
+from arena.store.matches import matches
 from arena.store.sqlite.engine import in_memory
 from arena.store.store import Store
+from arena.store.writer.group_commit import AtEnd
 from engine.game import SeatView
 from tests.match.counting import CountingGame
 

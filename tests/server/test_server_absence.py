@@ -10,9 +10,10 @@ import trio
 from trio.testing import MockClock
 
 from arena.server.sessions.messages import NoticeKind
-from arena.store import bots, matches
-from arena.store.rows import MatchState
-from arena.store.standings import history
+from arena.store.base.rows import MatchState
+from arena.store.bots import bots
+from arena.store.ladder.standings import history
+from arena.store.matches import matches
 from tests.server.server_rig import GAME, POLICY, Bot, HouseBot, MemoryStore, answer, running
 
 GRACE = POLICY.grace / 1e6

@@ -22,9 +22,10 @@ from arena.server.matches.persistence import RETRY
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Answer, Closed, NoticeKind, Outgoing, Ready, Reason
 from arena.server.sessions.player import HousePlayer
-from arena.store import bots, matches
-from arena.store.errors import DiskFull, StoreError
-from arena.store.rows import MatchRow, MatchState
+from arena.store.base.errors import DiskFull, StoreError
+from arena.store.base.rows import MatchRow, MatchState
+from arena.store.bots import bots
+from arena.store.matches import matches
 from arena.store.store import LOST, open_store
 from engine.game import SeatView
 from tests.server.server_rig import GAME, NONCE, Bot, HouseBot, MemoryStore, answer, config, running

@@ -25,11 +25,14 @@ from arena.server.runtime.turns import Turns
 from arena.server.workers import baselines as server_baselines
 from arena.server.workers.baselines import Baselines
 from arena.server.workers.pool import ReplayFailed, WorkerPool
-from arena.store import baselines, bots, events, matches, schema
-from arena.store.errors import StoreError
-from arena.store.publishing import as_published
-from arena.store.rebuild import verify
-from arena.store.standings import standings
+from arena.store import schema
+from arena.store.base.errors import StoreError
+from arena.store.bots import bots
+from arena.store.ladder import baselines, events
+from arena.store.ladder.publishing import as_published
+from arena.store.ladder.rebuild import verify
+from arena.store.ladder.standings import standings
+from arena.store.matches import matches
 from arena.store.store import Store, open_store
 from engine.deal import match_key
 from engine.registry import GAMES

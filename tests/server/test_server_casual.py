@@ -10,8 +10,9 @@ from arena.replay.header import MatchKind
 from arena.server.arena import Arena
 from arena.server.sessions.limits import Limits
 from arena.server.sessions.messages import Closed, NoticeKind, Reason
-from arena.store import bots, matches
-from arena.store.rows import MatchRow
+from arena.store.base.rows import MatchRow
+from arena.store.bots import bots
+from arena.store.matches import matches
 from tests.server.server_rig import Bot, HouseBot, MemoryStore, running
 
 HOUSE = [HouseBot("house-a"), HouseBot("house-b")]

@@ -15,7 +15,8 @@ from arena.server.arena import Arena
 from arena.server.matchmaking.challenges import BadChallenge, NotChallenged, TooManyChallenges
 from arena.server.sessions.limits import Limits
 from arena.server.sessions.messages import NoticeKind
-from arena.store import bots, matches
+from arena.store.bots import bots
+from arena.store.matches import matches
 from tests.server.server_rig import GAME, Bot, HouseBot, MemoryStore, running
 
 HOUSE = [HouseBot("house-a"), HouseBot("house-b")]

@@ -17,7 +17,7 @@ from arena.server.arena import Arena
 from arena.server.sessions.messages import NoticeKind
 from arena.server.sessions.player import BotPlayer, cut_off
 from arena.server.workers.pool import WorkerPool
-from arena.store import bots
+from arena.store.bots import bots
 from tests.server.server_rig import Bot, HouseBot, MemoryStore, replay_of, running
 
 

@@ -15,8 +15,8 @@ from arena.server.sessions.limits import Limits
 from arena.server.sessions.messages import Answer, BotMessage, Closed, Hello, Ready, Reason
 from arena.server.sessions.rate_limit import BYTES_SAVED, UNSOLICITED_SAVED, RateLimit, TokenBucket
 from arena.server.sessions.session import Session
-from arena.store.bots import Bot as Row
-from arena.store.bots import BotId
+from arena.store.bots.bots import Bot as Row
+from arena.store.bots.bots import BotId
 from tests.server.server_rig import CODEC, Bot, Line, MemoryStore, answer, running, turns
 
 LIMITS = Limits(streams_per_owner=2, unsolicited_rate=10.0, byte_rate=1000.0, connect_rate=0.5)

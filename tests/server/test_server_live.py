@@ -13,7 +13,7 @@ from arena.replay.header import Header
 from arena.server.matches.live import MOST_UNREAD, PUSH_INTERVAL, LiveEvent, LiveMatches, LiveWatcher
 from arena.server.runtime.turns import Turns
 from arena.server.sessions.messages import Outgoing
-from arena.store.errors import StoreError
+from arena.store.base.errors import StoreError
 from engine.game import RoundReport
 from tests.server.server_rig import Bot, MemoryStore, running, turns
 

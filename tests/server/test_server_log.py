@@ -17,7 +17,8 @@ from arena.log.head import LogHead
 from arena.log.keys import LogKeys
 from arena.log.tree import consistent
 from arena.server.sessions.messages import Outgoing
-from arena.store import log, matches
+from arena.store.base import leaves as log
+from arena.store.matches import matches
 from arena.transport.call import CallRefused
 from arena.v1 import log_pb2, play_pb2
 from tests.server.server_rig import Bot, MemoryStore, running

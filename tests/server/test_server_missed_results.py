@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from arena.store import matches
+from arena.store.matches import matches
 from tests.server.server_rig import Bot, MemoryStore, running
 
 

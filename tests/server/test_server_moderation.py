@@ -9,8 +9,9 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from arena.server.sessions.messages import Closed, NoticeKind, Reason
-from arena.store import bots, matches
-from arena.store.errors import OwnerBanned
+from arena.store.base.errors import OwnerBanned
+from arena.store.bots import bots
+from arena.store.matches import matches
 from tests.server.server_rig import Bot, MemoryStore, answer, running
 
 

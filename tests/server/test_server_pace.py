@@ -16,7 +16,7 @@ from trio.testing import MockClock
 
 from arena.scheduling.pace import PaceRules
 from arena.server.sessions.kept_paces import KeptPaces
-from arena.store.paces import kept
+from arena.store.bots.paces import kept
 from arena.store.store import Store
 from tests.server.pace_rig import SLOW, Evening, Figures, Kind, evening
 from tests.server.server_rig import QUICK, Bot, HouseBot, MemoryStore, running

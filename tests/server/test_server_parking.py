@@ -12,8 +12,8 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from arena.server.arena import Arena
 from arena.server.sessions.messages import Closed, NoticeKind, Reason
-from arena.store import bots
-from arena.store.errors import NotParked, UnknownBot
+from arena.store.base.errors import NotParked, UnknownBot
+from arena.store.bots import bots
 from tests.server.server_rig import Bot, HouseBot, MemoryStore, running
 
 
@@ -223,7 +223,7 @@ async def test_a_bot_is_counted_in_the_transaction_that_stores_the_result(
         def fail(connection: Connection, *_: object) -> None:
             raise RuntimeError("a fault of ours")
 
-        monkeypatch.setattr("arena.store.parking.count", fail)
+        monkeypatch.setattr("arena.store.moderation.parking.count", fail)
         nursery.start_soon(ann.attend, arena)
         await ann.until(lambda: ann.reports)
         assert ann.reports[0].interrupted, "without the count there is no result"

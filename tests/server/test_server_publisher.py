@@ -31,11 +31,13 @@ from arena.server.ratings import fit_client as fit_client_module
 from arena.server.ratings import publisher
 from arena.server.ratings.fit_client import FitClient, NotFitted, open_fit_client
 from arena.server.runtime.wall_clock import now_us
-from arena.store import bots, events, matches, versions
-from arena.store.errors import NoResult, StoreError
-from arena.store.fits import recomputed
-from arena.store.publishing import as_published, publish, through
-from arena.store.rebuild import verify
+from arena.store.base.errors import NoResult, StoreError
+from arena.store.bots import bots
+from arena.store.ladder import events, versions
+from arena.store.ladder.fits import recomputed
+from arena.store.ladder.publishing import as_published, publish, through
+from arena.store.ladder.rebuild import verify
+from arena.store.matches import matches
 from arena.store.store import Store, open_store
 from engine.registry import GAMES
 from tests.server.server_rig import GAME, Bot, MemoryStore, config

@@ -14,15 +14,15 @@ import trio
 from structlog.testing import capture_logs
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from arena.analysis.timeline import EventKind
+from arena.analysis.timeline_builder import timelines
 from arena.match.inputs import Acted, Begun, Instant, Left, Restored, StoodIn, TimeUp
-from arena.replay.timeline import EventKind
-from arena.replay.timeline_builder import timelines
 from arena.server.arena import Arena
 from arena.server.matches.persistence import RETRY
 from arena.server.sessions.messages import NoticeKind
-from arena.store import matches
-from arena.store.errors import StoreError
-from arena.store.rows import MatchRow, MatchState
+from arena.store.base.errors import StoreError
+from arena.store.base.rows import MatchRow, MatchState
+from arena.store.matches import matches
 from engine.nullern import NULLERN
 from tests.server.server_rig import POLICY, Bot, HouseBot, MemoryStore, answer, replay_of, running
 

@@ -19,7 +19,7 @@ from arena.replay.replay import Replay
 from arena.server.arena import Arena
 from arena.server.sessions.player import HousePlayer
 from arena.server.workers import search
-from arena.store import matches
+from arena.store.matches import matches
 from engine.registry import GAMES
 from tests.server.house_rig import choices, thinking
 from tests.server.pool_rig import until

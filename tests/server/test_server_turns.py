@@ -9,7 +9,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from arena.server.runtime.turns import Turns
-from arena.store.errors import StoreError
+from arena.store.base.errors import StoreError
 
 if TYPE_CHECKING:
     from arena.server.sessions.session import Session

@@ -12,9 +12,13 @@ from arena.ladder import live
 from arena.ladder.events import MatchResult
 from arena.ladder.live import Rating, RatingChange
 from arena.replay.hash_chain import PackedReplay
-from arena.store import bots, events, matches, replays, schema
-from arena.store.bots import BotId
-from arena.store.matches import MatchId
+from arena.store import schema
+from arena.store.bots import bots
+from arena.store.bots.bots import BotId
+from arena.store.ladder import events
+from arena.store.matches import matches
+from arena.store.matches.matches import MatchId
+from arena.store.replays import replays
 
 NOW = 1_700_000_000_000_000
 GAME = "whist"

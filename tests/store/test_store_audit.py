@@ -10,13 +10,16 @@ import pytest
 from sqlalchemy import Connection, text
 
 from arena.log.leaf import decode_leaf
-from arena.store import log, matches, moderation, replays
-from arena.store.audit import AT_ONCE, audit
-from arena.store.audit_findings import LogAudit
 from arena.store.backup import back_up, restore
-from arena.store.bots import BotId
-from arena.store.log_key import replace_key, rotate
+from arena.store.base import leaves as log
+from arena.store.bots.bots import BotId
+from arena.store.log.audit import AT_ONCE, audit
+from arena.store.log.audit_findings import LogAudit
+from arena.store.log.key import replace_key, rotate
+from arena.store.matches import matches
+from arena.store.moderation import moderation
 from arena.store.opening import open_readonly, open_to_amend
+from arena.store.replays import replays
 from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.older import older_database
@@ -85,7 +88,7 @@ async def test_a_leaf_that_is_what_the_tables_say_need_not_be_read(
         return leaf
 
     await make(directory)
-    monkeypatch.setattr("arena.store.audit.decode_leaf", reading)
+    monkeypatch.setattr("arena.store.log.audit.decode_leaf", reading)
     assert audited(directory).kinds["rated"] == 3
     assert "void" in read
     assert not {"rated", "casual", "interrupted"} & {*read}

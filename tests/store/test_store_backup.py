@@ -11,10 +11,11 @@ import pytest
 from sqlalchemy import select
 
 from arena.match.inputs import Begun, Instant
-from arena.store import matches, schema
+from arena.store import schema
 from arena.store.backup import MANIFEST, UNFINISHED, Backup, back_up, restore
-from arena.store.directory import operator_token
-from arena.store.errors import BackupUnusable, PathTaken, StoreNewer, StoreUnusable
+from arena.store.base.directory import operator_token
+from arena.store.base.errors import BackupUnusable, PathTaken, StoreNewer, StoreUnusable
+from arena.store.matches import matches
 from arena.store.opening import open_readonly
 from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, audit, begin, finish

@@ -12,13 +12,15 @@ from sqlalchemy.exc import IntegrityError
 
 from arena.ladder.events import Node
 from arena.ladder.luck_columns import DealKind, LuckColumns, ReplayedMatch
-from arena.store import baselines, matches, schema
-from arena.store.bots import BotId
-from arena.store.fits import Fits, recomputed
+from arena.store import schema
+from arena.store.bots.bots import BotId
+from arena.store.ladder import baselines
+from arena.store.ladder.fits import Fits, recomputed
+from arena.store.ladder.publishing import as_published, publish, replayed
+from arena.store.ladder.rebuild import rebuild, verify
+from arena.store.ladder.standings import of_tables, standings
+from arena.store.matches import matches
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.publishing import as_published, publish, replayed
-from arena.store.rebuild import rebuild, verify
-from arena.store.standings import of_tables, standings
 from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, finish
 from tests.store.older import older_database

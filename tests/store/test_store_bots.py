@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from arena.store import bots
-from arena.store.bots import Bot, BotId
-from arena.store.errors import (
+from arena.store.base.errors import (
     InvitationRefused,
     NameNotAllowed,
     NameTaken,
@@ -18,6 +16,8 @@ from arena.store.errors import (
     TokenNotAllowed,
     UnknownToken,
 )
+from arena.store.bots import bots
+from arena.store.bots.bots import Bot, BotId
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, begin, finish

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.errors import StoreLocked, StoreUnusable
+from arena.store.base.errors import StoreLocked, StoreUnusable
 from arena.store.store import open_store
 
 SERVER = """

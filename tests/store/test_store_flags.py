@@ -8,13 +8,15 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 
 from arena.ladder.ladder import Flag, FlagKind
-from arena.store import bots, matches, moderation
-from arena.store.fits import Fits, recomputed
+from arena.store.bots import bots
+from arena.store.ladder.fits import Fits, recomputed
+from arena.store.ladder.flags import standing_out
+from arena.store.ladder.publishing import as_published, publish
+from arena.store.ladder.rebuild import rebuild, verify
+from arena.store.ladder.standings import current, standings
+from arena.store.matches import matches
+from arena.store.moderation import moderation
 from arena.store.opening import open_to_amend
-from arena.store.publishing import as_published, publish
-from arena.store.rebuild import rebuild, verify
-from arena.store.standing_out import standing_out
-from arena.store.standings import current, standings
 from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, finish
 from tests.store.older import older_database

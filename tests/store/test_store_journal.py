@@ -17,9 +17,9 @@ from arena.match.policy import Policy
 from arena.replay.header import Header, SeatedBot
 from arena.replay.lines import header_line, input_line
 from arena.replay.read import read_unfinished
-from arena.store import matches
-from arena.store.errors import DiskFull, StoreUnusable
-from arena.store.journal import (
+from arena.store.base.errors import DiskFull, StoreUnusable
+from arena.store.base.rows import MatchState
+from arena.store.journal.journal import (
     FULL,
     Journal,
     open_further_journal,
@@ -29,7 +29,7 @@ from arena.store.journal import (
     read_running,
     remove_further_journal,
 )
-from arena.store.rows import MatchState
+from arena.store.matches import matches
 from arena.store.store import DAMAGED, open_store
 from engine.deal import commitment
 from engine.nullern import NULLERN

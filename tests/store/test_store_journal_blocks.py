@@ -8,7 +8,7 @@ from zlib import crc32
 
 import pytest
 
-from arena.store.journal_blocks import Damage, encode_block, read_blocks
+from arena.store.journal.blocks import Damage, encode_block, read_blocks
 
 MATCHES = (1, 7, 12, 17, 123_456)
 

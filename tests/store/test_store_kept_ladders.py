@@ -11,12 +11,13 @@ import pytest
 from sqlalchemy import Connection, func, select
 
 from arena.ladder.ladder import Ladder
-from arena.store import moderation, schema
-from arena.store.fits import Fits
-from arena.store.kept_ladders import DAY, HOUR, keep, published_until
+from arena.store import schema
+from arena.store.base.rows import microseconds
+from arena.store.ladder.fits import Fits
+from arena.store.ladder.past import DAY, HOUR, keep, published_until
+from arena.store.ladder.publishing import publish
+from arena.store.moderation import moderation
 from arena.store.opening import open_to_amend
-from arena.store.publishing import publish
-from arena.store.rows import microseconds
 from tests.store.jobs import GAME, add_bots
 from tests.store.test_store_publishing import play
 

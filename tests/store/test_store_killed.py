@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from arena.store.matches import playing
+from arena.store.matches.matches import playing
 from arena.store.opening import open_readonly
 from arena.store.store import open_store
 from tests.store.jobs import NOW, audit

@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from arena.replay.header import MatchKind
-from arena.store import matches
+from arena.store.matches import matches
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, begin, finish

@@ -25,17 +25,21 @@ from arena.log.leaf import LeafKind
 from arena.log.tree import consistent
 from arena.replay.hash_chain import pack_replay
 from arena.replay.header import MatchKind
-from arena.store import log, matches, moderation, replays, schema
-from arena.store.audit import audit
+from arena.store import schema
 from arena.store.backup import back_up, restore
-from arena.store.bots import BotId
-from arena.store.directory import database_of
-from arena.store.errors import LogKeyMissing, LogKeyUnusable
-from arena.store.group_commit import AtEnd, Committer
-from arena.store.log_key import key_file, next_key_file, open_log, replace_key, rotate
+from arena.store.base import leaves as log
+from arena.store.base.directory import database_of
+from arena.store.base.errors import LogKeyMissing, LogKeyUnusable
+from arena.store.bots.bots import BotId
+from arena.store.log.audit import audit
+from arena.store.log.key import key_file, next_key_file, open_log, replace_key, rotate
+from arena.store.matches import matches
+from arena.store.moderation import moderation
 from arena.store.opening import open_readonly, open_to_amend
+from arena.store.replays import replays
 from arena.store.store import ADOPTING as ADOPTING_LOG
 from arena.store.store import open_store
+from arena.store.writer.group_commit import AtEnd, Committer
 from tests.log.test_log_tree import plain_root
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.older import older_database
@@ -421,7 +425,7 @@ async def test_what_was_there_before_the_log_becomes_leaves_in_its_order(directo
 async def test_the_first_log_of_an_old_directory_tells_how_far_it_is(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.store.log_adoption.AT_ONCE", 2)
+    monkeypatch.setattr("arena.store.log.adoption.AT_ONCE", 2)
     with older_database(directory, "0007") as database:
         _fill(database)
     told_of: list[tuple[str, int, int]] = []

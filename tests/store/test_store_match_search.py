@@ -9,10 +9,12 @@ from random import Random
 import pytest
 from sqlalchemy import Connection, insert, text
 
-from arena.store import match_search, matches, schema
-from arena.store.match_search import SEARCHED, MatchFilter, NoSuchSearch, search
+from arena.store import schema
+from arena.store.base.rows import MatchRow, MatchState, microseconds
+from arena.store.matches import matches
+from arena.store.matches import search as match_search
+from arena.store.matches.search import SEARCHED, MatchFilter, NoSuchSearch, search
 from arena.store.opening import open_to_amend
-from arena.store.rows import MatchRow, MatchState, microseconds
 from tests.store.jobs import GAME, add_bots, replay
 
 GAMES = (GAME, "nullern")

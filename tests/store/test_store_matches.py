@@ -11,13 +11,14 @@ from sqlalchemy import Connection, event, select, update
 from arena.ladder import live
 from arena.ladder.live import RatingChange
 from arena.replay.hash_chain import PackedReplay, pack, pack_replay, with_chain
-from arena.store import matches, schema
-from arena.store.bots import BotId
-from arena.store.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
-from arena.store.matches import MatchId
+from arena.store import schema
+from arena.store.base.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
+from arena.store.base.rows import MatchRow, MatchState, SeatRow, instant
+from arena.store.bots.bots import BotId
+from arena.store.ladder.standings import standings
+from arena.store.matches import matches
+from arena.store.matches.matches import MatchId
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.rows import MatchRow, MatchState, SeatRow, instant
-from arena.store.standings import standings
 from arena.store.store import LOST, open_store
 from tests.store.jobs import GAME, NOW, add_bots, audit, begin, finish, replay
 

@@ -9,9 +9,8 @@ import pytest
 from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from arena.store import bots, matches, moderation, parking, schema
-from arena.store.bots import HOUSE
-from arena.store.errors import (
+from arena.store import schema
+from arena.store.base.errors import (
     BotDeleted,
     NameNotAllowed,
     NameTaken,
@@ -22,9 +21,13 @@ from arena.store.errors import (
     UnknownBot,
     UnknownToken,
 )
+from arena.store.base.rows import BotEventKind, BotEventRow, instant
+from arena.store.bots import bots
+from arena.store.bots.bots import HOUSE
+from arena.store.ladder.standings import history, standings
+from arena.store.matches import matches
+from arena.store.moderation import moderation, parking
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.rows import BotEventKind, BotEventRow, instant
-from arena.store.standings import history, standings
 from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, begin, finish
 from tests.store.older import older_database

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from arena.client.profile import profile
-from arena.store import events, matches, moderation
-from arena.store import opponents as module
-from arena.store.errors import UnknownBot
+from arena.queries.profile import profile
+from arena.store.base.errors import UnknownBot
+from arena.store.ladder import events
+from arena.store.ladder import opponents as module
+from arena.store.ladder.opponents import opponents
+from arena.store.matches import matches
+from arena.store.moderation import moderation
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.opponents import opponents
 from engine.nullern import NULLERN
 from tests.cli.web_data import DAY, directory_of
 from tests.replay.recorded import STARTED

@@ -11,7 +11,11 @@ import pytest
 import trio
 from sqlalchemy import Connection, insert
 
-from arena.store import bots, matches, moderation, schema, standings
+from arena.store import schema
+from arena.store.bots import bots
+from arena.store.ladder import standings
+from arena.store.matches import matches
+from arena.store.moderation import moderation
 from arena.store.opening import open_to_amend
 from arena.store.store import open_store
 from arena.transport.work_budget import metered

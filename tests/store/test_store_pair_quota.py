@@ -11,12 +11,15 @@ from arena.ladder import live
 from arena.ladder.events import DAY, MatchResult, day_of, week_of
 from arena.ladder.live import RatingChange
 from arena.ladder.quota import Quota
-from arena.store import bots, events, matches, pair_days, schema
-from arena.store.fits import Fits, recomputed
+from arena.store import schema
+from arena.store.bots import bots
+from arena.store.ladder import events, pair_days
+from arena.store.ladder.fits import Fits, recomputed
+from arena.store.ladder.publishing import as_published, publish, quota
+from arena.store.ladder.rebuild import rebuild, verify
+from arena.store.ladder.standings import current, standings
+from arena.store.matches import matches
 from arena.store.opening import open_to_amend
-from arena.store.publishing import as_published, publish, quota
-from arena.store.rebuild import rebuild, verify
-from arena.store.standings import current, standings
 from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, replay
 from tests.store.older import older_database

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from arena.store import bots, parking
-from arena.store.bots import BotId
-from arena.store.errors import NotParked, OfTheHouse, UnknownBot
-from arena.store.matches import MatchId
+from arena.store.base.errors import NotParked, OfTheHouse, UnknownBot
+from arena.store.bots import bots
+from arena.store.bots.bots import BotId
+from arena.store.matches.matches import MatchId
+from arena.store.moderation import parking
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, begin, finish

@@ -8,15 +8,17 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, select
 
-from arena.store import matches, replays, schema
-from arena.store.audit import audit
-from arena.store.bots import BotId
-from arena.store.disk_use import ReplayUse, disk_use
-from arena.store.errors import ReplayPruned
-from arena.store.events import read
-from arena.store.matches import MatchId
+from arena.store import schema
+from arena.store.base.errors import ReplayPruned
+from arena.store.bots.bots import BotId
+from arena.store.ladder.events import read
+from arena.store.log.audit import audit
+from arena.store.matches import matches
+from arena.store.matches.matches import MatchId
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.replays import prune
+from arena.store.replays import replays
+from arena.store.replays.disk_use import ReplayUse, disk_use
+from arena.store.replays.replays import prune
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 
 PIECE = 5000
@@ -81,7 +83,7 @@ def files(data: Path) -> dict[str, int]:
 def test_a_file_goes_when_none_of_its_replays_is_left_and_its_number_does_not_come_again(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.store.replay_files.FULL", 5 * PIECE)
+    monkeypatch.setattr("arena.store.replays.files.FULL", 5 * PIECE)
     with open_to_amend(data) as connection:
         players = add_bots(connection, "Ada", "Bob")
     for _ in range(20):

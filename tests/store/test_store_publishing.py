@@ -12,14 +12,16 @@ from arena.ladder.events import Entrant, Node
 from arena.ladder.ladder import Ladder
 from arena.ladder.live import Rating
 from arena.ladder.rebase import replayed_since
-from arena.store import events, matches, schema
-from arena.store.bots import BotId, ensure_house_bots
-from arena.store.fits import Fits, recomputed
+from arena.store import schema
+from arena.store.base.rows import instant
+from arena.store.bots.bots import BotId, ensure_house_bots
+from arena.store.ladder import events
+from arena.store.ladder.fits import Fits, recomputed
+from arena.store.ladder.publishing import as_published, publish, through
+from arena.store.ladder.rebuild import rebuild, verify
+from arena.store.ladder.standings import current, of_tables, standings
+from arena.store.matches import matches
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.publishing import as_published, publish, through
-from arena.store.rebuild import rebuild, verify
-from arena.store.rows import instant
-from arena.store.standings import current, of_tables, standings
 from tests.store.jobs import GAME, NOW, add_bots, finish
 
 

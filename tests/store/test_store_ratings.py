@@ -10,10 +10,12 @@ import pytest
 from arena.ladder import live
 from arena.ladder.events import MatchResult, Node, day_of
 from arena.ladder.live import Rating
-from arena.store import bots, events, matches
+from arena.store.bots import bots
+from arena.store.ladder import events
+from arena.store.ladder.rebuild import rebuild, verify
+from arena.store.ladder.standings import standings
+from arena.store.matches import matches
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.rebuild import rebuild, verify
-from arena.store.standings import standings
 from tests.store.jobs import GAME, NOW, add_bots, audit, begin, finish
 
 

@@ -16,12 +16,14 @@ import pytest
 from sqlalchemy import select
 
 from arena.replay.hash_chain import pack_replay
-from arena.store import backup, matches, replays, schema
-from arena.store.audit import audit as audit_log
+from arena.store import backup, schema
 from arena.store.backup import back_up, restore
-from arena.store.disk_use import disk_use
-from arena.store.errors import ReplayDamaged, StoreReplaced, StoreUnusable
+from arena.store.base.errors import ReplayDamaged, StoreReplaced, StoreUnusable
+from arena.store.log.audit import audit as audit_log
+from arena.store.matches import matches
 from arena.store.opening import open_readonly, open_to_amend
+from arena.store.replays import replays
+from arena.store.replays.disk_use import disk_use
 from arena.store.store import MOVING, FilesFound, open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.older import older_database
@@ -75,7 +77,7 @@ async def start(data: Path) -> FilesFound:
 @pytest.fixture
 def played(data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Matches 1 to 9 in three segments of three replays each."""
-    monkeypatch.setattr("arena.store.replay_files.FULL", 2 * PIECE + PIECE // 2)
+    monkeypatch.setattr("arena.store.replays.files.FULL", 2 * PIECE + PIECE // 2)
     play(data, 9)
     assert len(segments(data)) == 3
     assert damaged(data) == {}
@@ -186,7 +188,7 @@ async def test_rows_name_only_what_is_on_the_disk(data: Path, monkeypatch: pytes
         with open_readonly(data) as connection:  # what is committed
             synced.append((os.fstat(descriptor).st_size, len(connection.execute(select(schema.replays)).all())))
 
-    monkeypatch.setattr("arena.store.replay_files._sync", sync)
+    monkeypatch.setattr("arena.store.replays.files._sync", sync)
     sizes = [0]
     for number in (3, 1):
         play(data, number)
@@ -278,7 +280,7 @@ def moved(data: Path, count: int) -> int:
 async def test_replays_of_an_old_directory_are_moved_and_it_says_how_far_it_is(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.store.replay_move.AT_ONCE", 4)
+    monkeypatch.setattr("arena.store.replays.move.AT_ONCE", 4)
     old(directory, 20)
     before = (directory / "arena.db").stat().st_size
     monkeypatch.setattr("arena.store.sqlite.engine._WORTH_COMPACTING", 4096)

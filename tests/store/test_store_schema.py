@@ -17,7 +17,7 @@ from sqlalchemy import Connection, insert, text
 from sqlalchemy.exc import IntegrityError
 
 from arena.store import schema
-from arena.store.errors import StoreCorrupt, StoreError, StoreNewer, StoreOlder, StoreUnusable
+from arena.store.base.errors import StoreCorrupt, StoreError, StoreNewer, StoreOlder, StoreUnusable
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.sqlite import migrations
 from arena.store.sqlite.engine import in_memory

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from arena.store import schema
+from arena.store.base.statements import Statement
 from arena.store.sqlite.engine import writing
 from arena.store.sqlite.tables import create_tables
-from arena.store.statements import Statement
 
 LADDERS = schema.ladders
 ADD = Statement(insert(LADDERS), "game", "through", "digest", "at", "scale_error", "centre", "spread")

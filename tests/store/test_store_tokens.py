@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
-from arena.store import bots, schema
-from arena.store.errors import OfTheHouse, TooManyBots, UnknownBot, UnknownToken
+from arena.store import schema
+from arena.store.base.errors import OfTheHouse, TooManyBots, UnknownBot, UnknownToken
+from arena.store.bots import bots
 from arena.store.opening import open_to_amend
 from tests.store.jobs import NOW
 

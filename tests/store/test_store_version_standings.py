@@ -10,14 +10,15 @@ import pytest
 from sqlalchemy import Connection, select, text
 
 from arena.ladder.version_gains import VersionGains
-from arena.store import matches, schema
-from arena.store.errors import UnknownBot
-from arena.store.fits import Fits
+from arena.store import schema
+from arena.store.base.errors import UnknownBot
+from arena.store.base.rows import instant
+from arena.store.ladder.fits import Fits
+from arena.store.ladder.publishing import publish
+from arena.store.ladder.version_standings import MOST_OF_A_BOT, version_standings
+from arena.store.matches import matches
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.publishing import publish
-from arena.store.rows import instant
 from arena.store.store import open_store
-from arena.store.version_standings import MOST_OF_A_BOT, version_standings
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.older import older_database
 

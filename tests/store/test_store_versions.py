@@ -13,10 +13,13 @@ from arena.ladder import live
 from arena.ladder.events import Entrant, MatchResult, Node, Void, day_of
 from arena.ladder.live import Rating
 from arena.replay.thinking import Thinking
-from arena.store import bots, events, matches, schema, versions
-from arena.store.errors import NoResult, ReasonNotAllowed, ResultVoid, UnknownBot, UnknownMatch
+from arena.store import schema
+from arena.store.base.errors import NoResult, ReasonNotAllowed, ResultVoid, UnknownBot, UnknownMatch
+from arena.store.bots import bots
+from arena.store.ladder import events, versions
+from arena.store.ladder.standings import history, standings
+from arena.store.matches import matches
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.standings import history, standings
 from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish, replay
 from tests.store.older import older_database

@@ -11,8 +11,9 @@ import trio
 from sqlalchemy import Connection, event, func, select, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
-from arena.store import bots, schema
-from arena.store.errors import DiskFull, NameTaken, StoreClosed, StoreError
+from arena.store import schema
+from arena.store.base.errors import DiskFull, NameTaken, StoreClosed, StoreError
+from arena.store.bots import bots
 from arena.store.opening import open_readonly
 from arena.store.store import Store, open_store
 
@@ -219,10 +220,10 @@ async def test_closing_is_not_cut_short_by_cancellation(directory: Path) -> None
 
 def test_a_job_outlives_the_run_that_asked_for_it(tmp_path: Path) -> None:
     """The writer meets a trio run that is over: it stores the job all the same, and tells nobody."""
-    from arena.store.directory import database_of
-    from arena.store.group_commit import Committer
-    from arena.store.migrate import migrate
-    from arena.store.writer import ThreadWriter
+    from arena.store.base.directory import database_of
+    from arena.store.base.migrate import migrate
+    from arena.store.writer.group_commit import Committer
+    from arena.store.writer.writer import ThreadWriter
 
     database = database_of(tmp_path)
     gate = Gate()

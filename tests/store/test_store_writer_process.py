@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.directory import locked
-from arena.store.errors import EventsGone, MatchNotPlaying, StoreLocked
+from arena.store.base.directory import locked
+from arena.store.base.errors import EventsGone, MatchNotPlaying, StoreLocked
 
 pytestmark = pytest.mark.process
 

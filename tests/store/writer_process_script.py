@@ -14,11 +14,11 @@ import trio
 from sqlalchemy import Connection, text
 from trio.testing import wait_all_tasks_blocked
 
-from arena.store import bots
-from arena.store.errors import NameTaken, StoreClosed, StoreError
+from arena.store.base.errors import NameTaken, StoreClosed, StoreError
+from arena.store.bots import bots
 from arena.store.opening import open_readonly
 from arena.store.store import Store, open_store
-from arena.store.writer_process import WriterProcess, fork_writer_process
+from arena.store.writer.process import WriterProcess, fork_writer_process
 from tests.store.jobs import NOW
 
 LARGE = 3_000_000

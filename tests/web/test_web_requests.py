@@ -8,7 +8,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from arena.replay.header import MatchKind
-from arena.store.rows import LadderRows, MatchRow, MatchState
+from arena.store.base.rows import LadderRows, MatchRow, MatchState
 from arena.transport.connection_limits import LOOPBACK, UNIX, Origin
 from arena.transport.proxy_protocol import networks
 from arena.web.pages.health import STALE, SourceHealth

@@ -9,13 +9,13 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Page
 
-from arena.client import game_review
-from arena.client.directory import open_directory
-from arena.client.game_review import GameReview
+from arena.analysis import game_review
+from arena.analysis.game_review import GameReview
+from arena.analysis.review import Costly
+from arena.queries.directory import open_directory
 from arena.replay.read import read
 from arena.replay.render.table_scene import CardFace, SeatScene, TableScene
 from arena.replay.render.table_svg import table_svg
-from arena.replay.review import Costly
 from arena.replay.steps import Course
 from tests.cli.cli_rig import Played
 from tests.cli.web_process_rig import browsing

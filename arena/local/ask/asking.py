@@ -15,17 +15,17 @@ from hashlib import sha256
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
+from arena.analysis.own_decisions import own_decisions
 from arena.local.errors import BotFailed
 from arena.local.play.players import load
 from arena.local.play.table import own_trace
 from arena.match.result import points_above
-from arena.replay.own_decisions import own_decisions
 from arena.server.sessions.messages import MatchOver, MatchStart, Outgoing, Question, RoundOver
 from engine.game import option_text
 
 if TYPE_CHECKING:
+    from arena.analysis.own_decisions import OwnDecision
     from arena.local.play.players import LocalPlayer
-    from arena.replay.own_decisions import OwnDecision
     from arena.replay.replay import Replay
     from engine.game import RoundReport
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from arena.server.runtime.timers import Timers
     from arena.server.sessions.player import Player
     from arena.server.workers.pool import WorkerPool
-    from arena.store.journal import Journal
+    from arena.store.journal.journal import Journal
 
 POLICY: Final = Policy(soft_limit=1_000_000, bank=2_000_000)
 """As on a server, with a shorter bank, so that what costs it is soon over."""

@@ -26,8 +26,8 @@ from arena.server.runtime.turns import Turns
 from arena.server.sessions.messages import Closed, Reason
 from arena.server.sessions.player import BotPlayer
 from arena.server.workers.pool import WorkerPool
-from arena.store.bots import check_free, check_name
-from arena.store.errors import NameNotAllowed
+from arena.store.base.errors import NameNotAllowed
+from arena.store.bots.bots import check_free, check_name
 from arena.transport.call import CallRefused, PeerVanished, bearer
 from arena.transport.grpc_server import Service, serve
 from arena.transport.health import Health
@@ -38,7 +38,7 @@ from engine.registry import GAMES
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from arena.store.journal import Journal
+    from arena.store.journal.journal import Journal
     from arena.transport.call import Call, Stream
 
 CONFIG: Final = Config(tuple(Offer(game, tuple(game.seats)) for game in GAMES.values()), policy=POLICY)

@@ -16,7 +16,7 @@ from arena.local.check.verdict import Fault
 from arena.local.server.host import new_token
 from arena.replay.header import MatchKind
 from arena.server.sessions.player import BotPlayer
-from arena.store.journal import open_journal
+from arena.store.journal.journal import open_journal
 from arena.v1 import play_pb2
 from engine.registry import GAMES
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from arena.local.errors import ProjectRefused
 from arena.local.project.client_wheel import client_wheel, engine_wheel
 from arena.local.project.kept_decisions import kept_decisions
-from arena.store.bots import check_free, check_name
-from arena.store.errors import NameNotAllowed
+from arena.store.base.errors import NameNotAllowed
+from arena.store.bots.bots import check_free, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from arena.server.sessions.authorization import Authorization
 from arena.server.sessions.messages import Closed, Reason, Welcome
 from arena.server.sessions.player import BotPlayer
 from arena.server.sessions.session import Session
-from arena.store.bots import Bot, BotId
+from arena.store.bots.bots import Bot, BotId
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
     from arena.server.sessions.session import Session
     from arena.server.workers.pool import WorkerPool
-    from arena.store.journal import Journal
+    from arena.store.journal.journal import Journal
     from engine.game import RoundReport
 
 MOST_STRAYS: Final = 500

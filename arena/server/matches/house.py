@@ -9,7 +9,7 @@ from arena.house import SEARCH_BOTS
 from arena.house.random_bot import RandomBot
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.player import HousePlayer
-from arena.store import bots
+from arena.store.bots import bots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

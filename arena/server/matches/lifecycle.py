@@ -23,7 +23,7 @@ from arena.server.matches.ready_check import ReadyCheck, ReadyLimits, Replacemen
 from arena.server.processes.remote_match import PlayedOnHere
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.player import BotPlayer, HousePlayer
-from arena.store.errors import StoreError
+from arena.store.base.errors import StoreError
 from arena.version import __version__
 from engine.deal import SEED_BYTES, match_key
 from engine.game import settle_options
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
     from arena.server.sessions.players import Players
     from arena.server.workers.pool import WorkerPool
-    from arena.store.bots import Bot
-    from arena.store.journal import Journal, JournalContent
+    from arena.store.bots.bots import Bot
+    from arena.store.journal.journal import Journal, JournalContent
     from engine.game import RoundReport
 
 LAST_RETRIES: Final = 10.0

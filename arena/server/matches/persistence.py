@@ -22,10 +22,12 @@ from arena.replay.replay import ReplayError
 from arena.replay.thinking import Thinking
 from arena.server.config import quota_in_force
 from arena.server.runtime.wall_clock import now_us
-from arena.store import bots, matches, parking
-from arena.store import log as log_store
-from arena.store.errors import StoreError
-from arena.store.group_commit import AtEnd
+from arena.store.base import leaves as log_store
+from arena.store.base.errors import StoreError
+from arena.store.bots import bots
+from arena.store.matches import matches
+from arena.store.moderation import parking
+from arena.store.writer.group_commit import AtEnd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,8 +9,8 @@ import structlog
 import trio
 
 from arena.server.runtime.wall_clock import now_us
-from arena.store.errors import StoreError
-from arena.store.replays import prune
+from arena.store.base.errors import StoreError
+from arena.store.replays.replays import prune
 
 if TYPE_CHECKING:
     from arena.store.store import Store

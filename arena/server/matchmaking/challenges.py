@@ -13,7 +13,7 @@ import trio
 
 from arena.server.sessions.hourly import HOUR, HourlyAllowance
 from arena.server.sessions.player import BotPlayer, HousePlayer
-from arena.store.errors import Refused
+from arena.store.base.errors import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -27,8 +27,8 @@ from arena.server.processes.task import Task
 from arena.server.processes.told import tell_bot, tell_match
 from arena.server.sessions.messages import BotMessage, Closed, Ready, Reason
 from arena.server.sessions.player import BotPlayer, cut_off
-from arena.store.errors import StoreReplaced, StoreUnusable
-from arena.store.journal import JournalContent, journal_of, read_further_journal, remove_further_journal
+from arena.store.base.errors import StoreReplaced, StoreUnusable
+from arena.store.journal.journal import JournalContent, journal_of, read_further_journal, remove_further_journal
 from arena.transport import sharing
 from arena.transport.call import CallRefused, PeerVanished
 

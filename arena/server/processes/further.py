@@ -30,8 +30,8 @@ from arena.server.sessions.messages import NOT_STORING, STORING, Closed, Hello
 from arena.server.sessions.player import BotPlayer
 from arena.server.sessions.session import Session
 from arena.server.workers.pool import WorkerPool
-from arena.store.errors import StoreError, StoreReplaced
-from arena.store.journal import open_further_journal
+from arena.store.base.errors import StoreError, StoreReplaced
+from arena.store.journal.journal import open_further_journal
 from engine.deal import match_key
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from arena.processes.launch import give_way
 from arena.processes.parent import Parent, connected
 from arena.scheduling.information_gain import MatchValues, match_values
 from arena.server.ratings.fit_client import Request
-from arena.store import publishing, versions
-from arena.store.errors import StoreError
-from arena.store.fits import Fits
+from arena.store.base.errors import StoreError
+from arena.store.ladder import publishing, versions
+from arena.store.ladder.fits import Fits
 from arena.store.opening import open_readonly
 
 YIELDING: Final = 10

@@ -13,8 +13,8 @@ import trio
 from arena.server.config import quota_in_force
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
-from arena.store import baselines, events, publishing
-from arena.store.errors import StoreError
+from arena.store.base.errors import StoreError
+from arena.store.ladder import baselines, events, publishing
 from arena.transport.durations import Durations
 
 if TYPE_CHECKING:

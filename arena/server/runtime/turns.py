@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 import trio
 
-from arena.store.errors import StoreError
+from arena.store.base.errors import StoreError
 from arena.transport.durations import Durations
 
 if TYPE_CHECKING:

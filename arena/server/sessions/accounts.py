@@ -11,8 +11,9 @@ import trio
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Notice, NoticeKind, Reason
 from arena.server.sessions.registrations import Registrations
-from arena.store import bots, moderation, parking
-from arena.store.errors import UnknownToken
+from arena.store.base.errors import UnknownToken
+from arena.store.bots import bots
+from arena.store.moderation import moderation, parking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

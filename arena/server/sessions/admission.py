@@ -12,7 +12,7 @@ from arena.server.sessions.rate_limit import TokenBucket
 
 if TYPE_CHECKING:
     from arena.server.sessions.limits import Limits
-    from arena.store.bots import Bot
+    from arena.store.bots.bots import Bot
 
 CONNECTS_SAVED: Final = 60.0
 """Seconds for which connections of a bot are saved up."""

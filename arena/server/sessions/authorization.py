@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from arena.store.bots import Bot
+    from arena.store.bots.bots import Bot
 
 
 class Unauthenticated(Exception):  # noqa: N818 - a decision, not an error

@@ -9,8 +9,8 @@ import structlog
 import trio
 
 from arena.server.runtime.wall_clock import now_us
-from arena.store import paces
-from arena.store.errors import StoreError
+from arena.store.base.errors import StoreError
+from arena.store.bots import paces
 
 if TYPE_CHECKING:
     from arena.server.sessions.players import Players

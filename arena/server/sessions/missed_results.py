@@ -6,9 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from arena.server.sessions.messages import MatchOver, RatingMove
-from arena.store import events, log, matches
-from arena.store.errors import UnknownMatch
-from arena.store.rows import MatchState
+from arena.store.base import leaves as log
+from arena.store.base.errors import UnknownMatch
+from arena.store.base.rows import MatchState
+from arena.store.ladder import events
+from arena.store.matches import matches
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from arena.server.sessions.players import Players
-    from arena.store.bots import Bot
+    from arena.store.bots.bots import Bot
     from arena.store.store import Store
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from arena.server.sessions.hourly import HOUR, HourlyAllowance
-from arena.store.errors import Refused
+from arena.store.base.errors import Refused
 
 
 class TooManyRegistrations(Refused):

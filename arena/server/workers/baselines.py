@@ -17,8 +17,9 @@ from arena.house import THINKERS, title
 from arena.replay.read import read
 from arena.replay.replay import ReplayError
 from arena.server.workers.pool import ReplayFailed
-from arena.store import baselines, matches
-from arena.store.errors import ReplayPruned, StoreError
+from arena.store.base.errors import ReplayPruned, StoreError
+from arena.store.ladder import baselines
+from arena.store.matches import matches
 from engine.deal import match_key
 
 if TYPE_CHECKING:

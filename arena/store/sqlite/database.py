@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Engine
 
-from arena.store.database import LockHolder
+from arena.store.base.database import LockHolder
 from arena.store.sqlite import engine, errors
 from arena.store.sqlite import lock as locks
 

@@ -13,7 +13,7 @@ from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.base import SQLiteTypeCompiler
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
-from arena.store.errors import file_error
+from arena.store.base.errors import file_error
 from arena.store.sqlite.tables import create_tables
 
 _BUSY_TIMEOUT: Final = 10.0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from arena.store.errors import DiskFull, StoreCorrupt, StoreError, StoreUnusable
+from arena.store.base.errors import DiskFull, StoreCorrupt, StoreError, StoreUnusable
 
 
 def named(error: Exception, path: Path) -> Exception:

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from arena.store.database import LockHolder
-from arena.store.errors import StoreLocked, StoreUnusable, file_error
+from arena.store.base.database import LockHolder
+from arena.store.base.errors import StoreLocked, StoreUnusable, file_error
 
 _LOCK: Final = "arena.lock"
 _LONGEST: Final = 8192

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from arena.client.json_form import json_text
+from arena.queries.json_form import json_text
 
 MEDIA_TYPE: Final = "application/problem+json"
 FAULT: Final = "a fault of the server; its log says more"

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from arena.client.figures import CONFIDENCE, is_house, quota_in_words, share_in_words
-from arena.client.flags import sentence
-from arena.client.leaders import SHARED, leaders
+from arena.queries.figures import CONFIDENCE, is_house, quota_in_words, share_in_words
+from arena.queries.flags import sentence
+from arena.queries.leaders import SHARED, leaders
 from arena.version import __version__
 from arena.web.answers.conditional import conditional
 from engine.registry import GAMES

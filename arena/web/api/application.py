@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from arena.client.json_form import json_text
+from arena.queries.json_form import json_text
 from arena.web.answers.conditional import conditional
 from arena.web.answers.download import replay_download
 from arena.web.answers.problems import FAULT, problem

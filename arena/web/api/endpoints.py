@@ -6,13 +6,22 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from arena.client.bot_profile import gathered
-from arena.client.game_rows import GameRow, game_row
-from arena.client.log_rows import LogEntryRow, LogHeadRow, entry_rows, head_row
-from arena.client.profile import BotProfile
-from arena.client.source import LARGEST_MATCH, LARGEST_PAGE, DataSource
-from arena.store.opponents import LAST as LAST_SUMMED
-from arena.store.rows import BotEventRow, BotRow, LadderRows, MatchRow, OpponentRow, PastLadder, RatedRow, VersionRow
+from arena.queries.bot_profile import gathered
+from arena.queries.game_rows import GameRow, game_row
+from arena.queries.log_rows import LogEntryRow, LogHeadRow, entry_rows, head_row
+from arena.queries.profile import BotProfile
+from arena.queries.source import LARGEST_MATCH, LARGEST_PAGE, DataSource
+from arena.store.base.rows import (
+    BotEventRow,
+    BotRow,
+    LadderRows,
+    MatchRow,
+    OpponentRow,
+    PastLadder,
+    RatedRow,
+    VersionRow,
+)
+from arena.store.ladder.opponents import LAST as LAST_SUMMED
 from arena.web.api.parameters import BOT, MATCH, OF_GAME, Asked, Parameter, game, instant, number, words
 from arena.web.reading.reader import Missing, Reader
 from arena.web.reading.ready_replays import match_row

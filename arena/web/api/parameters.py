@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from arena.client.source import LARGEST_MATCH
+from arena.queries.source import LARGEST_MATCH
 from arena.web.requests.numbers import whole_number
 from engine.registry import GAMES
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from textwrap import dedent
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
-from arena.client.json_form import json_key
+from arena.queries.json_form import json_key
 
 SIMPLE: Final[Mapping[object, Mapping[str, Any]]] = {
     bool: {"type": "boolean"},

@@ -7,8 +7,8 @@ from typing import Final
 
 from markupsafe import Markup
 
-from arena.client.figures import CONFIDENCE
-from arena.store.rows import RatedRow
+from arena.queries.figures import CONFIDENCE
+from arena.store.base.rows import RatedRow
 
 WIDTH: Final = 720
 HEIGHT: Final = 200

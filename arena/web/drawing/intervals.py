@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from arena.client.figures import CONFIDENCE
-from arena.store.rows import LadderRow, PastLadderRow
+from arena.queries.figures import CONFIDENCE
+from arena.store.base.rows import LadderRow, PastLadderRow
 
 UNSETTLED: Final = 40.0
 """Standard error, in Elo, above which a rating of the past was provisional."""

@@ -14,10 +14,10 @@ import trio
 from starlette.applications import Starlette
 from trio.to_thread import run_sync
 
-from arena.client.live import RoundRow, StatusRow
-from arena.client.remote import NoAnswer
-from arena.store.errors import Refused
-from arena.store.rows import MatchRow
+from arena.queries.live import RoundRow, StatusRow
+from arena.queries.remote import NoAnswer
+from arena.store.base.errors import Refused
+from arena.store.base.rows import MatchRow
 from arena.web.answers.responses import fragment
 from arena.web.drawing.intervals import intervals
 from arena.web.live.board import INTERVAL, SILENCE, Board, Rows

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from arena.client.live import RoundRow
+from arena.queries.live import RoundRow
 from engine.registry import GAMES
 
 

@@ -16,9 +16,9 @@ import anyio
 from anyio.from_thread import run_sync as in_loop
 from anyio.to_thread import run_sync as in_thread
 
-from arena.client.live import EndRow, LiveRow, PointsRow, RoundRow, RunningRow
-from arena.client.remote import Client, NoAnswer
-from arena.store.errors import Refused
+from arena.queries.live import EndRow, LiveRow, PointsRow, RoundRow, RunningRow
+from arena.queries.remote import Client, NoAnswer
+from arena.store.base.errors import Refused
 
 OpenServer: TypeAlias = Callable[[], AbstractContextManager[Client]]
 

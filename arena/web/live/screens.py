@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import Final
 
-from arena.client.live import RoundRow
+from arena.queries.live import RoundRow
 from arena.web.live.feed import LiveFeed, LiveTable
 
 SCREENS: Final = 4

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, time
 
 from starlette.requests import Request
 
-from arena.client.directory import games_named
-from arena.client.source import LARGEST_MATCH
-from arena.store.errors import Refused
+from arena.queries.directory import games_named
+from arena.queries.source import LARGEST_MATCH
+from arena.store.base.errors import Refused
 from arena.web.reading.reader import Missing
 from arena.web.requests.numbers import SHOWN, whole_number
 

@@ -10,11 +10,11 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.client.leaders import leaders
-from arena.client.profile import BotProfile, profile
-from arena.client.source import DataSource
-from arena.store.errors import Refused
-from arena.store.rows import BotEventKind, BotEventRow, BotRow, MatchRow, MatchState, RatedRow, VersionRow
+from arena.queries.leaders import leaders
+from arena.queries.profile import BotProfile, profile
+from arena.queries.source import DataSource
+from arena.store.base.errors import Refused
+from arena.store.base.rows import BotEventKind, BotEventRow, BotRow, MatchRow, MatchState, RatedRow, VersionRow
 from arena.web.answers.responses import page
 from arena.web.drawing.curve_svg import rating_curve
 from arena.web.pages.asked import known_game

@@ -11,10 +11,10 @@ import anyio
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.client.json_form import json_text
-from arena.client.source import DataSource
+from arena.queries.json_form import json_text
+from arena.queries.source import DataSource
 from arena.replay.header import MatchKind
-from arena.store.rows import LadderRows, MatchRow, MatchState
+from arena.store.base.rows import LadderRows, MatchRow, MatchState
 from arena.web.reading.reader import Missing, Reader, Unavailable
 
 STALE: Final = timedelta(minutes=10)

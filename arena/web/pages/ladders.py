@@ -8,9 +8,9 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.client.flags import MEANING
-from arena.client.source import DataSource
-from arena.store.rows import LadderRows, MatchRow
+from arena.queries.flags import MEANING
+from arena.queries.source import DataSource
+from arena.store.base.rows import LadderRows, MatchRow
 from arena.web.answers.responses import page
 from arena.web.drawing.intervals import UNSETTLED, intervals
 from arena.web.pages.asked import game_asked, instant_asked, number_asked

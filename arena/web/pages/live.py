@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from arena.store.rows import MatchState
+from arena.store.base.rows import MatchState
 from arena.transport.connection_limits import origin_of
 from arena.web.answers.responses import page
 from arena.web.live.boards import Live

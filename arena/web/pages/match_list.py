@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.match_search import SEARCHED, MatchFilter
-from arena.store.rows import MatchState, microseconds
+from arena.store.base.rows import MatchState, microseconds
+from arena.store.matches.search import SEARCHED, MatchFilter
 from arena.web.answers.responses import page
 from arena.web.pages.asked import instant_asked, known_game, number_asked
 from arena.web.reading.reader import Missing

@@ -9,13 +9,13 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from arena.client.figures import CONFIDENCE
-from arena.client.source import DataSource
+from arena.queries.figures import CONFIDENCE
+from arena.queries.source import DataSource
 from arena.replay.render.rich_html import html
 from arena.replay.render.show import ShowError, part_name, show_match, show_step, table_scene
 from arena.replay.render.table_svg import table_svg
 from arena.replay.steps import Course
-from arena.store.rows import MatchRow, MatchState
+from arena.store.base.rows import MatchRow, MatchState
 from arena.web.answers.conditional import conditional
 from arena.web.answers.download import replay_download
 from arena.web.answers.responses import page

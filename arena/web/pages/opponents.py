@@ -7,9 +7,9 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.client.source import DataSource
-from arena.store.opponents import LAST
-from arena.store.rows import OpponentRow
+from arena.queries.source import DataSource
+from arena.store.base.rows import OpponentRow
+from arena.store.ladder.opponents import LAST
 from arena.web.answers.responses import page
 from arena.web.pages.asked import known_game, number_asked
 from arena.web.reading.reader import Missing

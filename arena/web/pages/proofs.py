@@ -7,9 +7,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.client.source import DataSource
-from arena.client.verdict import checked, prove, unchecked
-from arena.store.errors import Refused
+from arena.analysis.verdict import checked, prove, unchecked
+from arena.queries.source import DataSource
+from arena.store.base.errors import Refused
 from arena.web.answers.responses import page
 
 

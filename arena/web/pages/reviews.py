@@ -7,7 +7,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from arena.client.source import DataSource
+from arena.queries.source import DataSource
 from arena.transport.connection_limits import origin_of
 from arena.web.answers.responses import page
 from arena.web.reading.reader import Busy

@@ -14,10 +14,10 @@ from statistics import fmean
 from threading import Condition, Thread
 from typing import Final, NamedTuple
 
-from arena.client.remote import NoAnswer
 from arena.processes.launch import OWN_GROUP, command, environment
-from arena.store.errors import Refused, StoreError
-from arena.store.rows import MatchRow
+from arena.queries.remote import NoAnswer
+from arena.store.base.errors import Refused, StoreError
+from arena.store.base.rows import MatchRow
 from arena.web.reading.reader import OpenSource
 from arena.web.reading.record_process import LENGTH
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import anyio
 
-from arena.client.source import DataSource
+from arena.queries.source import DataSource
 from arena.web.reading.reader import Reader
 
 SECONDS: Final = 1.0

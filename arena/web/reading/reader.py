@@ -10,9 +10,9 @@ from typing import Final, TypeAlias, TypeVar
 import anyio
 from anyio.to_thread import run_sync
 
-from arena.client.remote import NoAnswer
-from arena.client.source import DataSource
-from arena.store.errors import Refused, StoreError
+from arena.queries.remote import NoAnswer
+from arena.queries.source import DataSource
+from arena.store.base.errors import Refused, StoreError
 
 OpenSource: TypeAlias = Callable[[], AbstractContextManager[DataSource]]
 Result = TypeVar("Result")

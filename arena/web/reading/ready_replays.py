@@ -9,15 +9,15 @@ from functools import cached_property
 from threading import Lock
 from typing import Final
 
-from arena.client.source import LARGEST_MATCH, DataSource
-from arena.client.verdict import verified
+from arena.analysis.verdict import verified
+from arena.queries.source import LARGEST_MATCH, DataSource
 from arena.replay.read import read
 from arena.replay.render.show import stops
 from arena.replay.replay import Replay, ReplayError
 from arena.replay.steps import Course
 from arena.replay.verify import ReplayVerdict
-from arena.store.errors import Refused, StoreError
-from arena.store.rows import MatchRow, MatchState
+from arena.store.base.errors import Refused, StoreError
+from arena.store.base.rows import MatchRow, MatchState
 from arena.web.reading.reader import Missing, NotShown, Removed
 
 KEPT: Final = 16

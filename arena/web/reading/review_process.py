@@ -12,7 +12,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 
-from arena.client.game_review import GameReview, document
+from arena.analysis.game_review import GameReview, document
 from arena.processes.launch import give_way
 from arena.processes.parent import when_closed
 from arena.replay.read import read

@@ -7,7 +7,7 @@ from typing import Final
 
 import anyio
 
-from arena.store.rows import LadderRows
+from arena.store.base.rows import LadderRows
 from arena.web.reading.reader import Reader
 
 FRESH: Final = 60.0

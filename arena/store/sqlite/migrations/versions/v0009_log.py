@@ -1,4 +1,4 @@
-"""The log, without a leaf yet: the first start makes those of the results that stand (`arena.store.log_adoption`)."""
+"""The log, without a leaf yet: the first start makes those of the results that stand (`arena.store.log.adoption`)."""
 
 from typing import Final
 

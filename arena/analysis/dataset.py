@@ -1,0 +1,206 @@
+"""A folder of decisions as Parquet files, a game and table size each, and the list of them that is written last.
+
+Rows are written and read a few thousand at a time, so that it does not matter how many there are. Needs pyarrow, and
+numpy to be read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from arena.analysis.decision_rows import DecisionRow, decision_rows
+from arena.replay.replay import Replay
+from engine.game import Game
+from engine.registry import GAMES
+
+INDEX: Final = "dataset.json"
+"""The list of files; a folder without it is torn."""
+ROWS: Final = 4096
+"""Rows written together."""
+FORMAT: Final = 1
+
+
+class DatasetError(ValueError):
+    """A folder that is no dataset, or a torn one; the message names it and says what is wrong."""
+
+
+class DatasetWriter:
+    """Writes a dataset into a new folder; `close` makes it whole."""
+
+    def __init__(self, folder: Path, bot: str = "") -> None:
+        """Take the folder, which is not there yet or empty, and the bot whose decisions are wanted; DatasetError."""
+        self._folder, self._bot = folder, bot
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if any(folder.iterdir()):
+                raise DatasetError(f"{folder} is not empty: name a folder for this dataset alone")
+        except OSError as error:
+            raise DatasetError(f"{folder} cannot be made: {error.strerror or error}") from error
+        self._tables: dict[str, _TableWriter] = {}
+        self.matches = 0
+
+    @property
+    def rows(self) -> int:
+        """Decisions so far."""
+        return sum(table.rows for table in self._tables.values())
+
+    def add(self, replay: Replay) -> None:
+        """Add the decisions of a match."""
+        game, seats = replay.header.game, len(replay.header.bots)
+        name = f"{game.name}-{seats}"
+        if name not in self._tables:
+            self._tables[name] = _TableWriter(self._folder / f"{name}.parquet", game, seats)
+        self._tables[name].add(decision_rows(replay, self._bot))
+        self.matches += 1
+
+    def close(self) -> None:
+        """Finish the files, then write the list of them."""
+        for table in self._tables.values():
+            table.close()
+        index = {
+            "arena_dataset": FORMAT,
+            "bot": self._bot,
+            "matches": self.matches,
+            "files": {table.file.name: table.rows for table in self._tables.values()},
+        }
+        whole = self._folder / INDEX
+        started = whole.with_suffix(".tmp")
+        started.write_text(json.dumps(index, indent=2) + "\n")
+        started.replace(whole)
+
+
+class _TableWriter:
+    """The file of one game and table size."""
+
+    def __init__(self, file: Path, game: Game, seats: int) -> None:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+
+        self.file, self.rows = file, 0
+        self._waiting: list[DecisionRow] = []
+        fields = game.observation(seats)
+        numbers = fields[-1].offset + fields[-1].size
+        self._schema = pa.schema(
+            {
+                "match": pa.int64(),
+                "bot": pa.string(),
+                "seat": pa.int8(),
+                "round": pa.int16(),
+                "decision": pa.int32(),
+                "features": pa.list_(pa.float32(), numbers),
+                "mask": pa.list_(pa.uint8(), len(game.actions)),
+                "action": pa.int16(),
+                "points": pa.int16(),
+                "place": pa.int8(),
+            },
+            metadata={"game": game.name, "seats": str(seats)},
+        )
+        self._writer = ParquetWriter(file, self._schema, compression="zstd", write_page_checksum=True)
+
+    def add(self, rows: Iterable[DecisionRow]) -> None:
+        for row in rows:
+            self._waiting.append(row)
+            self.rows += 1
+            if len(self._waiting) == ROWS:
+                self._write()
+
+    def _write(self) -> None:
+        import pyarrow as pa
+
+        columns: list[Any] = []
+        for field, values in zip(self._schema, zip(*self._waiting, strict=True), strict=True):
+            if pa.types.is_fixed_size_list(field.type):
+                flat = pa.Array.from_buffers(
+                    field.type.value_type, len(values) * field.type.list_size, [None, pa.py_buffer(b"".join(values))]
+                )
+                columns.append(pa.FixedSizeListArray.from_arrays(flat, type=field.type))
+            else:
+                columns.append(pa.array(values, field.type))
+        self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
+        self._waiting.clear()
+
+    def close(self) -> None:
+        if self._waiting:
+            self._write()
+        self._writer.close()
+
+
+def dataset_files(folder: Path) -> dict[str, Path]:
+    """Return the files of a dataset by game and seats, such as "nullern-4".
+
+    Raises DatasetError for a folder that is none or that is torn: whose list, or one of whose files or rows, is
+    missing.
+    """
+    from pyarrow import ArrowInvalid
+    from pyarrow.parquet import read_metadata
+
+    if not folder.is_dir():
+        raise DatasetError(f"{folder} is no dataset: there is no such folder")
+    try:
+        index = json.loads((folder / INDEX).read_text())
+        if index["arena_dataset"] != FORMAT:
+            raise DatasetError(
+                f"{folder} is a dataset of format {index['arena_dataset']}, and this reads {FORMAT}: make it again"
+            )
+        files = {str(name): int(rows) for name, rows in index["files"].items()}
+    except FileNotFoundError:
+        raise DatasetError(f"{folder} is torn: {INDEX}, which is written last, is missing; make it again") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, DatasetError):
+            raise
+        raise DatasetError(f"{folder} is torn: {INDEX} cannot be read ({error}); make it again") from None
+    for name, rows in files.items():
+        try:
+            found = read_metadata(folder / name).num_rows
+        except FileNotFoundError:
+            raise DatasetError(f"{folder} is torn: {name} is missing; make it again") from None
+        except (ArrowInvalid, OSError) as error:
+            raise DatasetError(f"{folder} is torn: {name} cannot be read ({error}); make it again") from None
+        if found != rows:
+            raise DatasetError(f"{folder} is torn: {name} has {found} decisions of {rows}; make it again")
+    return {name.removesuffix(".parquet"): folder / name for name in files}
+
+
+class DecisionBatch(NamedTuple):
+    """Some decisions as numpy arrays, in the order of their matches."""
+
+    features: Any
+    """What was seen [decisions, numbers], float32."""
+    masks: Any
+    """What was allowed [decisions, actions], uint8."""
+    actions: Any
+    """What was chosen [decisions], int16."""
+    points: Any
+    """What the seat scored in the round [decisions], int16."""
+    places: Any
+    """Its place in the match [decisions], int8."""
+
+
+def batches(folder: Path, table: str, size: int = ROWS) -> Iterator[DecisionBatch]:
+    """Yield the decisions of a table, such as "nullern-4", so many at a time; the last batch may be smaller.
+
+    Raises DatasetError as `dataset_files` does, for a table that the dataset does not have, for one whose decisions are
+    of other numbers or actions than this version's game has, and where pages of its file are damaged.
+    """
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    files = dataset_files(folder)
+    if table not in files:
+        raise DatasetError(f"{folder} has no decisions of {table!r}; it has {', '.join(sorted(files)) or 'none'}")
+    name, _, seats = table.rpartition("-")
+    widths = sum(field.size for field in GAMES[name].observation(int(seats))), len(GAMES[name].actions)
+    with ParquetFile(files[table], page_checksum_verification=True) as file:
+        found = tuple(file.schema_arrow.field(column).type.list_size for column in ("features", "mask"))
+        if found != widths:
+            raise DatasetError(f"{files[table]} has {found} features and actions, and {table} {widths}: make it again")
+        columns = ["features", "mask", "action", "points", "place"]
+        try:
+            for rows in file.iter_batches(size, columns=columns):
+                wide = [rows[column].flatten().to_numpy().reshape(len(rows), -1) for column in columns[:2]]
+                yield DecisionBatch(*wide, *(rows[column].to_numpy() for column in columns[2:]))
+        except (ArrowException, OSError) as error:
+            raise DatasetError(f"{folder} is torn: {files[table].name} is damaged ({error}); make it again") from None

@@ -1,0 +1,156 @@
+"""What the seats of a match made of their cards, found and stored for the next time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import click
+
+from arena.analysis.review import ALL_WORLDS, ENDING_LINES, FIRST_WORLDS, WORLDS, Costly, costly, house_rounds
+from arena.house import HOUSE_BOTS, HouseBot, title
+from arena.replay.header import Header
+from arena.replay.render.show import renderer_of
+from arena.replay.replay import Replay
+from arena.replay.steps import Course
+
+MOST: Final = 3
+"""Choices that cost most, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPoints:
+    """What one seat made of one round."""
+
+    round: int
+    """From 0."""
+    points: int
+    house: int
+    """What the house bot made of the same cards in the same seat."""
+    kept: bool | None
+    """Whether it took the tricks that it had bid or predicted; None in a game without bids."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatReview:
+    """What one seat made of its cards."""
+
+    seat: int
+    bot: str
+    is_house: bool
+    rounds: tuple[RoundPoints, ...]
+    costly: tuple[Costly, ...] | None
+    """The choices that cost most, the dearest first; None if they were not looked for."""
+
+    @property
+    def points(self) -> int:
+        """Of all rounds."""
+        return sum(each.points for each in self.rounds)
+
+    @property
+    def house(self) -> int:
+        """Of the house bot, of all rounds."""
+        return sum(each.house for each in self.rounds)
+
+    @property
+    def kept(self) -> str:
+        """In how many rounds it took the tricks that it had bid, of how many; empty in a game without bids."""
+        bids = [each.kept for each in self.rounds if each.kept is not None]
+        return f"{sum(bids)} of {len(bids)}" if bids else ""
+
+
+class GameReview:
+    """A match beside a house bot."""
+
+    def __init__(self, replay: Replay) -> None:
+        """Raise LookupError for a game that no house bot plays, or that has no renderer."""
+        self.header: Header = replay.header
+        house_bots = HOUSE_BOTS.get(replay.header.game.name)
+        if not house_bots:
+            raise LookupError(f"no house bot plays {replay.header.game.title}, so there is none to compare with")
+        self.house: HouseBot = house_bots[-1]
+        """The strongest house bot of the game."""
+        self._replay = replay
+        self._course = Course(replay)
+        self._renderer = renderer_of(replay.header.game)
+
+    def seats(self) -> list[SeatReview]:
+        """Return every seat, without its costly choices."""
+        renderer, chance = self._renderer, Random(self._key("rounds"))  # noqa: S311 - repeatable on purpose
+        rounds: list[list[RoundPoints]] = [[] for _ in self.header.bots]
+        for own, house in zip(self._course.reports, house_rounds(self._replay, self.house, chance), strict=False):
+            kept: Sequence[bool | None] = renderer.kept(own) or [None] * len(rounds)
+            for seat, row in enumerate(zip(renderer.worth(own), renderer.worth(house), kept, strict=True)):
+                rounds[seat].append(RoundPoints(own.round, *row))
+        return [
+            SeatReview(seat, bot.name, bot.house, tuple(rounds[seat]), None)
+            for seat, bot in enumerate(self.header.bots)
+        ]
+
+    def costly(self, seat: int, looked: Callable[[float], None] = lambda _: None) -> tuple[Costly, ...]:
+        """Find the choices of a seat that cost most, or read what was found; `looked` hears what part is done."""
+        key = self._key(f"seat {seat}")
+        found = _read(key)
+        if found is None:
+            found = costly(self._course, seat, self.house, self._renderer.worth, MOST, Random, key, looked)
+            _store(key, found)
+        return found
+
+    def _key(self, part: str) -> str:
+        """Return a digest of everything that the outcome depends on."""
+        lines = (
+            self._replay.lines[-1],
+            title(self.house),
+            part,
+            f"{FIRST_WORLDS} {WORLDS} {WORLDS} {MOST} {ENDING_LINES} {ALL_WORLDS}",
+        )
+        return sha256("\n".join(lines).encode()).hexdigest()
+
+
+def document(review: GameReview, seats: Sequence[SeatReview]) -> dict[str, Any]:
+    """Return what `--json` prints."""
+    actions = review.header.game.actions
+
+    def of_choice(each: Costly) -> dict[str, Any]:
+        return each._asdict() | {"name": actions[each.action].name, "better_name": actions[each.better].name}
+
+    return {
+        "match": review.header.match_id,
+        "game": review.header.game.name,
+        "house": title(review.house),
+        "seats": [
+            {
+                "seat": seat.seat,
+                "bot": seat.bot,
+                "points": seat.points,
+                "house": seat.house,
+                "rounds": [asdict(each) for each in seat.rounds],
+                "costly": None if seat.costly is None else [of_choice(each) for each in seat.costly],
+            }
+            for seat in seats
+        ],
+    }
+
+
+def _file(key: str) -> Path:
+    return Path(click.get_app_dir("arena")) / "reviews" / f"{key}.json"
+
+
+def _read(key: str) -> tuple[Costly, ...] | None:
+    """Return what was found before; None where nothing is stored, or nothing that can be read."""
+    with suppress(OSError, ValueError, TypeError):
+        return tuple([Costly(**each) for each in json.loads(_file(key).read_text())])
+    return None
+
+
+def _store(key: str, found: Sequence[Costly]) -> None:
+    """Store what was found for the next time; where that fails, it is found again."""
+    with suppress(OSError):
+        _file(key).parent.mkdir(parents=True, exist_ok=True)
+        _file(key).write_text(json.dumps([each._asdict() for each in found]))

@@ -1,0 +1,158 @@
+"""Whether a replay is what was played: compared with a bot's receipt, and with what a server's log says now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from arena.log.keys import LogKeys
+from arena.log.leaf import RESULTS, LeafError, LeafKind, decode_leaf
+from arena.log.receipt import Receipt, ReceiptUnusable, receipts_of
+from arena.log.tree import consistent
+from arena.replay.hash_chain import without_chain
+
+if TYPE_CHECKING:
+    from arena.log.head import LogEntry, LogState
+    from arena.replay.replay import Replay
+
+
+class LogSource(Protocol):
+    """Where a log can be asked: a server or a data directory."""
+
+    def log_state(self) -> LogState: ...  # noqa: D102 - see `arena.queries.remote.Client`
+    def log_entries(self, match_id: int) -> tuple[LogEntry, ...]: ...  # noqa: D102
+    def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]: ...  # noqa: D102
+
+
+class NotProved(Exception):  # noqa: N818 - the name says it
+    """A replay is not what was played, or nothing shows that it is; the message says why."""
+
+
+class LogProof(NamedTuple):
+    """What a server's log says of a match."""
+
+    log: str
+    """The name of the log."""
+    number: int
+    """Of the leaf with the result."""
+    size: int
+    """Leaves under the head that was shown."""
+    void: str
+    """Why the result was made void since; empty where it stands."""
+
+
+def find_receipt(replay: Replay, directory: Path) -> Receipt:
+    """Return the receipt of a replay's match among the files of a directory, or in a file. NotProved.
+
+    Bots of several servers may have receipts of a match of this number: one that says what the replay is comes first.
+    """
+    files = sorted(directory.glob("*.receipts")) if directory.is_dir() else [directory]
+    match_id, found = replay.header.match_id, list[Receipt]()
+    try:
+        for file in files:
+            found += receipts_of(file.read_text("utf-8"), str(file), match_id)
+    except OSError as error:
+        raise NotProved(f"{error.filename} cannot be read: {error.strerror}") from error
+    except (ReceiptUnusable, UnicodeDecodeError) as error:
+        raise NotProved(f"the receipt cannot be used: {error}") from error
+    if not found:
+        raise NotProved(f"there is no receipt of match {match_id} in {directory}")
+    return min(found, key=lambda receipt: len(_differences(replay, receipt.leaf)))
+
+
+def compare_receipt(replay: Replay, receipt: Receipt) -> None:
+    """Compare a replay with a receipt. NotProved where it is not what the receipt says."""
+    differing = _differences(replay, receipt.leaf)
+    header, seat = replay.header, receipt.seat
+    if receipt.commitment and receipt.commitment != header.commitment:
+        differing.append("the seed's commitment")
+    if receipt.nonce and (seat >= len(header.nonces) or receipt.nonce != header.nonces[seat]):
+        differing.append(f"the nonce of seat {seat}")
+    salts = [each.salt for each in header.offers if each.seat == seat]
+    if receipt.salt and salts and receipt.salt not in salts:
+        differing.append(f"the salt of seat {seat}")
+    if differing:
+        raise NotProved(f"it is not what the receipt says ({receipt.source}): {', '.join(differing)}")
+
+
+def compare_log(replay: Replay, source: LogSource, receipt: Receipt | None = None) -> LogProof:
+    """Compare a replay with a log as it is now; with a receipt also whether the log began as it was then. NotProved."""
+    state = source.log_state()
+    try:
+        keys = LogKeys(state.keys)
+    except LeafError as error:
+        raise NotProved(f"the log is none: {error}") from error
+    if not keys.signed_now(state.head):
+        raise NotProved("the log's head is not signed by its key")
+    if receipt is not None:
+        _require_same_log(receipt, state, keys, source)
+    match_id, result, void = replay.header.match_id, None, ""
+    for entry in source.log_entries(match_id):
+        leaf = _sound(entry, keys)
+        if leaf.get("match") != match_id:
+            raise NotProved(f"the log answers with a leaf of match {leaf.get('match')}")
+        if LeafKind(leaf["kind"]) is LeafKind.VOID:
+            void = leaf["reason"]
+        else:
+            result = leaf, entry
+    if result is None:
+        raise NotProved(f"the log says nothing of match {match_id}")
+    leaf, entry = result
+    if receipt is not None and entry.leaf != receipt.entry.leaf:
+        raise NotProved("the log's leaf of the match is another than that of the receipt")
+    if differing := _differences(replay, leaf):
+        raise NotProved(f"it is not what the log says: {', '.join(differing)}")
+    return LogProof(keys.log, entry.number, entry.head.size, void)
+
+
+def _require_same_log(receipt: Receipt, state: LogState, keys: LogKeys, source: LogSource) -> None:
+    known, before, now = receipt.keys.leaves, receipt.entry.head, state.head
+    if keys.leaves[: len(known)] != known:
+        raise NotProved("the log is another than that of the receipt: its keys are others")
+    if before.size <= now.size:
+        proof = source.log_consistency(before.size, now.size)
+        if consistent(before.size, before.root, now.size, now.root, proof):
+            return
+    cuts = [decode_leaf(each.leaf) for each in state.restores if each.included and each.head == now]
+    if any(cut["size"] < receipt.entry.number for cut in cuts):
+        raise NotProved("the log was restored from a backup since, and knows nothing of this receipt any more")
+    if not any(cut["size"] < before.size for cut in cuts):
+        raise NotProved("the log is not what it was when the receipt was given: it was changed since")
+
+
+def _sound(entry: LogEntry, keys: LogKeys) -> Mapping[str, Any]:
+    if not (keys.signed_now(entry.head) and entry.included):
+        raise NotProved(f"the log does not prove that it has leaf {entry.number}")
+    try:
+        return decode_leaf(entry.leaf)
+    except LeafError as error:
+        raise NotProved(f"leaf {entry.number} of the log is none: {error}") from error
+
+
+def text_of(replay: Replay) -> str:
+    """Return the SHA-256, in hex, of a replay's text without its chains, as leaves have it."""
+    lines = [f"{without_chain(line)}\n" for line in replay.lines]
+    return sha256("".join(lines).encode()).hexdigest()
+
+
+def _differences(replay: Replay, leaf: Mapping[str, Any]) -> list[str]:
+    """Return what differs between a replay and the leaf of a match, in words."""
+    header, result = replay.header, replay.result
+    if LeafKind(leaf["kind"]) not in RESULTS:
+        return [f"the match ended without a result ({leaf['reason']})"]
+    rated = replay.ratings is not None
+    compared: Sequence[tuple[str, object, object]] = (
+        ("the match's number", leaf["match"], header.match_id),
+        ("the game", leaf["game"], header.game.name),
+        ("the kind", LeafKind(leaf["kind"]) is LeafKind.RATED, rated),
+        ("the bots' names", leaf["names"], [bot.name for bot in header.bots]),
+        ("the places", leaf["places"], list(result.places)),
+        ("for whom it counts", leaf["counts"], list(result.counts)),
+        ("the points", leaf["points"], list(result.scores)),
+    )
+    differing = [name for name, one, other in compared if one != other]
+    if leaf["replay"] != text_of(replay):
+        differing.append("the replay's digest")
+    return differing

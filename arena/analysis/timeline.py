@@ -1,0 +1,188 @@
+"""The timeline of each seat of a match: every decision from due to made, and every trouble with its cause.
+
+Values only: `arena.analysis.timeline_builder` computes them and `arena.analysis.blame` attributes blame. Instants are
+microseconds since the match began.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from math import ceil
+from typing import NamedTuple
+
+from arena.match.effects import Cause, Refusal
+from arena.match.inputs import Instant
+from arena.replay.header import SeatedBot
+
+
+class Blame(Enum):
+    """Party responsible for a trouble, by the rules of `arena.analysis.blame`."""
+
+    BOT = "bot"
+    NETWORK = "network"
+    EITHER = "bot or network"
+    SERVER = "server"
+
+
+class Sending(NamedTuple):
+    """A question handed to the transport."""
+
+    at: Instant
+    lag: int
+    """Measured round trip in microseconds."""
+
+
+class AnswerReceived(NamedTuple):
+    """An answer from the seat's bot."""
+
+    at: Instant
+    action: int
+    refused: Refusal | None
+    """Why it was refused; None if it was applied."""
+    late_by: int
+    """Microseconds since the decision was lost to time; 0 if it was not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision of one seat."""
+
+    number: int
+    round: int
+    """Round from 0."""
+    due: Instant
+    """Instant at which the seat was first asked."""
+    soft: int
+    """Microseconds of the soft limit at that instant."""
+    bank: int
+    """Microseconds in the bank at that instant."""
+    sendings: tuple[Sending, ...] = ()
+    """When it was sent to the bot: again after an absence, never if it was made for the bot before."""
+    answers: tuple[AnswerReceived, ...] = ()
+    made: Instant | None = None
+    """Instant at which it was made; None if it was open when the match was broken off."""
+    action: int | None = None
+    forced: Cause | None = None
+    """Why it was made for the bot; None if the bot made it."""
+    spent: int = 0
+    """Microseconds spent on the clock: since sending, less the round trip up to the allowance."""
+    bank_after: int = 0
+    """Microseconds left in the bank after it."""
+    blame: Blame | None = None
+    """Party responsible for its being forced; None if the bot made it."""
+
+    @property
+    def own(self) -> bool:
+        """Whether the bot made it."""
+        return self.made is not None and self.forced is None
+
+    @property
+    def waited(self) -> int:
+        """Microseconds from due to the first sending; 0 if it was never sent."""
+        return self.sendings[0].at - self.due if self.sendings else 0
+
+    @property
+    def took(self) -> int | None:
+        """Microseconds from the latest sending until it was made, round trip included; None if not sent or not made."""
+        return self.made - self.sendings[-1].at if self.made is not None and self.sendings else None
+
+    @property
+    def late_by(self) -> int | None:
+        """Microseconds by which the answer to a decision lost to time was late; None without such an answer."""
+        return next((answer.late_by for answer in self.answers if answer.late_by), None)
+
+
+class EventKind(Enum):
+    """Kind of an event in a seat's timeline."""
+
+    REFUSED = "refused"
+    """An answer was not applied."""
+    WAITED = "waited"
+    """A question waited longer than a soft limit before it was sent."""
+    SUSPENDED = "suspended"
+    """The bot was late too often in a row, and the server plays for it."""
+    READY = "ready"
+    """The bot reported ready after a suspension."""
+    LEFT = "left"
+    """The bot left at no cost: before the beginning, while clocks were held or while a house bot played."""
+    GONE = "gone"
+    """The bot left and its absence is counted."""
+    RETURNED = "returned"
+    """The bot connected again without an absence to end, or while a house bot still plays the seat."""
+    BACK = "back"
+    """The bot has its seat again."""
+    SUBSTITUTED = "substituted"
+    """A house bot took over."""
+    REPLACED = "replaced"
+    """Another house bot plays the seat on since a restart of the server."""
+    HELD = "held"
+    """The server was restarted and all clocks are stopped."""
+    RELEASED = "released"
+    """The clocks run again after a restart."""
+    INTERRUPTED = "interrupted"
+    """The match was broken off."""
+
+
+class Event(NamedTuple):
+    """An event in a seat's timeline other than a decision."""
+
+    at: Instant
+    kind: EventKind
+    decision: int | None = None
+    action: int | None = None
+    """The refused answer's action."""
+    refused: Refusal | None = None
+    """Why an answer was refused."""
+    time: int = 0
+    """Microseconds: of waiting (WAITED), of lateness (REFUSED), left to return (GONE) or of the hold (HELD)."""
+    blame: Blame | None = None
+    """Party responsible; None if the event is no trouble."""
+    stand_in: str = ""
+    """The house bot that takes over (SUBSTITUTED, REPLACED), with its version."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatTimeline:
+    """All decisions and events of one seat in a match."""
+
+    seat: int
+    bot: SeatedBot
+    decisions: tuple[Decision, ...]
+    """Decisions by number, including those made by the server or a house bot."""
+    events: tuple[Event, ...]
+    """Events in the order in which they happened."""
+    spoilt: bool = False
+    """Whether house bots played too much of it for the result to move its opponents' ratings."""
+
+    @property
+    def lost(self) -> Counter[Cause]:
+        """Number of decisions that were made for the bot, by cause."""
+        return Counter(decision.forced for decision in self.decisions if decision.forced is not None)
+
+    @property
+    def troubles(self) -> Counter[Blame]:
+        """Number of forced decisions and other troubles, by the party responsible."""
+        blames = [*(each.blame for each in self.decisions), *(each.blame for each in self.events)]
+        return Counter(blame for blame in blames if blame is not None)
+
+    @property
+    def bank(self) -> int | None:
+        """Microseconds left in the bank after the latest decision; None if there was none."""
+        return next((decision.bank_after for decision in reversed(self.decisions) if decision.made is not None), None)
+
+    def count(self, kind: EventKind) -> int:
+        """Count the events of a kind."""
+        return sum(event.kind is kind for event in self.events)
+
+    def slowest(self, most: int) -> Sequence[Decision]:
+        """Return up to `most` decisions that took most time on the clock, including those lost to time."""
+        clocked = [each for each in self.decisions if each.own or each.forced is Cause.TIME]
+        return sorted(clocked, key=lambda each: (-each.spent, -(each.took or 0)))[:most]
+
+    def took(self, percent: int) -> int | None:
+        """Return a percentile of `Decision.took`, in microseconds, over the bot's own decisions; None without any."""
+        values = sorted(each.took for each in self.decisions if each.own and each.took is not None)
+        return values[max(0, ceil(len(values) * percent / 100) - 1)] if values else None

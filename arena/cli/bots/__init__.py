@@ -1,0 +1,1 @@
+"""The verbs that list, challenge and moderate bots."""

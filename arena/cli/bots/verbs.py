@@ -1,0 +1,419 @@
+"""`arena bots`: list bots, challenge, make invitations, replace and revoke tokens, un-park bots, moderation."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from arena.cli.authorization import AuthorizedChange, takes_authorization
+from arena.cli.bots.challenge import command as challenge
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, chosen_games, known_bot, takes_data, takes_source
+from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
+from arena.queries.profile import BotProfile
+from arena.store.base.rows import BotEventRow, BotRow, OpponentRow
+
+if TYPE_CHECKING:
+    from arena.cli.data_source import DataPlace
+
+
+MOST_MATCHES: Final = 100_000
+"""Matches that one profile is made of, at most."""
+
+
+@click.group(epilog="Example: arena bots list")
+def command() -> None:
+    """List bots, challenge, invite, change tokens, un-park, moderate."""
+
+
+command.add_command(challenge, "challenge")
+
+
+@command.command("list", epilog="Example: arena bots list --server 127.0.0.1:50051")
+@takes_source
+@json_rows(BotRow)
+def list_bots(place: DataPlace, as_json: bool) -> None:
+    """List the registered bots, but for those that the operator has hidden or deleted.
+
+    \b
+    JSON: {"bots": [BotRow]}
+    Fields that only a running server knows (connected, playing, round_trip_ms, declined, silent, pace_ms) are null with
+    --data; parked says why a bot gets no seats and is empty if it is not parked, banned why its owner's bots may not
+    come in.
+    """
+    with place.open() as source:
+        rows = source.bots()
+    if as_json:
+        print_json({"bots": rows})
+        return
+    from arena.cli.terminal.tables import bots_table
+
+    screen().print(bots_table("Bots", rows, datetime.now(UTC)) if rows else "No bot is registered yet.")
+
+
+@command.command(epilog="Example: arena bots invite --owner alice --data ./arena-data")
+@click.option("--owner", metavar="NAME", required=True, help="Whose bot it will be; bots of one owner never meet.")
+@takes_data
+@json_option
+def invite(owner: str, place: DataPlace, as_json: bool) -> None:
+    """Make an invitation, good for registering one bot.
+
+    For servers with --registration invited. Only the operator can do this, with write access to the data directory. If
+    a server uses the directory, it makes the invitation. The code is shown only once.
+
+    \b
+    JSON: {"owner", "invitation"}
+    """
+    from arena.store.bots import bots
+
+    code = AuthorizedChange(place).change(
+        lambda connection: bots.invite(connection, owner, _now()),
+        lambda server, token: server.invite(owner, token),
+    )
+    if as_json:
+        print_json({"owner": owner, "invitation": code})
+        return
+    click.echo(code)
+    typed = f"python -m arena_client my_bot:MyBot HOST:PORT --invitation {code}"
+    click.echo(f"{owner} registers one bot with it: {typed}, or run(…, invitation='{code}')", err=True)
+
+
+@command.command(epilog="Example: arena bots show counter --game nullern --last 500")
+@click.argument("name")
+@click.option("--game", metavar="NAME", help="Only this game; without it, every game of the server.")
+@click.option(
+    "--last",
+    type=click.IntRange(1, MOST_MATCHES),
+    default=1000,
+    show_default=True,
+    help="Its latest matches of a game, at most.",
+)
+@takes_source
+@json_rows(BotProfile)
+def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool) -> None:
+    """Show what a bot's latest matches say of it.
+
+    Results by seat and against every opponent with a 95 % interval, faults, its best and worst matches. Points are
+    those above the mean of the others at the table; a score is 1 for a better place than the opponent's, ½ for the
+    same, 0 for a worse one.
+
+    \b
+    JSON: {"games": [BotProfile]}
+    """
+    from arena.cli.bots.profile import drawn_profile
+    from arena.queries.bot_profile import gathered
+
+    with place.open() as source:
+        games = chosen_games(source.games(), game)
+        profiles = [gathered(source, each, name, last) for each in games]
+        found = [each for each in profiles if each is not None]
+        if not found:
+            known_bot(source, name)
+    if as_json:
+        print_json({"games": found})
+        return
+    if not found:
+        click.echo(f"{name} has finished no match{f' of {game}' if game else ''} yet.")
+        return
+    for each in found:
+        screen().print(drawn_profile(each))
+    click.echo(f"Why a match was lost: arena why {found[0].worst[0].match_id} --game{place.typed}")
+
+
+@command.command(epilog="Example: arena bots opponents counter --game nullern --limit 20")
+@click.argument("name")
+@click.option("--game", metavar="NAME", required=True, help="In which game.")
+@click.option("--limit", type=click.IntRange(1, LARGEST_PAGE), default=50, show_default=True, help="Bots, at most.")
+@click.option(
+    "--after", type=click.IntRange(0, (1 << 31) - 1), default=0, help="Only bots after so many: the next page."
+)
+@click.option(
+    "--last",
+    type=click.IntRange(1, 1000),
+    default=1000,
+    show_default=True,
+    help="Its latest matches that are summed up, at most.",
+)
+@takes_source
+@json_rows(OpponentRow)
+def opponents(name: str, game: str, limit: int, after: int, last: int, place: DataPlace, as_json: bool) -> None:
+    """Show how a bot did against each other one, those met most often first.
+
+    A score is the mean of 1 for a better place than the opponent's, ½ for the same, 0 for a worse one.
+
+    \b
+    JSON: {"bot", "game", "opponents": [OpponentRow]}
+    """
+    with place.open() as source:
+        [game] = chosen_games(source.games(), game)
+        rows = source.opponents(name, game, limit, after, last)
+    if as_json:
+        print_json({"bot": name, "game": game, "opponents": rows})
+        return
+    if not rows:
+        click.echo(f"{name} has met no {'further ' if after else ''}bot in a match of {game} that counts.")
+        return
+    from arena.cli.bots.profile import opponents_table
+
+    screen().print(opponents_table(f"{name}, {game}, by opponent", rows))
+    if len(rows) == limit:
+        click.echo(f"The next ones: --after {after + limit}")
+
+
+@command.command(epilog="Example: arena bots unpark my-bot --token-file ./my-bot.token")
+@click.argument("name")
+@takes_authorization
+@json_option
+def unpark(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
+    """Un-park a bot, so that it gets seats again.
+
+    A bot is parked after three matches in a row in which it was suspended or a house bot took over its seat; `arena
+    bots list` names them. The author un-parks a bot with its token, the operator with the data directory.
+
+    \b
+    JSON: {"bot"}
+    """
+    from arena.store.moderation import parking
+
+    authorized.change(
+        lambda connection: parking.unpark(connection, name), lambda server, token: server.unpark(name, token)
+    )
+    _print_done({"bot": name}, f"{name} is given seats again.", as_json)
+
+
+@command.command(epilog="Example: arena bots rotate my-bot --token-file ./my-bot.token")
+@click.argument("name")
+@takes_authorization
+@json_option
+def rotate(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
+    """Replace a bot's token.
+
+    The old token is invalid at once, and the bot's connection is closed. The new one is shown only once; with
+    --token-file it is also written to the file.
+
+    \b
+    JSON: {"bot", "token"}
+    """
+    from arena.store.bots import bots
+
+    token = authorized.change(
+        lambda connection: bots.rotate(connection, name).token, lambda server, present: server.rotate(name, present)
+    )
+    if as_json:
+        print_json({"bot": name, "token": token})
+    else:
+        click.echo(token)
+    if authorized.token_file is not None:
+        try:
+            authorized.token_file.write_text(token)
+        except OSError as error:
+            raise click.ClickException(f"keep the new token: it could not be put in the file ({error})") from error
+    click.echo(f"The old token of {name} is no longer valid.", err=True)
+
+
+@command.command(epilog="Example: arena bots revoke my-bot --data ./arena-data")
+@click.argument("name")
+@takes_authorization
+@json_option
+def revoke(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
+    """Revoke a bot's token and close its connection.
+
+    The bot, its matches and its ratings stay. Only the operator can give it a new token (`arena bots rotate`).
+
+    \b
+    JSON: {"bot"}
+    """
+    from arena.store.bots import bots
+
+    authorized.change(
+        lambda connection: bots.revoke(connection, name), lambda server, token: server.revoke(name, token)
+    )
+    _print_done({"bot": name}, f"The token of {name} is no longer valid.", as_json)
+
+
+takes_reason = click.option(
+    "--reason", metavar="TEXT", default="", help="Why, in at most 200 characters; everybody can read it."
+)
+
+
+@command.command(epilog='Example: arena bots ban mallory --reason "one bot under many names" --data ./arena-data')
+@click.argument("owner")
+@takes_reason
+@takes_data
+@json_option
+def ban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Ban an owner, with or without bots: none of his may come in.
+
+    Their streams end at once, house bots play their matches on, and nobody registers a bot in his name. Results count
+    as before; `arena ladder void` takes them back. Only the operator can do this, with write access to the data
+    directory. `arena bots events` shows it to everybody.
+
+    \b
+    JSON: {"owner", "reason", "bots"}, the last the names of his bots that are listed
+    """
+    from arena.store.moderation import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.ban(connection, owner, reason, _now()),
+        lambda server, token: server.ban(owner, reason, token),
+    )
+    with place.open() as source:
+        own = [row.name for row in source.bots() if row.owner.lower() == owner.lower()]
+    his = f"with {', '.join(own)}" if own else "who has no bot that is listed: see `arena bots list` for the spelling"
+    _print_done({"owner": owner, "reason": reason, "bots": own}, f"{owner} is banned, {his}.", as_json)
+
+
+@command.command(epilog="Example: arena bots unban mallory --data ./arena-data")
+@click.argument("owner")
+@takes_reason
+@takes_data
+@json_option
+def unban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Lift the ban of an owner: his bots may come in again.
+
+    \b
+    JSON: {"owner", "reason"}
+    """
+    from arena.store.moderation import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.unban(connection, owner, reason, _now()),
+        lambda server, token: server.unban(owner, reason, token),
+    )
+    _print_done({"owner": owner, "reason": reason}, f"{owner} is not banned any more.", as_json)
+
+
+@command.command(epilog="Example: arena bots hide my-probe --data ./arena-data")
+@click.argument("name")
+@takes_reason
+@takes_data
+@json_option
+def hide(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Take a bot off the list of bots.
+
+    It plays on. Ladder and matches still show its name, that it is hidden, and no owner.
+
+    \b
+    JSON: {"bot", "reason"}
+    """
+    from arena.store.moderation import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.hide(connection, name, reason, _now()),
+        lambda server, token: server.hide(name, reason, token),
+    )
+    _print_done({"bot": name, "reason": reason}, f"{name} is hidden.", as_json)
+
+
+@command.command(epilog="Example: arena bots unhide my-probe --data ./arena-data")
+@click.argument("name")
+@takes_reason
+@takes_data
+@json_option
+def unhide(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Put a hidden bot on the list of bots again.
+
+    \b
+    JSON: {"bot", "reason"}
+    """
+    from arena.store.moderation import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.show(connection, name, reason, _now()),
+        lambda server, token: server.show(name, reason, token),
+    )
+    _print_done({"bot": name, "reason": reason}, f"{name} is listed.", as_json)
+
+
+@command.command(epilog='Example: arena bots delete my-bot --reason "its author wished it" --data ./arena-data')
+@click.argument("name")
+@takes_reason
+@takes_data
+@json_option
+def delete(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Delete a bot, for good: its token and its owner are erased.
+
+    Its connection is closed at once, and it is not listed any more. Matches, ladder and replays keep its name and say
+    that it is deleted; no other bot is given the name. Results count as before.
+
+    \b
+    JSON: {"bot", "reason"}
+    """
+    from arena.store.moderation import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.delete(connection, name, reason, _now()),
+        lambda server, token: server.delete(name, reason, token),
+    )
+    _print_done({"bot": name, "reason": reason}, f"{name} is deleted.", as_json)
+
+
+@command.command(epilog="Example: arena bots rename my-bot our-bot --data ./arena-data")
+@click.argument("name", metavar="OLD")
+@click.argument("new_name", metavar="NEW")
+@takes_reason
+@takes_data
+@json_option
+def rename(name: str, new_name: str, reason: str, place: DataPlace, as_json: bool) -> None:
+    """Give a bot another name.
+
+    Its results are shown under the new name, its replays keep the old one. Token and connection stay, and matches it
+    plays now end under the old name. The old name still finds the bot; no other bot is ever given it.
+
+    \b
+    JSON: {"bot", "new_name", "reason"}
+    """
+    from arena.store.moderation import moderation
+
+    AuthorizedChange(place).change(
+        lambda connection: moderation.rename(connection, name, new_name, reason, _now()),
+        lambda server, token: server.rename(name, new_name, reason, token),
+    )
+    _print_done({"bot": name, "new_name": new_name, "reason": reason}, f"{name} is {new_name} now.", as_json)
+
+
+@command.command(epilog="Example: arena bots events --limit 5 --before 100")
+@click.option(
+    "--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="Events to list, at most."
+)
+@click.option(
+    "--before", metavar="EVENT", type=click.IntRange(1, LARGEST_MATCH), help="Only events older than this one."
+)
+@takes_source
+@json_rows(BotEventRow)
+def events(limit: int, before: int | None, place: DataPlace, as_json: bool) -> None:
+    """List what the operator did to bots and owners, newest first.
+
+    \b
+    JSON: {"events": [BotEventRow]}
+    """
+    with place.open() as source:
+        rows = source.bot_events(limit=limit, before=before)
+    if as_json:
+        print_json({"events": rows})
+        return
+    from arena.cli.terminal.tables import bot_events_table
+
+    console = screen()
+    if not rows:
+        console.print("No such event.")
+        return
+    console.print(bot_events_table("What the operator did", rows))
+    if len(rows) == limit:
+        console.print(
+            f"Older ones: arena bots events --before {rows[-1].number}{place.typed}", style="dim", soft_wrap=True
+        )
+
+
+def _now() -> int:
+    """Return the present instant, in microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+def _print_done(document: dict[str, object], words: str, as_json: bool) -> None:
+    if as_json:
+        print_json(document)
+    else:
+        click.echo(words)

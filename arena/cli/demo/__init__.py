@@ -1,0 +1,1 @@
+"""The demo: a server and three bots in one terminal."""

@@ -1,0 +1,123 @@
+"""Child programs of a verb: each has a log, no terminal and gets no Ctrl-C; all end with the verb."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from arena.cli.terminal.signals import Signals
+from arena.processes.launch import OWN_GROUP, command, environment
+
+GRACE: Final = 15.0
+"""Seconds that a program has to end after SIGINT, before it is killed."""
+TICK: Final = 0.05
+"""Seconds between two checks whether a program has ended."""
+TAIL: Final = 12
+"""Lines at the end of a log that an error shows."""
+
+
+class ChildFailed(Exception):  # noqa: N818 - the name says what is the matter
+    """A child program ended unexpectedly or did not start; the message has the end of its log."""
+
+
+class Child:
+    """A running Python module."""
+
+    def __init__(self, name: str, arguments: Sequence[str], log: Path, *, heard: bool = False) -> None:
+        """Start the module; with `heard` its output is read by `line` instead of written to the log."""
+        self.name = name
+        self.log = log
+        with log.open("wb") as output:
+            self.process = subprocess.Popen(  # noqa: S603 - our own modules
+                command("arena.processes.supervised", arguments),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE if heard else output,
+                stderr=output,
+                env={**environment(), "ARENA_DRAIN": "0"},  # bots end after their server: they have nothing to finish
+                process_group=OWN_GROUP,
+            )
+
+    def check(self) -> None:
+        """Raise ChildFailed if the program has ended."""
+        status = self.process.poll()
+        if status is not None:
+            lines = self.log.read_text(errors="replace").splitlines()[-TAIL:]
+            told = "\n".join(f"  {line}" for line in lines) or "  (it said nothing)"
+            raise ChildFailed(f"the {self.name} ended with status {status}; the end of {self.log}:\n{told}")
+
+    def line(self, signals: Signals, seconds: float) -> str | None:
+        """Return the first line of its output, None if a signal comes first; ChildFailed after so many seconds."""
+        assert self.process.stdout is not None
+        pipe = self.process.stdout.fileno()
+        end = time.monotonic() + seconds
+        text = b""
+        while not text.endswith(b"\n"):
+            if time.monotonic() > end:
+                raise ChildFailed(f"the {self.name} did not start within {seconds:.0f} s; its log is {self.log}")
+            if not signals.wait(end - time.monotonic(), readable=pipe):
+                continue
+            if signals.count:
+                return None
+            piece = os.read(pipe, 4096)
+            if not piece:
+                self.process.wait()
+                self.check()
+            text += piece
+        return text.decode()
+
+
+class Children:
+    """Running child programs. A further signal while they are being stopped kills them."""
+
+    def __init__(self, signals: Signals) -> None:
+        self._signals = signals
+        self._children: list[Child] = []
+
+    def start(self, name: str, arguments: Sequence[str], log: Path, *, heard: bool = False) -> Child:
+        """Start `python -m` with these arguments."""
+        child = Child(name, arguments, log, heard=heard)
+        self._children.append(child)
+        return child
+
+    def check(self) -> None:
+        """Raise ChildFailed if any program has ended."""
+        for child in self._children:
+            child.check()
+
+    def stop(self) -> None:
+        """Stop the program started first (bots end cleanly when their server does), then the others."""
+        limit = self._signals.count + 1
+        for children in (self._children[:1], self._children[1:]):
+            for child in children:
+                if child.process.poll() is None:
+                    child.process.send_signal(signal.SIGINT)
+            end = time.monotonic() + GRACE
+            for child in children:
+                self._end(child, end, limit)
+
+    def _end(self, child: Child, end: float, limit: int) -> None:
+        """Wait for a program that got SIGINT; kill it at the instant `end`, or at the signal number `limit`."""
+        while child.process.poll() is None:
+            self._signals.wait(TICK)
+            if self._signals.count >= limit or time.monotonic() > end:
+                child.process.kill()
+                child.process.wait()
+        for pipe in (child.process.stdin, child.process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+@contextmanager
+def children(signals: Signals) -> Iterator[Children]:
+    """Yield an empty group of child programs; leaving the block stops all that were started."""
+    started = Children(signals)
+    try:
+        yield started
+    finally:
+        started.stop()

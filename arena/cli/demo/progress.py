@@ -1,0 +1,60 @@
+"""Progress of a running demo: a bar and the live ladder in a terminal, a few lines in a pipe."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Final
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.padding import Padding
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from arena.cli.ladder.table import ladder_table
+from arena.store.base.rows import LadderRows
+
+LINES: Final = 5
+"""Lines printed to a pipe in all."""
+
+
+class DemoProgress:
+    """The progress of a demo on a console."""
+
+    def __init__(self, console: Console, seconds: float) -> None:
+        self._console = console
+        self._seconds = seconds
+        self._next_line = 0.0
+        self._live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
+
+    def __enter__(self) -> DemoProgress:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, passed: float, matches: int, ladder: LadderRows) -> None:
+        """Show the state after `passed` seconds with this many finished matches."""
+        rate = f"{matches / passed:.1f} matches/s" if passed >= 1 else ""
+        if self._live is not None:
+            self._live.update(self._picture(passed, matches, rate, ladder), refresh=True)
+        elif passed >= self._next_line:
+            self._next_line += self._seconds / LINES
+            ratings = ", ".join(f"{row.bot} {row.rating:.0f}" for row in ladder.standings)
+            self._console.print(f"{passed:5.1f} s  {matches:4} matches finished  {rate:>13}  {ratings}", soft_wrap=True)
+
+    def _picture(self, passed: float, matches: int, rate: str, ladder: LadderRows) -> RenderableType:
+        line = Table.grid(padding=(0, 2))
+        line.add_row(
+            ProgressBar(total=self._seconds, completed=min(passed, self._seconds), width=30),
+            f"{passed:.0f} of {self._seconds:.0f} s",
+            Text.assemble((str(matches), "bold"), " matches finished"),
+            Text(rate, style="cyan"),
+        )
+        if not ladder.standings:
+            return Padding(line, (1, 0))
+        return Group(Padding(line, (1, 0)), ladder_table(ladder, self._console.width))

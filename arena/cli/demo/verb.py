@@ -1,0 +1,141 @@
+"""`arena demo`: run a server and three bots over gRPC for a while, and show the live ladder and a replay."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from arena.cli.demo.children import Children
+    from arena.cli.terminal.signals import Signals
+    from arena.queries.remote import Client
+
+BOTS: Final = {"random": "random_bot", "rules": "rule_bot", "counter": "counter_bot"}
+"""The sample bots' names and modules, weakest first."""
+GAME: Final = next(iter(GAMES))
+"""The default game."""
+CAPACITY: Final = 6
+"""Matches that each bot plays at the same time."""
+STARTING: Final = 60.0
+"""Seconds within which the first match must begin."""
+SERVER_END: Final = 5.0
+"""Seconds to wait for a server that does not answer to end, so that its log says why."""
+POLL: Final = 0.25
+"""Seconds between two queries of the server."""
+
+
+@click.command(epilog="Example: arena demo --game nullern --seconds 20 --data ./demo-data")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    default=Path("demo-data"),
+    show_default=True,
+    help="Directory of the database and the logs; kept, and used again the next time.",
+)
+@click.option("--game", type=click.Choice([*GAMES]), default=GAME, show_default=True, help="The game they play.")
+@click.option(
+    "--seconds", type=click.FloatRange(1, 86400), default=20, show_default=True, help="How long matches are played."
+)
+def command(data: Path, game: str, seconds: float) -> None:
+    """Play rated matches between three sample bots and show the ladder and a replay.
+
+    Starts a server on a free port of this machine and three bots as separate programs; house bots fill the tables. Then
+    it stops them all and shows the ladder and a replay. Ctrl-C stops the demo early and still shows them.
+    """
+    from arena.cli.demo.children import ChildFailed, children
+    from arena.cli.terminal.screen import screen
+    from arena.cli.terminal.signals import caught_signals
+    from arena.local.errors import PackageMissing
+
+    if find_spec("arena_client") is None:
+        raise click.ClickException(str(PackageMissing("arena-client")))
+    console = screen()
+    try:
+        (data / "logs").mkdir(parents=True, exist_ok=True)
+        (data / "tokens").mkdir(mode=0o700, exist_ok=True)
+        with caught_signals() as signals, children(signals) as programs:
+            before = _play(console, signals, programs, data, game, seconds)
+            console.print("Stopping the server, which lets running matches end, and the bots …")
+    except (ChildFailed, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if before is not None:
+        from arena.cli.demo.summary import look_back
+
+        look_back(console, data, game, before)
+
+
+def _play(console: Console, signals: Signals, programs: Children, data: Path, game: str, seconds: float) -> int | None:
+    """Start everything and let it play; return the newest match before, None if a signal came before the server ran."""
+    from arena.cli.demo.children import ChildFailed
+    from arena.cli.demo.match_counter import newest
+    from arena.queries.remote import Declined, NoAnswer, connect
+
+    console.print(f"Starting a server on {data}/ and three bots …")
+    server = programs.start(
+        "server", ("arena.cli", "serve", *_serving(data, game)), data / "logs" / "server.log", heard=True
+    )
+    greeting = server.line(signals, STARTING)
+    if greeting is None:
+        return None
+    address = greeting.removeprefix("Arena listens on ").partition(",")[0]
+    try:
+        with connect(address) as client:
+            before = newest(client)
+            _start_bots(programs, address, data, game)
+            import arena.cli.demo.summary  # noqa: F401 - takes a second: import it while the bots start
+
+            _watch(console, signals, programs, client, game, before, seconds)
+            return before
+    except (NoAnswer, Declined) as error:
+        with suppress(subprocess.TimeoutExpired):
+            server.process.wait(SERVER_END)
+        programs.check()
+        raise ChildFailed(str(error)) from error
+
+
+def _start_bots(programs: Children, address: str, data: Path, game: str) -> None:
+    for name, module in BOTS.items():
+        token = data / "tokens" / f"{name}.token"
+        who = ("--server", address, "--name", name, "--token-file", str(token))
+        what = ("--game", game, "--capacity", str(CAPACITY))
+        programs.start(f"bot {name}", (f"arena_client.samples.{module}", *who, *what), data / "logs" / f"{name}.log")
+
+
+def _serving(data: Path, game: str) -> tuple[str, ...]:
+    quick = ("--drain", "5", "--house-search", "0")  # searches would take a tenth of the time for one match of 300
+    return ("--address", "127.0.0.1:0", "--data", str(data), "--game", game, *quick, "--log-json")
+
+
+def _watch(
+    console: Console, signals: Signals, programs: Children, client: Client, game: str, before: int, seconds: float
+) -> None:
+    """Show the progress from the first match on, for so many seconds or until a signal."""
+    from arena.cli.demo.children import ChildFailed
+    from arena.cli.demo.match_counter import MatchCounter
+    from arena.cli.demo.progress import DemoProgress
+
+    counter = MatchCounter(client, before)
+    began = time.monotonic()
+    while not signals.count and not counter.begun:
+        programs.check()
+        if time.monotonic() > began + STARTING:
+            raise ChildFailed(f"no match began within {STARTING:.0f} s; see the logs of the server and the bots")
+        signals.sleep(POLL)
+        counter.count()
+    began = time.monotonic()
+    with DemoProgress(console, seconds) as progress:
+        while not signals.count and (passed := time.monotonic() - began) < seconds:
+            programs.check()
+            counter.count()
+            progress.show(passed, counter.finished, client.ladder(game))
+            signals.sleep(min(POLL, began + seconds - time.monotonic()))

@@ -1,0 +1,260 @@
+"""`arena ladder`: show the ladder or a bot's rating history, make results void, rebuild the ladder."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from arena.cli.authorization import AuthorizedChange
+from arena.cli.data_source import LARGEST_MATCH, chosen_games, takes_data, takes_source
+from arena.cli.ladder.rebuild import rebuild
+from arena.cli.terminal.screen import json_option, json_rows, print_json, screen
+from arena.store.base.rows import LadderRows, PastLadder, RatedRow, VersionRow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from arena.cli.data_source import DataPlace
+
+DEFAULT_HEIGHT = 60
+"""Rows of the drawing where the output is not a terminal."""
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetime | None:
+    """Return the instant, in UTC, of a date or time in ISO 8601, which is local unless it names another zone."""
+    if text is None:
+        return None
+    try:
+        at = datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        at = datetime.min.replace(tzinfo=UTC)
+    if at < EPOCH:
+        raise click.BadParameter(f"{text!r} is no time since 1970, such as 2026-01-31 or 2026-01-31T18:00:00Z")
+    return at
+
+
+def _past_instant(context: click.Context, parameter: click.Parameter, text: str | None) -> datetime | None:
+    """Return the same of an instant that is not to come."""
+    at, now = _instant(context, parameter, text), datetime.now(UTC)
+    if at is not None and at > now:
+        raise click.BadParameter(f"{text!r} is in the future: here it is {now:%Y-%m-%dT%H:%M:%SZ}")
+    return at
+
+
+@click.group(
+    invoke_without_command=True, epilog="Example: arena ladder --game sixth_sense --seats 4 --data ./arena-data"
+)
+@click.option("--game", metavar="NAME", help="Only this game's.  [default: every game's]")
+@click.option(
+    "--seats", metavar="N", type=click.IntRange(1, 99), help="Only from results at tables of this size; computed now."
+)
+@click.option("--history", "bot", metavar="BOT", help="Draw how this bot's live rating moved instead.")
+@click.option("--versions", "changed", metavar="BOT", help="Every version of this bot beside the one before instead.")
+@click.option("--flags", is_flag=True, help="Say what stands out in the results instead: ⚑ on the ladder.")
+@click.option(
+    "--at",
+    metavar="TIME",
+    callback=_past_instant,
+    help="As last published until then: 2026-01-31T18:00 (local) or …T18:00Z.",
+)
+@takes_source
+@json_rows(LadderRows, RatedRow, VersionRow, PastLadder)
+@click.pass_context
+def command(
+    context: click.Context,
+    game: str | None,
+    seats: int | None,
+    bot: str | None,
+    changed: str | None,
+    flags: bool,
+    at: datetime | None,
+    place: DataPlace,
+    as_json: bool,
+) -> None:
+    """Show the ladder: ratings in Elo with their 95 % intervals, best first.
+
+    A rating is drawn towards the field by as much as is not known of the bot. Ranks is the 95 % interval of the rank:
+    bots whose ranks do not overlap surely differ. P(best) is the probability of being the best of all; bots at the top
+    that the results cannot tell apart share rank 1 and one P(best) (--json has each bot's own). Forced is the
+    share of a bot's decisions that were made for it, Think 95 % the time that 95 % of its own decisions stayed within.
+    ⚑ is a bot of whose results some stand out from what the ratings expect, which is no verdict: --flags says which.
+    Live is the rating that changes after every match, with its last change. A narrow screen leaves out columns, --json
+    none.
+
+    \b
+    JSON: {"ladders": [LadderRows]};
+    "deviation" is a standard error, "fitted" the rating before it was drawn towards the field, "scale_error" the
+    standard error of 1500, common to all, "through" the last event in it, "not_fitted_since" and "not_fitted_why" are
+    there where newer results cannot be fitted.
+    With --history: {"bot", "histories": [{"game", "matches": [RatedRow]}]}
+    With --versions: {"bot", "games": [{"game", "versions": [VersionRow]}]}
+    With --flags: {"games": [{"game", "flags"}]}, as in the ladder
+    With --at: {"ladders": [PastLadder]}; every published ladder is kept for a day, one an hour for a month, then one a
+    day; "published" is null where none is kept from before.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    views = {"--seats": seats, "--history": bot, "--versions": changed, "--flags": flags or None, "--at": at}
+    if len(chosen := [name for name, value in views.items() if value is not None]) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)} are different things to show: choose one of them")
+    if at is not None:
+        _print_past(at, game, place, as_json)
+        return
+    with place.open() as source:
+        games = chosen_games(source.games(), game)
+        if game is None and seats is not None:
+            from engine.registry import GAMES
+
+            games = tuple(name for name in games if name not in GAMES or seats in GAMES[name].seats) or games
+        if bot is not None:
+            histories = {name: source.history(bot, name) for name in games}
+        elif changed is not None:
+            versions = {name: source.versions(changed, name) for name in games}
+        else:
+            ladders = [source.ladder(name, seats or 0) for name in games]
+    if bot is not None:
+        _print_history(bot, histories, as_json)
+    elif changed is not None:
+        _print_versions(changed, versions, as_json)
+    elif flags:
+        _print_flags(ladders, as_json)
+    elif as_json:
+        print_json({"ladders": ladders})
+    else:
+        _print_ladders(ladders)
+
+
+@command.command(epilog='Example: arena ladder void 4711 --reason "the deal was known" --data ./arena-data')
+@click.argument("match_id", metavar="[MATCH]", required=False, type=click.IntRange(1, LARGEST_MATCH))
+@click.option("--bot", metavar="NAME", help="Every result of this bot that counts and was stored since --since.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    callback=_past_instant,
+    help="With --bot: 2026-01-31, 2026-01-31T18:00 (local) or …T18:00Z.",
+)
+@click.option("--reason", metavar="TEXT", required=True, help="Why, in at most 200 characters; everybody can read it.")
+@takes_data
+@json_option
+def void(
+    match_id: int | None, bot: str | None, since: datetime | None, reason: str, place: DataPlace, as_json: bool
+) -> None:
+    """Make the result of a match void, for good: it no longer counts on the ladder. Or results of a bot, one by one.
+
+    Matches and their replays stay. Only the operator can do this, with write access to the data directory. If a server
+    uses the directory, it does so and fits the ladder again at once; otherwise the next start fits it.
+
+    \b
+    JSON: {"match", "reason"}; with --bot: {"bot", "since", "matches", "reason"}
+    """
+    from arena.store.matches import matches
+
+    if (match_id is None) == (bot is None) or (bot is None) != (since is None):
+        raise click.UsageError("say which: MATCH, or --bot NAME with --since TIME")
+    if bot is not None and since is not None:
+        _void_results(bot, since, reason, place, as_json)
+        return
+    assert match_id is not None, "one of the two is there"
+    AuthorizedChange(place).change(
+        lambda connection: matches.void(connection, match_id, reason, time.time_ns() // 1000),
+        lambda server, token: server.void(match_id, reason, token),
+    )
+    if as_json:
+        print_json({"match": match_id, "reason": reason})
+    else:
+        click.echo(f"The result of match {match_id} no longer counts.")
+
+
+command.add_command(rebuild)
+
+
+def _void_results(bot: str, since: datetime, reason: str, place: DataPlace, as_json: bool) -> None:
+    from arena.store.matches import matches
+
+    first, now = (since - EPOCH) // timedelta(microseconds=1), time.time_ns() // 1000
+    voided = AuthorizedChange(place).change(
+        lambda connection: [*matches.void_results(connection, bot, first, reason, now)],
+        lambda server, token: server.void_results(bot, first, reason, token),
+    )
+    if as_json:
+        print_json({"bot": bot, "since": since, "matches": voided, "reason": reason})
+    else:
+        results = f"{len(voided)} results" if len(voided) != 1 else "1 result"
+        click.echo(f"{results} of {bot} no longer count{'s' if len(voided) == 1 else ''}.")
+
+
+def _print_past(at: datetime, game: str | None, place: DataPlace, as_json: bool) -> None:
+    with place.open() as source:
+        ladders = [source.past_ladder(name, at) for name in chosen_games(source.games(), game)]
+    if as_json:
+        print_json({"ladders": ladders})
+        return
+    from arena.cli.ladder.past_table import past_ladder_table
+
+    for ladder in ladders:
+        if ladder.published is not None:
+            screen().print(past_ladder_table(ladder))
+        else:
+            until = f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
+            screen().print(f"No ladder of {ladder.game} is kept that was published until {until}.", soft_wrap=True)
+
+
+def _print_ladders(ladders: Sequence[LadderRows]) -> None:
+    from arena.cli.ladder.table import ladder_table
+
+    console = screen()
+    for ladder in ladders:
+        if ladder.standings:
+            console.print(ladder_table(ladder, console.width))
+        else:
+            where = f" at a table for {ladder.seats}" if ladder.seats else ""
+            console.print(f"No match of {ladder.game}{where} is finished yet.", soft_wrap=True)
+
+
+def _print_flags(ladders: Sequence[LadderRows], as_json: bool) -> None:
+    if as_json:
+        print_json({"games": [{"game": ladder.game, "flags": ladder.flags} for ladder in ladders]})
+        return
+    from arena.cli.ladder.flags_table import flags_table
+
+    console = screen()
+    for ladder in ladders:
+        if ladder.flags:
+            console.print(flags_table(ladder.game, ladder.flags))
+        else:
+            console.print(f"Nothing stands out in {ladder.game}.", soft_wrap=True)
+
+
+def _print_versions(bot: str, versions: Mapping[str, Sequence[VersionRow]], as_json: bool) -> None:
+    if as_json:
+        print_json({"bot": bot, "games": [{"game": name, "versions": rows} for name, rows in versions.items()]})
+        return
+    from arena.cli.ladder.versions_table import versions_table
+
+    console = screen()
+    for name, rows in versions.items():
+        if rows:
+            console.print(versions_table(bot, name, rows))
+        else:
+            console.print(f"{bot} has no rated match of {name} yet.", soft_wrap=True)
+
+
+def _print_history(bot: str, histories: Mapping[str, Sequence[RatedRow]], as_json: bool) -> None:
+    if as_json:
+        rows = [{"game": name, "matches": matches} for name, matches in histories.items()]
+        print_json({"bot": bot, "histories": rows})
+        return
+    from arena.cli.ladder.history import history
+
+    console = screen()
+    for name, matches in histories.items():
+        if matches:
+            console.print(
+                history(bot, name, matches, console.width, console.height if console.is_terminal else DEFAULT_HEIGHT)
+            )
+        else:
+            console.print(f"{bot} has no rated match of {name} yet.", soft_wrap=True)

@@ -1,0 +1,1 @@
+"""The verbs of an operator: serve, web, drain, backup and the like."""

@@ -1,0 +1,55 @@
+"""`arena backup`: copy a data directory, beside a running server."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from arena.cli.data_source import data_option
+from arena.cli.terminal.screen import json_option, print_json
+
+
+@click.command(epilog="Example: arena backup ./backups/monday --data ./arena-data")
+@click.argument("to", metavar="DIR", type=click.Path(path_type=Path))
+@data_option("The data directory to copy; a server may work on it meanwhile.", required=True)
+@json_option
+def command(to: Path, data: Path, as_json: bool) -> None:
+    """Copy a data directory to DIR, which must not exist.
+
+    Database with all replays, journal, the operator's token and the log's key are of one moment; the server goes on
+    meanwhile. DIR is there when the backup is whole and on the disk, for its user alone: it holds secrets. One that was
+    cut short is called DIR.unfinished-… and can be deleted.
+
+    \b
+    JSON: {"backup", "at", "bytes", "matches", "running", "replays"}
+    Matches are those finished, running those that a server started on it continues.
+    """
+    from arena.cli.terminal.copy_progress import copy_progress
+    from arena.store.backup import back_up
+    from arena.store.base.errors import StoreError
+
+    try:
+        with copy_progress("copying") as progress:
+            made = back_up(data, to, time.time_ns() // 1000, progress)
+    except StoreError as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        from arena.store.base.rows import instant
+
+        print_json(
+            {
+                "backup": str(to),
+                "at": instant(made.at),
+                "bytes": made.bytes,
+                "matches": made.matches,
+                "running": made.running,
+                "replays": made.replays,
+            }
+        )
+        return
+    click.echo(
+        f"{to}: {made.bytes:,} bytes, {made.matches:,} finished matches, {made.replays:,} replays, {made.running} being"
+        f" played. To restore it: arena restore {to} --data NEW"
+    )

@@ -1,0 +1,105 @@
+"""`arena drain`: stop a running server in an orderly way and wait for its end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from arena.cli.data_source import takes_data
+from arena.cli.terminal.screen import json_option, print_json, screen
+
+if TYPE_CHECKING:
+    from arena.cli.data_source import DataPlace
+    from arena.store.base.database import LockHolder
+
+LEFT: Final = 3
+"""Exit status if matches are left to the next start."""
+SERVER_END: Final = 30.0
+"""Seconds within which the server's process must end after the last match."""
+
+
+@click.command(epilog="Example: arena drain --data ./arena-data --limit 60")
+@click.option(
+    "--limit", metavar="SECONDS", type=click.FloatRange(0), help="How long matches may go on.  [default: the server's]"
+)
+@takes_data
+@json_option
+def command(limit: float | None, place: DataPlace, as_json: bool) -> None:
+    """Stop a server in an orderly way: no new matches, running ones end.
+
+    Bots are told. Matches still running after the limit are left to the next start, which continues them where they
+    stand; no bot loses time by it. Returns when the server has ended. Interrupting this command does not stop the
+    drain; running it again with a lower limit shortens it.
+
+    Exit status: 0 every match ended, 3 some are left to the next start, 1 it failed.
+
+    \b
+    JSON: {"left"}
+    """
+    from arena.store.base.directory import holder
+    from arena.store.base.errors import StoreError
+
+    assert place.data is not None, "it is required"
+    try:
+        found = holder(place.data)
+        with _watching() as show, place.operated_server() as (server, token):
+            left = 0
+            for row in server.drain(limit, token):
+                left = row.playing
+                show(left)
+        _await_the_end(place.data, found)
+    except StoreError as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        raise click.ClickException("nobody watches any more; the server goes on draining") from None
+    if as_json:
+        print_json({"left": left})
+    else:
+        click.echo(f"{_matches(left)} left to the next start." if left else "Every match ended; the server is gone.")
+    sys.exit(LEFT if left else 0)
+
+
+def _await_the_end(data: Path, server: LockHolder | None) -> None:
+    """Wait until the server's process has ended, so that another may be started; ClickException."""
+    from arena.store.base.directory import holder
+
+    end = time.monotonic() + SERVER_END
+    while server is not None and holder(data) == server:
+        if time.monotonic() > end:
+            raise click.ClickException(f"the server has drained, but its process {server.pid} does not end")
+        time.sleep(0.02)
+
+
+@contextmanager
+def _watching() -> Iterator[Callable[[int], None]]:
+    """Yield a function that shows the number of running matches on stderr, in a pipe at most one line a second."""
+    console = screen(stderr=True)
+    shown = 0.0
+
+    def show(left: int) -> None:
+        nonlocal shown
+        if console.is_terminal:
+            status.update(_playing(left))
+        elif time.monotonic() - shown >= 1:
+            shown = time.monotonic()
+            console.print(_playing(left))
+
+    if not console.is_terminal:
+        yield show
+        return
+    with console.status("draining") as status:
+        yield show
+
+
+def _playing(matches: int) -> str:
+    return f"draining: {_matches(matches)} being played"
+
+
+def _matches(number: int) -> str:
+    return "1 match" if number == 1 else f"{number} matches"

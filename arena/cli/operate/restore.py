@@ -1,0 +1,55 @@
+"""`arena restore`: make a data directory from a backup."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from arena.cli.data_source import data_option
+from arena.cli.terminal.screen import json_option, print_json
+
+
+@click.command(epilog="Example: arena restore ./backups/monday --data ./arena-data")
+@click.argument("backup", metavar="BACKUP", type=click.Path(path_type=Path))
+@data_option("The data directory to make; it must not exist.", required=True)
+@json_option
+def command(backup: Path, data: Path, as_json: bool) -> None:
+    """Make a data directory from BACKUP, which `arena backup` made and which stays as it is.
+
+    Every byte is checked, and nothing is overwritten. A server started on it continues the matches that were being
+    played; results from after the backup are not in it, and their numbers are given again: a leaf of the
+    log says so.
+
+    \b
+    JSON: {"data", "at", "bytes", "matches", "running", "replays"}
+    As of `arena backup`; at is when the backup was begun.
+    """
+    from arena.cli.terminal.copy_progress import copy_progress
+    from arena.store.backup import restore
+    from arena.store.base.errors import StoreError
+    from arena.store.base.rows import instant
+
+    try:
+        with copy_progress("restoring") as progress:
+            made = restore(backup, data, time.time_ns() // 1000, progress)
+    except StoreError as error:
+        raise click.ClickException(str(error)) from error
+    at = instant(made.at)
+    if as_json:
+        print_json(
+            {
+                "data": str(data),
+                "at": at,
+                "bytes": made.bytes,
+                "matches": made.matches,
+                "running": made.running,
+                "replays": made.replays,
+            }
+        )
+        return
+    click.echo(
+        f"{data}: as it was at {at:%Y-%m-%d %H:%M:%S} UTC, {made.matches:,} finished matches, {made.running} being"
+        f" played. To go on: arena serve --data {data}"
+    )

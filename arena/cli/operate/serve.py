@@ -1,0 +1,125 @@
+"""`arena serve`: settings of a server from defaults, file and flags. The server itself is imported when it starts."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from arena.cli.game_options import SEATS
+from arena.cli.operate.config_file import ConfigFile, ConfigFileError, read_config, write_config
+from arena.cli.operate.setting_options import SettingsCommand, setting_options
+from arena.cli.operate.settings import configure
+from arena.server.config import Config
+from engine.game import OptionError
+from engine.registry import GAMES
+
+
+@click.command(
+    cls=SettingsCommand,
+    epilog="Example: arena serve --data ./data --address 127.0.0.1:50051 --seats 4 --seats nullern:5",
+)
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(path_type=Path),
+    help="File of settings (TOML), under the names of the flags; a flag overrides the file.",
+)
+@click.option("--print-config", is_flag=True, help="Print all settings as such a file and exit.")
+@click.option(
+    "--game", "games", type=click.Choice([*GAMES]), multiple=True, help="Game to play; repeatable. [default: all]"
+)
+@click.option(
+    "--seats",
+    metavar="[GAME:]N",
+    multiple=True,
+    help=f"Seats at a table, of every game or of one; repeatable. [default: {SEATS}]",
+)
+@click.option(
+    "--option",
+    "options",
+    metavar="[GAME:]NAME=VALUE",
+    multiple=True,
+    help="Option of every game that has it, or of one, as novice=true; repeatable.",
+)
+@setting_options
+def command(
+    file: Path | None,
+    print_config: bool,
+    games: tuple[str, ...],
+    seats: tuple[str, ...],
+    options: tuple[str, ...],
+    **flags: Any,
+) -> None:
+    """Run a server until it is told to stop (SIGINT or SIGTERM).
+
+    It listens on this machine only unless --address says otherwise. It plays every game that has a table of the size
+    asked for, unless --game says which; of several table sizes one is drawn for every match. A stop lets matches run on
+    for --drain seconds; matches still running then, or at a second signal, are continued by the next start on the data.
+
+    Every setting can be in the file of --config: `arena serve --print-config > arena.toml` makes one.
+    """
+    config = _settled(file, games, seats, options, {name: value for name, value in flags.items() if value is not None})
+    if print_config:
+        _print(write_config(config))
+        return
+    from arena.cli.operate.server_process import run_server
+
+    run_server(config)
+
+
+def _settled(
+    path: Path | None, games: tuple[str, ...], seats: tuple[str, ...], options: tuple[str, ...], flags: dict[str, Any]
+) -> Config:
+    """Return the configuration; flags override the file, which overrides defaults. UsageError if they conflict."""
+    try:
+        file = ConfigFile() if path is None else read_config(path)
+        config = configure(file.offers(games, seats, options), {**file.values, **flags})
+    except (ConfigFileError, OptionError) as error:
+        raise click.UsageError(str(error)) from None
+    if (config.tls_cert is None) != (config.tls_key is None):
+        raise click.UsageError("--tls-cert and --tls-key go together")
+    _check_listening(config)
+    if config.quiet and config.debug:
+        raise click.UsageError("--quiet and --debug: choose one")
+    return config
+
+
+def _check_listening(config: Config) -> None:
+    """Raise UsageError, before anything is made on the disk, for addresses that are none."""
+    from arena.transport.proxy_protocol import networks
+    from arena.transport.sockets import host_and_port
+
+    try:
+        host_and_port(config.address)
+    except ValueError as error:
+        raise click.UsageError(f"address: {error}") from None
+    try:
+        host_and_port(config.web or config.address)
+    except ValueError as error:
+        raise click.UsageError(f"web: {error}") from None
+    if config.web_origin is not None:
+        from arena.web.requests.sites import site_names
+
+        try:
+            site_names(config.web_origin)
+        except ValueError as error:
+            raise click.UsageError(f"web_origin: {error}") from None
+    try:
+        host_and_port(config.metrics or config.address)
+    except ValueError as error:
+        raise click.UsageError(f"metrics: {error}") from None
+    try:
+        networks(config.transport.proxies or "127.0.0.1")
+    except ValueError as error:
+        raise click.UsageError(f"proxies: {error}") from None
+
+
+def _print(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise click.ClickException(f"TOML is UTF-8, and {error.object[error.start : error.end]!r} is not") from None
+    sys.stdout.write(text)

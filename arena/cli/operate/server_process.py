@@ -1,0 +1,177 @@
+"""The server process: sets up logging and signals, and connects store, arena and transport."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import ssl
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import click
+import structlog
+import trio
+
+from arena import STALE_BUILD, build
+from arena.api.server import serve_arena
+from arena.cli.operate.log_output import log_to_stderr
+from arena.cli.operate.web_process import show_pages
+from arena.cli.server_socket import with_socket
+from arena.processes.garbage import collect_rarely
+from arena.processes.huge_pages import keep_in_huge_pages
+from arena.server.arena import open_arena
+from arena.server.config import on_loopback, quota_in_force
+from arena.server.ratings.fit_client import open_fit_client
+from arena.server.runtime.wall_clock import now_us
+from arena.store.base.errors import DiskFull, StoreError, StoreReplaced
+from arena.store.store import Store, open_store
+from arena.store.writer.process import WriterProcess, fork_writer_process
+from arena.transport.tls import load_credentials
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from arena.server.arena import Arena
+    from arena.server.config import Config
+
+
+SAYS_EVERY: Final = 3.0
+"""Seconds between two lines about work that takes long."""
+NOTHING_LOST: Final = (
+    "nothing is lost: results are in the database, matches that were being played in the journal. Make room, and start "
+    "the server again"
+)
+"""Why nobody need worry about a server that ends on a full disk, and what to do."""
+log = structlog.get_logger("arena")
+
+
+def run_server(config: Config) -> None:
+    """Run a server until a signal ends it; ClickException if it cannot start or fails."""
+    level = logging.WARNING if config.quiet else logging.DEBUG if config.debug else logging.INFO
+    log_to_stderr(config.log_json, level)
+    try:
+        credentials = _credentials(config)
+        with with_socket(config) as config, fork_writer_process() as writer_process:
+            serve = partial(_serve, config, credentials, writer_process)
+            trio.run(serve, restrict_keyboard_interrupt_to_checkpoints=True)
+    except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
+        cause: Exception = error
+        while isinstance(cause, ExceptionGroup):
+            cause = cause.exceptions[0]
+        if not isinstance(cause, StoreError | RuntimeError | OSError):
+            raise
+        why = f"no room left on the disk of {cause.path}; {NOTHING_LOST}" if isinstance(cause, DiskFull) else str(cause)
+        raise click.ClickException(why) from error
+
+
+class _Upgrading:
+    """Says in the log every few seconds how far the upgrade of an old data directory is."""
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
+
+    def __call__(self, what: str, done: int, whole: int) -> None:
+        if time.monotonic() - self._said >= SAYS_EVERY:
+            self._said = time.monotonic()
+            log.info(what, done=done, of=whole)
+
+
+async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_process: WriterProcess | None) -> None:
+    data = config.data
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with (
+            open_store(data, now_us(), writer_process, _Upgrading()) as store,
+            open_fit_client(data, quota_in_force(config)) as fit_client,
+            open_arena(config, store, fit_client=fit_client) as arena,
+            trio.open_nursery() as nursery,
+        ):
+            port = await nursery.start(partial(serve_arena, arena, config.address, credentials=credentials))
+            assert config.transport.unix_socket is not None, "see with_socket"
+            store.announce(config.transport.unix_socket)
+            pages = "" if config.web is None else await nursery.start(show_pages, config)
+            host = config.address.rpartition(":")[0]
+            games = [game.name for game in config.games]
+            click.echo(
+                f"Arena listens on {host}:{port}, plays {', '.join(games)}, data in {data}. Stop it with Ctrl-C."
+            )
+            if pages:
+                click.echo(f"Pages at {pages}")
+            log.info(
+                "listening",
+                host=host,
+                port=port,
+                data=str(data),
+                games=games,
+                build=build.kind(),
+                writer_process=writer_process and writer_process.pid,
+            )
+            if STALE_BUILD:
+                log.warning("the compiled build does not run", reason=STALE_BUILD)
+            if config.metrics is not None:
+                await _serve_metrics(arena, config.metrics, nursery)
+            for match_id, why in store.lost.items():
+                log.error("match is void", match_id=match_id, error=why)
+            for segment in store.files.broken:
+                log.error("a file of replays is missing or cut short: replays in it are lost", file=str(segment.path))
+            for path, before, now in store.files.exposed:
+                log.warning(
+                    "other users could open a file of the data directory; it is for the server's user alone",
+                    file=str(path),
+                    mode=f"{before:04o}",
+                    now=f"{now:04o}",
+                )
+            if store.files.in_database:
+                log.warning(
+                    "replays stay in the database: the disk has no room for both; make room, start again",
+                    replays=store.files.in_database,
+                )
+            if credentials is None and not on_loopback(config):
+                log.warning("tokens travel in clear text beyond this machine; use --tls-cert and --tls-key", host=host)
+            collect_rarely()
+            nursery.start_soon(_drain_on_signal, signals, arena)
+            nursery.start_soon(_watch, store)
+            nursery.start_soon(keep_in_huge_pages)
+            await arena.drained.wait()
+            arena.dismiss()
+            nursery.cancel_scope.cancel()
+    log.info("stopped")
+
+
+async def _serve_metrics(arena: Arena, metrics: str, nursery: trio.Nursery) -> None:
+    from arena.api.metrics import metric_documents
+    from arena.transport.documents import serve_documents
+
+    try:
+        port = await nursery.start(serve_documents, metrics, metric_documents(arena))
+    except RuntimeError as error:
+        raise RuntimeError(f"metrics: {error}") from error
+    click.echo(f"Metrics at http://{metrics.rpartition(':')[0]}:{port}/metrics")
+
+
+async def _watch(store: Store) -> None:
+    """End the server when its files are deleted or replaced; StoreReplaced."""
+    try:
+        await store.watch()
+    except StoreReplaced as error:
+        log.error("a file of the data directory is gone", error=str(error))
+        raise
+
+
+async def _drain_on_signal(signals: AsyncIterator[int], arena: Arena) -> None:
+    """Drain at the first signal; at the second, leave running matches to the next start at once."""
+    await anext(signals)
+    arena.begin_drain(arena.config.drain)
+    await anext(signals)
+    arena.begin_drain(0)
+
+
+def _credentials(config: Config) -> ssl.SSLContext | None:
+    if config.tls_cert is None or config.tls_key is None:
+        return None
+    try:
+        return load_credentials(config.tls_cert, config.tls_key)
+    except ssl.SSLError as error:
+        reason = error.reason or str(error)
+        both = f"{config.tls_cert} and {config.tls_key}"
+        raise click.ClickException(f"{both} are no certificate and its private key: {reason}") from None

@@ -1,0 +1,130 @@
+"""`arena web`: the pages, in a process of their own, over a running server or a data directory."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from arena.cli.data_source import takes_source
+
+if TYPE_CHECKING:
+    from arena.cli.data_source import DataPlace
+    from arena.web.live.feed import OpenServer
+    from arena.web.reading.reader import OpenSource
+    from arena.web.requests.each_request import RequestRules
+    from arena.web.requests.sites import Sites
+
+DEFAULT_LISTEN: Final = "127.0.0.1:8080"
+
+
+@click.command(epilog="Example: arena web --data ./arena-data --listen 127.0.0.1:8080")
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    default=DEFAULT_LISTEN,
+    show_default=True,
+    help="Where browsers connect; port 0: any.",
+)
+@click.option(
+    "--root", metavar="PATH", default="", help="The path of the pages behind a proxy that strips it, such as /arena."
+)
+@click.option(
+    "--rate",
+    metavar="N",
+    type=click.FloatRange(0),
+    default=20.0,
+    show_default=True,
+    help="Requests a second of one address, saved up for ten seconds; 0: any number. Loopback has no limit.",
+)
+@click.option(
+    "--proxy",
+    "proxies",
+    metavar="ADDRESS",
+    multiple=True,
+    help="Address or network of a proxy that is believed whose requests it brings; repeatable.",
+)
+@click.option(
+    "--web-origin",
+    metavar="ORIGINS",
+    default="",
+    help="Other names and sites under which readers may ask for analyses, as https://HOST, with commas between.",
+)
+@click.option("--access-log", is_flag=True, help="Log every request: address, method, path, status, time, bytes.")
+@takes_source
+def command(
+    listen: str,
+    root: str,
+    rate: float,
+    proxies: tuple[str, ...],
+    web_origin: str,
+    access_log: bool,
+    place: DataPlace,
+) -> None:
+    """Show ladder, bots, matches, replays and rules in a browser.
+
+    The pages only read: what everybody may ask of a server, or a data directory on which a server may work meanwhile.
+    They end with Ctrl-C.
+    """
+    if root and not (root.startswith("/") and not root.endswith("/")):
+        raise click.BadParameter(
+            f"it begins with a slash and does not end with one, not {root!r}", param_hint="'--root'"
+        )
+    rules = _rules(rate, proxies, access_log, _sites(listen, web_origin))
+    if place.data is None:
+        with place.reached_server() as client:
+            client.games()
+            _serve(lambda: nullcontext(client), listen, root, rules, lambda: nullcontext(client))
+        return
+    from arena.queries.directory import opening_directory
+
+    data = place.data
+    with place.read_directory():
+        pass
+    with opening_directory(data) as open_source:
+        _serve(open_source, listen, root, rules)
+
+
+def _sites(listen: str, web_origin: str) -> Sites:
+    """Return the sites whose pages may do more than read; BadParameter."""
+    from arena.transport.sockets import host_and_port
+    from arena.web.requests.sites import Sites
+
+    try:
+        host, _ = host_and_port(listen)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--listen'") from None
+    try:
+        return Sites(host, web_origin)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--web-origin'") from None
+
+
+def _rules(rate: float, proxies: tuple[str, ...], access_log: bool, sites: Sites) -> RequestRules:
+    """Return what holds for requests; BadParameter."""
+    from arena.cli.operate.log_output import log_to_stderr
+    from arena.transport.proxy_protocol import networks
+    from arena.web.requests.each_request import RequestRules
+
+    try:
+        named = networks(",".join(proxies)) if proxies else ()
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--proxy'") from None
+    log_to_stderr(level=logging.INFO if access_log else logging.WARNING)
+    return RequestRules(rate, named, access_log, sites)
+
+
+def _serve(
+    open_source: OpenSource, listen: str, root: str, rules: RequestRules, open_server: OpenServer | None = None
+) -> None:
+    from arena.web.serving import run
+
+    def ready(address: str) -> None:
+        click.echo(f"Pages at {address}; Ctrl-C ends them.")
+
+    try:
+        run(open_source, listen, root, ready, rules, open_server)
+    except RuntimeError as error:
+        raise click.ClickException(f"{error}; choose another place with --listen") from error

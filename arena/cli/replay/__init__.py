@@ -1,0 +1,1 @@
+"""The verbs that show, compare and export replays, and explain losses."""

@@ -1,0 +1,154 @@
+"""`arena replay diff`: two matches on one deal beside each other."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from arena.cli.data_source import takes_source
+from arena.cli.terminal.screen import json_option, print_json, screen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from arena.analysis.same_deal import RoundTwice
+    from arena.cli.data_source import DataPlace
+    from arena.replay.replay import Replay
+    from arena.replay.steps import Made
+    from engine.game import RoundReport
+
+DIFFERENT: Final = 3
+"""Exit status where they differ."""
+
+
+@click.command("diff", epilog="Example: arena replay diff games/match-1.jsonl.gz games/match-2.jsonl.gz")
+@click.argument("one")
+@click.argument("other")
+@takes_source
+@json_option
+def diff(one: str, other: str, place: DataPlace, as_json: bool) -> None:
+    """Compare two matches on one deal: where they went apart, and what each brought.
+
+    ONE and OTHER are numbers of matches, or replay files, such as `arena match --replays` writes. Every round begins
+    with the same cards, whatever became of the ones before; of each, the first choice that differs is shown.
+
+    Exit status: 0 all choices are the same, 3 some differ, 1 failed, such as for other deals, 2 wrong usage.
+
+    \b
+    JSON: {"game", "one": {"source", "match", "bots", "scores", "places"},
+    "other": {...}, "rounds": [{"round", "alike", "points", "other_points",
+    "otherwise": [{"seat", "one", "other"}]}]}
+    "alike" counts the choices before the first that differs.
+    """
+    from arena.analysis.same_deal import DealsDiffer, rounds_twice
+    from arena.cli.replay.source import read_replay
+
+    first, second = read_replay(one, place), read_replay(other, place)
+    try:
+        rounds = rounds_twice(first, second)
+    except DealsDiffer as error:
+        raise click.ClickException(f"{first.source} and {second.source} are not of one deal: {error}") from error
+    if as_json:
+        print_json(_document(first, second, rounds))
+    else:
+        screen().print(_drawn(first, second, rounds))
+    sys.exit(DIFFERENT if any(each.otherwise for each in rounds) else 0)
+
+
+def _document(one: Replay, other: Replay, rounds: Sequence[RoundTwice]) -> dict[str, Any]:
+    def match(replay: Replay) -> dict[str, Any]:
+        return {
+            "source": replay.source,
+            "match": replay.header.match_id,
+            "bots": [bot.name for bot in replay.header.bots],
+            "scores": replay.result.scores,
+            "places": replay.result.places,
+        }
+
+    return {
+        "game": one.header.game.name,
+        "one": match(one),
+        "other": match(other),
+        "rounds": [
+            {
+                "round": each.round + 1,
+                "alike": each.alike,
+                "points": _worth(one, each.one),
+                "other_points": _worth(other, each.other),
+                "otherwise": [
+                    {"seat": apart.seat, "one": _named(one, apart.one), "other": _named(other, apart.other)}
+                    for apart in each.otherwise
+                ],
+            }
+            for each in rounds
+        ],
+    }
+
+
+def _drawn(one: Replay, other: Replay, rounds: Sequence[RoundTwice]) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    from arena.cli.terminal.fitted_table import FittedTable, TableColumn
+
+    apart = sum(bool(each.otherwise) for each in rounds)
+    seats = [
+        TableColumn("Seat", [Text(str(seat)) for seat in range(len(one.header.bots))]),
+        *(
+            TableColumn(name, [Text(text) for text in column], justify, folds=justify == "left")
+            for name, column, justify in _columns(one, other)
+        ),
+    ]
+    played = [
+        TableColumn("Round", [Text(str(each.round + 1)) for each in rounds]),
+        TableColumn("Alike", [Text(str(each.alike)) for each in rounds]),
+        TableColumn("First difference", [_apart(one, other, each) for each in rounds], "left", folds=True),
+        TableColumn("Points", [Text(_points(_worth(one, each.one))) for each in rounds], "left"),
+        TableColumn("Other", [Text(_points(_worth(other, each.other))) for each in rounds], "left"),
+    ]
+    words = f"{one.header.game.title}: {one.source} and {other.source}, one deal"
+    said = f"{apart} of {len(rounds)} rounds differ." if apart else "All choices are the same."
+    return Group(Text(words, "bold"), Text(said), FittedTable("", seats, ()), FittedTable("", played, ("Alike",)))
+
+
+def _columns(one: Replay, other: Replay) -> list[tuple[str, list[str], Any]]:
+    found: list[tuple[str, list[str], Any]] = []
+    for name, replay in (("", one), ("Other ", other)):
+        seats = range(len(replay.header.bots))
+        scores = replay.result.scores or ["–"] * len(seats)
+        found.append((f"{name}bot".capitalize(), [bot.name for bot in replay.header.bots], "left"))
+        found.append((f"{name}points".capitalize(), [str(scores[seat]) for seat in seats], "right"))
+    return found
+
+
+def _apart(one: Replay, other: Replay, each: RoundTwice) -> Any:
+    from rich.text import Text
+
+    lines = [
+        Text.assemble(
+            (f"seat {apart.seat}: ", "dim"), _named(one, apart.one), (" against ", "dim"), _named(other, apart.other)
+        )
+        for apart in each.otherwise
+    ]
+    return Text("\n").join(lines)
+
+
+def _named(replay: Replay, made: Made) -> str:
+    """Name a choice, and who made it where that was not the bot."""
+    by = "" if made.forced is None else f" (forced: {made.forced.value})"
+    return replay.header.game.actions[made.action].name + by
+
+
+def _worth(replay: Replay, report: RoundReport | None) -> Sequence[int] | None:
+    """Return what a round brought, by seat; None where it did not end."""
+    from arena.replay.render.show import renderer_of
+
+    return None if report is None else renderer_of(replay.header.game).worth(report)
+
+
+def _points(points: Sequence[int] | None) -> str:
+    return "–" if points is None else " ".join(f"{each:+d}" for each in points)

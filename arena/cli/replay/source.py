@@ -1,0 +1,91 @@
+"""Where verbs find replays: in files, by number on a server or in a data directory, and the newest of a bot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, chosen_games, known_bot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from arena.cli.data_source import DataPlace
+    from arena.queries.source import DataSource
+    from arena.replay.replay import Replay
+    from arena.store.base.rows import MatchRow
+
+FILES: Final = "*.jsonl.gz"
+"""Names of the replays in a folder."""
+
+
+def finished(source: DataSource, game: str, bot: str, limit: int, before: int | None = None) -> list[MatchRow]:
+    """Return the newest matches that have a replay which is not pruned, newest first.
+
+    Raises:
+        click.BadParameter: The source does not have the named game.
+        UnknownBot: The source has no match of the named bot and no such bot.
+    """
+    chosen_games(source.games(), game)
+    found: list[MatchRow] = []
+    while len(found) < limit:
+        page = source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before)
+        found += [row for row in page if row.state.value == "finished" and not row.pruned]
+        if len(page) < LARGEST_PAGE or page[-1].pruned:  # then all older ones are
+            break
+        before = page[-1].match_id
+    if bot and not found:
+        known_bot(source, bot)
+    return found[:limit]
+
+
+def named_replays(sources: Sequence[str], place: DataPlace) -> Iterator[Replay]:
+    """Read the replays of match numbers, files and folders, one after the other; ClickException, ReplayError."""
+    from arena.replay.read import read
+
+    for source in sources:
+        folder = Path(source)
+        if not folder.is_dir():
+            yield read_replay(source, place)
+            continue
+        files = sorted(folder.glob(FILES))
+        if not files:
+            raise click.ClickException(f"{source} has no replays in it: files {FILES}")
+        for file in files:
+            yield read(file)
+
+
+def read_replay(source: str, place: DataPlace) -> Replay:
+    """Return the replay of a match or in a file; ClickException."""
+    from arena.replay.read import read
+    from arena.replay.replay import ReplayError
+
+    content, name = replay_content(source, place)
+    try:
+        return read(content, name)
+    except ReplayError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def replay_content(source: str, place: DataPlace) -> tuple[bytes, str]:
+    """Return the content and the name of a replay; ClickException."""
+    if is_match(source):
+        match = min(int(source), LARGEST_MATCH)
+        with place.open() as opened:
+            return opened.replay(match), f"match {match}"
+    from arena.replay.hash_chain import LIMIT
+
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(LIMIT + 1), source
+    except FileNotFoundError as error:
+        raise click.UsageError(f"{source!r} is neither the number of a match nor a file") from error
+    except OSError as error:
+        raise click.ClickException(f"{source} cannot be read: {error.strerror or error}") from error
+
+
+def is_match(source: str) -> bool:
+    """Return whether a source is the number of a match, not a file."""
+    return source.isascii() and source.isdecimal()

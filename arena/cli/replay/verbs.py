@@ -1,0 +1,241 @@
+"""`arena replay`: list, show, verify and export the replays of finished matches."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from arena.cli.data_source import LARGEST_MATCH, LARGEST_PAGE, takes_source
+from arena.cli.replay.ask import ask
+from arena.cli.replay.dataset import dataset
+from arena.cli.replay.diff import diff
+from arena.cli.replay.source import finished, is_match, read_replay, replay_content
+from arena.cli.terminal.screen import json_option, print_json, screen
+
+if TYPE_CHECKING:
+    from arena.analysis.verdict import Proofs
+    from arena.cli.data_source import DataPlace
+    from arena.replay.replay import Replay
+    from arena.replay.verify import ReplayVerdict
+
+
+@click.group(epilog="Example: arena replay show 17 --data ./arena-data")
+def command() -> None:
+    """List, show, verify, export and compare replays, and ask bots again.
+
+    SOURCE is the number of a match, or a replay file; a file whose name is a number is written ./17. A match is looked
+    up on the server or in the data directory.
+    """
+
+
+@command.command("list", epilog="Example: arena replay list --bot counter --limit 5")
+@click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
+@click.option("--bot", metavar="NAME", default="", help="Only matches of this bot.")
+@click.option(
+    "--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="Matches to list, at most."
+)
+@click.option(
+    "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only matches older than this one."
+)
+@takes_source
+@json_option
+def list_replays(game: str, bot: str, limit: int, before: int | None, place: DataPlace, as_json: bool) -> None:
+    """List the matches that have a replay which is not pruned, newest first.
+
+    \b
+    JSON: {"matches": [...]}, as `arena matches` has them.
+    """
+    with place.open() as source:
+        rows = finished(source, game, bot, limit, before)
+    if as_json:
+        print_json({"matches": rows})
+        return
+    from arena.cli.terminal.tables import matches_table
+
+    console = screen()
+    if not rows:
+        console.print("No such match has a replay: none is finished yet, or all are pruned.")
+        return
+    console.print(matches_table("Replays", rows))
+    console.print(f"To look at one: arena replay show {rows[0].match_id}{place.typed}", style="dim", soft_wrap=True)
+
+
+@command.command(epilog="Example: arena replay show 17 --round 2 --trick 3 --seat 0")
+@click.argument("source")
+@click.option("--round", "round_number", metavar="N", type=int, help="One round, from 1; -1 is the last.")
+@click.option(
+    "--trick",
+    "--part",
+    "part",
+    metavar="N",
+    type=int,
+    help="One trick of that round, or one betting round, from 1; -1 is the last.  [default round: the last]",
+)
+@click.option("--seat", metavar="S", type=click.IntRange(0), help="As this seat, from 0, saw it.")
+@click.option("--all-hands", is_flag=True, help="With every hand face up; the default without --seat.")
+@click.option("--no-step", is_flag=True, help="Print the whole match, where a terminal would step through it.")
+@takes_source
+def show(
+    source: str,
+    round_number: int | None,
+    part: int | None,
+    seat: int | None,
+    all_hands: bool,
+    no_step: bool,
+    place: DataPlace,
+) -> None:
+    """Show a match: the whole of it, one round, or one part of a round such as a trick.
+
+    In a terminal a whole match is stepped through with keys, which are shown; in a pipe, and with --no-step, it is
+    printed.
+    """
+    if seat is not None and all_hands:
+        raise click.UsageError("--seat hides the other hands, --all-hands shows them: choose one")
+    replay = read_replay(source, place)
+    from arena.replay.render.show import ShowError, show_match, show_part, show_round
+    from arena.replay.steps import Course
+
+    course, console = Course(replay), screen()
+    try:
+        if part is not None:
+            console.print(show_part(course, -1 if round_number is None else round_number, part, seat))
+        elif round_number is not None:
+            console.print(show_round(course, round_number, seat))
+        elif not no_step and console.is_terminal and sys.stdin.isatty():
+            from arena.cli.replay.stepping import step_through
+
+            step_through(console, course, seat)
+        else:
+            console.print(show_match(course))
+            for number in range(1, course.rounds + 1):
+                console.print()
+                console.print(show_round(course, number, seat))
+    except ShowError as error:
+        raise click.ClickException(str(error)) from error
+
+
+@command.command(epilog="Example: arena replay verify match-17.jsonl.gz --receipts ~/.arena/tokens")
+@click.argument("source")
+@click.option(
+    "--receipts",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True),
+    help="Compare with the receipt that a bot keeps beside its token: a directory, or one file.",
+)
+@takes_source
+@json_option
+@click.pass_context
+def verify(context: click.Context, source: str, receipts: Path | None, place: DataPlace, as_json: bool) -> None:
+    """Check a replay by playing it again from its seed.
+
+    A file by itself can only be consistent: somebody could have invented all of it. That it is what was played shows a
+    receipt (--receipts), or the log of a server or data directory (--server or --data, which a match's number means
+    anyhow). The log also tells of a result that was made void.
+
+    The exit status is 0 if every line is as it must be and all that was named bears it out. Otherwise it is 1, and the
+    first line that differs is shown, or what is not as receipt or log say.
+
+    \b
+    JSON: {"source", "verified", "match", "lines", "inputs", "scores", "places",
+    "ratings_checked", "receipt": {"file", "seat", "log", "number"},
+    "log": {"log", "number", "size", "void"},
+    "difference": {"line", "expected", "found", "words"}}
+    The difference is null when there is none; for a damaged file only its line and
+    words, source and verified are not null. "receipt" and "log" are null where they
+    were not asked or do not bear it out, "number" is that of the leaf, "void" why the
+    result counts no more, else empty.
+    """
+    content, name = replay_content(source, place)
+    from arena.replay.read import read
+    from arena.replay.replay import ReplayError
+
+    try:
+        replay = read(content, name)
+    except ReplayError as error:
+        if not as_json:
+            raise click.ClickException(str(error)) from error
+        difference = {"line": error.line, "expected": None, "found": None, "words": error.problem}
+        print_json(dict.fromkeys(_VERDICT) | {"source": name, "verified": False, "difference": difference})
+        context.exit(1)
+    from arena.analysis.verdict import Proofs, prove, verified
+
+    verdict = verified(replay)
+
+    asks_log = is_match(source) or ParameterSource.COMMANDLINE in map(context.get_parameter_source, ("server", "data"))
+    proofs = Proofs()
+    if verdict.verified:
+        with place.open() if asks_log else nullcontext() as opened:
+            proofs = prove(replay, receipts, opened)
+    if as_json:
+        print_json(_document(replay, verdict, proofs))
+    else:
+        from arena.cli.replay.verify_report import drawn_verdict
+
+        screen().print(drawn_verdict(replay, verdict, proofs), soft_wrap=True)
+    context.exit(0 if verdict.verified and not proofs.problem else 1)
+
+
+@command.command(epilog="Example: arena replay export 17 --output - | zcat | head")
+@click.argument("match_id", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH))
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    type=click.Path(path_type=Path, allow_dash=True, dir_okay=False),
+    help="File to write; - is standard output.  [default: match-N.jsonl.gz]",
+)
+@takes_source
+def export(match_id: int, output: Path | None, place: DataPlace) -> None:
+    """Write the replay of a match to a file: JSON lines in gzip."""
+    with place.open() as source:
+        content = source.replay(match_id)
+    if output == Path("-"):
+        sys.stdout.buffer.write(content)
+        return
+    file = output or Path(f"match-{match_id}.jsonl.gz")
+    try:
+        file.write_bytes(content)
+    except OSError as error:
+        raise click.ClickException(f"{file} cannot be written: {error.strerror or error}") from error
+    click.echo(f"{file}: {len(content)} bytes. To check it: arena replay verify {file}")
+
+
+command.add_command(ask)
+command.add_command(dataset)
+command.add_command(diff)
+
+
+_VERDICT = (
+    "source", "verified", "match", "lines", "inputs", "scores", "places", "ratings_checked", "receipt", "log",
+    "difference",
+)  # fmt: skip
+
+
+def _document(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> dict[str, Any]:
+    difference: dict[str, Any] | None = None
+    if (found := verdict.difference) is not None:
+        difference = {"line": found.line, "expected": found.expected, "found": found.found, "words": found.text}
+    elif proofs.problem:
+        difference = {"line": None, "expected": None, "found": None, "words": proofs.problem}
+    receipt = proofs.receipt
+    values = (
+        verdict.source,
+        verdict.verified and not proofs.problem,
+        replay.header.match_id,
+        verdict.lines,
+        verdict.inputs,
+        verdict.result.scores,
+        verdict.result.places,
+        verdict.ratings,
+        None
+        if receipt is None
+        else {"file": receipt.source, "seat": receipt.seat, "log": receipt.keys.log, "number": receipt.entry.number},
+        None if proofs.log is None else proofs.log._asdict(),
+        difference,
+    )
+    return dict(zip(_VERDICT, values, strict=True))

@@ -1,0 +1,1 @@
+"""Drawing in a terminal: tables, plots, frames, signals."""

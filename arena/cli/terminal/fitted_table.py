@@ -1,0 +1,111 @@
+"""A table that fits the screen: on a narrow one, columns of least interest are left out, whole, and said to be.
+
+Of what is shown, headings and figures are never cut; long texts and names go on in the next line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from arena.cli.terminal.frame import framed
+
+WORDS: Final = r"\s+(?!⌂)"
+"""Between words; the house's sign stays beside its name."""
+LONGEST_WORD: Final = 24
+"""Characters of a word that is never broken; a longer one may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column with all its cells."""
+
+    name: str
+    cells: Sequence[Text]
+    justify: Literal["left", "right"] = "right"
+    folds: bool = False
+    """Whether its text may go on in the next line."""
+    style: str = ""
+
+    @property
+    def width(self) -> int:
+        """The width of its widest line, in characters."""
+        return max(cell_len(line) for line in self._texts("\n"))
+
+    @property
+    def narrowest(self) -> int:
+        """The width below which it cannot be shown."""
+        if not self.folds:
+            return self.width
+        return max(cell_len(self.name), min(LONGEST_WORD, max(map(cell_len, self._texts(WORDS)))))
+
+    @property
+    def bare(self) -> bool:
+        """Whether nothing is in it."""
+        return all(cell.plain in {"", "0"} for cell in self.cells)
+
+    def _texts(self, separator: str) -> list[str]:
+        return [self.name, *(part for cell in self.cells for part in re.split(separator, cell.plain))]
+
+
+class FittedTable:
+    """Draws itself as wide as there is room."""
+
+    def __init__(
+        self,
+        title: str,
+        columns: Sequence[TableColumn],
+        left_out_first: Sequence[str],
+        stacked: FittedTable | None = None,
+    ) -> None:
+        """`stacked` is drawn instead where not all columns have room."""
+        self._title = title
+        self._columns = columns
+        self._left_out_first = left_out_first
+        self._stacked = stacked
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it."""
+        fits = _width(self._columns) <= options.max_width
+        yield self._table(options.max_width) if fits or self._stacked is None else self._stacked
+
+    def _table(self, width: int) -> Table:
+        columns, gone = list(self._columns), []
+        named = {column.name: column for column in columns}
+        droppable = [named[name] for name in self._left_out_first if name in named]
+        for column in sorted(droppable, key=lambda each: not each.bare):
+            if _width(columns) <= width:
+                break
+            columns.remove(column)
+            gone += [] if column.bare else [column.name]
+        table = framed(self._title)
+        if gone:
+            table.caption = Text(f"no room for: {', '.join(gone)} (all with --json)", style="dim")
+            table.caption_justify = "left"
+        room = width - _width(columns)
+        for column in columns:
+            more = min(max(room, 0), column.width - column.narrowest)
+            room -= more
+            table.add_column(
+                column.name,
+                justify=column.justify,
+                style=column.style,
+                width=column.narrowest + more + (not table.columns),  # Rich forgets the space before the first
+                no_wrap=not column.folds,
+                overflow="fold",
+            )
+        for cells in zip(*(column.cells for column in columns), strict=True):
+            table.add_row(*cells)
+        return table
+
+
+def _width(columns: Sequence[TableColumn]) -> int:
+    """Return the least width of a `framed` table: two borders, and each column with a space on both sides."""
+    return 2 + sum(column.narrowest + 2 for column in columns)

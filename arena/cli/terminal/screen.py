@@ -1,0 +1,69 @@
+"""Output of verbs: a Rich console for people, one JSON document for programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import fields, is_dataclass
+from inspect import cleandoc
+from textwrap import fill
+from typing import TYPE_CHECKING, Final, TypeVar, get_args, get_type_hints
+
+import click
+
+from arena.queries.json_form import json_key, json_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+PIPE_WIDTH: Final = 120
+"""Columns where the output is not a terminal and COLUMNS is not set."""
+HELP_WIDTH: Final = 80
+"""Columns of a line of a help text, at most."""
+Verb = TypeVar("Verb", bound="Callable[..., object]")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
+
+
+def json_rows(*rows: type) -> Callable[[Verb], Verb]:
+    """Add --json to a verb, and replace the names of row classes in its help by their fields."""
+
+    def described(verb: Verb) -> Verb:
+        lines = cleandoc(verb.__doc__ or "").splitlines()
+        for row in rows:
+            lines = [
+                fill(line.replace(row.__name__, _shape(row)), HELP_WIDTH) if row.__name__ in line else line
+                for line in lines
+            ]
+        verb.__doc__ = "\n".join(lines)
+        return json_option(verb)
+
+    return described
+
+
+def screen(stderr: bool = False) -> Console:
+    """Return a console for stdout or stderr. Without a terminal it has no colours and is COLUMNS or 120 wide."""
+    from rich.console import Console
+
+    console = Console(stderr=stderr, highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PIPE_WIDTH
+    return console
+
+
+def print_json(document: object) -> None:
+    """Print one JSON document; see `json_text`."""
+    click.echo(json_text(document, indent=2 if sys.stdout.isatty() else None))
+
+
+def _shape(row: type) -> str:
+    """Return the JSON keys of a row class in the order of its fields, nested rows included."""
+    parts, hints = [], get_type_hints(row)
+    for each in fields(row):
+        kinds = get_args(hints[each.name])
+        inner = next((_shape(kind) for kind in kinds if isinstance(kind, type) and is_dataclass(kind)), "")
+        several = f"[{inner}]" if Ellipsis in kinds else inner
+        parts.append(f'"{json_key(each)}": {several}' if inner else f'"{json_key(each)}"')
+    return f"{{{', '.join(parts)}}}"

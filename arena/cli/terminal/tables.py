@@ -1,0 +1,162 @@
+"""Rich tables of matches and bots. They only draw rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, assert_never
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from arena.cli.terminal.fitted_table import FittedTable, TableColumn
+from arena.queries.figures import is_house
+from arena.replay.header import MatchKind
+from arena.store.base.rows import BotEventRow, BotRow, LadderRow, MatchRow, MatchState, SeatRow
+
+ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
+
+
+def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
+    """Draw matches, with seats in the order of their places, and a column for the game if there are several.
+
+    Where there is no room for a column a place, the seats of a match are below one another.
+    """
+    seated = [[_seat(seat, row.seats) for seat in sorted(row.seats, key=lambda seat: seat.place or 0)] for row in rows]
+    before = [TableColumn("Match", [Text(str(row.match_id)) for row in rows], style="bold")]
+    if len({row.game for row in rows}) > 1:
+        before.append(TableColumn("Game", [Text(row.game) for row in rows], "left"))
+    before += [
+        TableColumn("Began", [Text(f"{row.started.astimezone():%d %b %H:%M:%S}") for row in rows], "left"),
+        TableColumn("Took", [Text(_took(row)) for row in rows]),
+    ]
+    if any(row.kind is not MatchKind.RATED for row in rows):
+        before.append(TableColumn("Kind", [Text(row.kind.value) for row in rows], "left"))
+    state = [TableColumn("State", [_state(row) for row in rows], "left", folds=True)]
+    if not any(row.state is not MatchState.FINISHED or row.voided for row in rows):
+        state = []
+    most = max((len(seats) for seats in seated), default=0)
+    places = [
+        TableColumn(
+            ORDINALS.get(place, f"{place}th"),
+            [seats[place - 1] if place <= len(seats) else Text() for seats in seated],
+            "left",
+            folds=True,
+        )
+        for place in range(1, 1 + most)
+    ]
+    stack = [TableColumn("Bots, the first above", [Text("\n").join(seats) for seats in seated], "left", folds=True)]
+    left_out_first = ("Took", "Began", "Game")
+    stacked = FittedTable(title, [*before, *stack, *state], left_out_first)
+    return FittedTable(title, [*before, *places, *state], left_out_first, stacked)
+
+
+def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> RenderableType:
+    """Draw bots, without the columns that only a running server knows if they are unknown; `now` dates ages."""
+    columns = [
+        TableColumn("Bot", [bot_name(row.name, row.house) for row in rows], "left", folds=True),
+        TableColumn("Owner", [Text(owner_name(row.owner, row.name, row.house)) for row in rows], "left", True, "dim"),
+        TableColumn("Matches", [Text(str(row.matches)) for row in rows]),
+    ]
+    if any(row.connected is not None for row in rows):
+        columns.append(TableColumn("Now", [_presence(row) for row in rows], "left"))
+        columns.append(TableColumn("Round trip", [Text(_milliseconds(row.round_trip_ms)) for row in rows]))
+    if any(row.pace_ms is not None for row in rows):
+        columns.append(TableColumn("Pace", [Text(_milliseconds(row.pace_ms)) for row in rows]))
+    ages = [Text(f"{_span((now - row.registered).total_seconds())} ago") for row in rows]
+    columns.append(TableColumn("Registered", ages, "left"))
+    if any(row.declined or row.silent for row in rows):
+        columns.append(TableColumn("Declined", [Text(str(row.declined or 0)) for row in rows]))
+        columns.append(TableColumn("Silent", [Text(str(row.silent or 0)) for row in rows]))
+    if any(row.banned or row.parked for row in rows):
+        whys = [Text(row.banned or row.parked, style="red") for row in rows]
+        columns.append(TableColumn("Given no seats", whys, "left", folds=True))
+    left_out_first = ("Registered", "Round trip", "Owner", "Pace", "Matches", "Silent", "Declined", "Now")
+    return FittedTable(title, columns, left_out_first)
+
+
+def bot_events_table(title: str, rows: Sequence[BotEventRow]) -> RenderableType:
+    """Draw the operator's decisions about bots and owners."""
+    columns = [
+        TableColumn("Event", [Text(str(row.number)) for row in rows], style="bold"),
+        TableColumn("When", [Text(f"{row.at.astimezone():%d %b %H:%M:%S}") for row in rows], "left"),
+        TableColumn("What", [_bot_event(row) for row in rows], "left", folds=True),
+        TableColumn("Reason", [Text(row.reason) for row in rows], "left", folds=True),
+    ]
+    return FittedTable(title, columns, ("When",))
+
+
+def bot_name(name: str, house: bool) -> Text:
+    """Return a bot's name, with a house symbol after that of a house bot."""
+    return Text(f"{name} ⌂", style="blue") if house else Text(name, style="bold green")
+
+
+def unlisted(row: SeatRow | LadderRow) -> str:
+    """Return what follows the name of a bot that is not listed any more; empty for any other."""
+    return " (deleted)" if row.deleted else " (hidden)" if row.hidden else ""
+
+
+def owner_name(owner: str, bot: str, house: bool) -> str:
+    """Return a bot's owner; empty for house bots and bots that are their own owner."""
+    return "" if house or owner == bot else owner
+
+
+def _bot_event(row: BotEventRow) -> Text:
+    what = Text.assemble(f"{row.kind.value} ", (row.name, "bold green"))
+    return what if row.new_name is None else what.append_text(Text.assemble(" to ", (row.new_name, "bold green")))
+
+
+def _took(row: MatchRow) -> str:
+    return "" if row.ended is None else _span((row.ended - row.started).total_seconds())
+
+
+def _milliseconds(amount: float | None) -> str:
+    return "" if amount is None else f"{amount:.1f} ms"
+
+
+def _presence(row: BotRow) -> Text:
+    if row.house:
+        return Text("always here", style="dim")
+    if not row.connected:
+        return Text("○ away", style="dim")
+    if row.parked and not row.playing:
+        return Text("● parked", style="red")
+    return Text(f"● plays {row.playing}" if row.playing else "● waits", style="green")
+
+
+def _state(row: MatchRow) -> Text:
+    match row.state:
+        case MatchState.PLAYING:
+            return Text("playing", style="yellow")
+        case MatchState.FINISHED:
+            return Text(f"void: {row.voided}" if row.voided else "", style="red")
+        case MatchState.INTERRUPTED:
+            return Text(f"interrupted: {row.reason}", style="red")
+    assert_never(row.state)
+
+
+def _seat(seat: SeatRow, table: Sequence[SeatRow]) -> Text:
+    """Draw a bot with its score and rating change; an equals sign marks a shared place."""
+    text = Text(seat.bot, style="blue" if is_house(seat.bot) else "green")
+    text.append(unlisted(seat), style="dim default")
+    if seat.place is None:
+        return text
+    if sum(other.place == seat.place for other in table) > 1:
+        text = Text.assemble(("=", "dim"), text)
+    text.append(f" {seat.score}", style="bold default")
+    if seat.rating_before is not None and seat.rating_after is not None:
+        change = seat.rating_after - seat.rating_before
+        text.append(f" {change:+.0f}", style="dim green" if change > 0 else "dim red")
+    if seat.forced:
+        text.append(f" ⚠ {seat.forced} forced", style="yellow")
+    if seat.spoilt:
+        text.append(" ⚠ played on", style="yellow")
+    return text
+
+
+def _span(seconds: float) -> str:
+    """Format a duration in a suitable unit."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"

@@ -1,0 +1,1 @@
+"""The verbs of a bot's author: new, check, play, match."""

@@ -1,0 +1,256 @@
+"""`arena match`: compare bots on this machine, on the same deals, by the referee that the ladder has."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from arena.cli.terminal.screen import json_option, print_json, screen
+from arena.cli.workbench.match_subject import match_subject
+from arena.cli.workbench.sandbox_option import SandboxCommand, probed_sandbox, refuse_without_commands, sandbox_option
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from arena.local.match.comparison import SequentialState
+    from arena.local.match.ordered_sets import OrderedPairs
+    from arena.local.match.sets import SetsFile, Subject
+
+SETS: Final = 200
+"""Sets by default."""
+SETS_OF_TEST: Final = 10_000
+"""Sets by default where a test says when it is enough."""
+STATUSES: Final = {"better": 0, "not better": 3, "undecided": 4}
+"""Exit statuses with --sprt, by its outcome."""
+INTERRUPTED: Final = 130
+
+
+def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[float, float] | None:
+    """Parse t0=…,t1=…; either may be left out."""
+    if text is None:
+        return None
+    found = {"t0": 0.0, "t1": 0.1}
+    for word in text.split(","):
+        name, _equals, value = word.partition("=")
+        try:
+            found[name] = {"t0": float, "t1": float}[name](value)
+        except (KeyError, ValueError):
+            raise click.BadParameter(f"{word!r} is not t0=NUMBER or t1=NUMBER, such as t0=0,t1=0.1") from None
+    if not found["t0"] < found["t1"] or not max(map(abs, found.values())) < 100:
+        raise click.BadParameter(f"t0 must be less than t1, and both between -100 and 100; they are {found}")
+    return found["t0"], found["t1"]
+
+
+@click.command(
+    cls=SandboxCommand,
+    epilog="Example: arena match better.py bot.py --game nullern --seats 4 --sprt t0=0,t1=0.1 --out better.sets",
+)
+@click.argument("one")
+@click.argument("other")
+@click.argument("more", nargs=-1)
+@click.option("--gauntlet", is_flag=True, help="More than two bots: ONE against each of the others.")
+@click.option("--round-robin", is_flag=True, help="More than two bots: each against each.")
+@click.option(
+    "--game", type=click.Choice([*GAMES]), default=next(iter(GAMES)), show_default=True, help="What they play."
+)
+@click.option("--seats", metavar="N", type=int, help="Seats at a table.  [default: 4, or what the game has]")
+@click.option("--option", "options", metavar="NAME=VALUE", multiple=True, help="Of the game; repeatable.")
+@click.option(
+    "--field", metavar="BOT", multiple=True, help="Who else sits there; repeatable.  [default: the strongest house bot]"
+)
+@click.option(
+    "--design",
+    type=click.Choice(["same-seats", "one-table", "independent"]),
+    help="See above.  [default: the one that needs the fewest games, mostly one-table]",
+)
+@click.option("--sets", metavar="N", type=click.IntRange(1), help=f"Sets to play, at most.  [default: {SETS}]")
+@click.option(
+    "--sprt", metavar="t0=,t1=", callback=_test, help="Stop as soon as the test says which it is, or after --sets."
+)
+@click.option(
+    "--concurrency",
+    metavar="N",
+    type=click.IntRange(1, 256),
+    help="Games at once.  [default: one a core, 8 with commands]",
+)
+@click.option("--dask", metavar="ADDRESS", help="Play on the workers of this Dask scheduler, as tcp://10.0.0.5:8786.")
+@sandbox_option
+@click.option("--seed", metavar="N", type=int, help="Of the deals.  [default: a random one, which is shown]")
+@click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep every set here.")
+@click.option(
+    "--replays", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help="Write every game's replay here."
+)
+@click.option(
+    "--plot",
+    "picture",
+    metavar="FILE.svg",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw the difference as it went, with its 95 % band.",
+)
+@json_option
+def command(
+    one: str,
+    other: str,
+    more: tuple[str, ...],
+    gauntlet: bool,
+    round_robin: bool,
+    game: str,
+    seats: int | None,
+    options: tuple[str, ...],
+    field: tuple[str, ...],
+    design: str | None,
+    sets: int | None,
+    sprt: tuple[float, float] | None,
+    concurrency: int | None,
+    dask: str | None,
+    sandbox: str | None,
+    seed: int | None,
+    out: Path | None,
+    replays: Path | None,
+    picture: Path | None,
+    as_json: bool,
+) -> None:
+    """Compare bots on this machine: is ONE better than OTHER?
+
+    A bot is FILE.py or FILE.py:CLASS, with a class that extends arena_client.Bot, or house:NAME, or any command:
+    'cmd:./mybot --flag' finds in ARENA_SERVER and ARENA_TOKEN where to connect, 'pipe:node bot.js' speaks JSON lines.
+    It plays in processes of its own, by the rules and the referee of a server, without clocks.
+
+    The design says what is compared. In the same seats, each of the two plays in turn in one seat of the same deals
+    against the same field, and what counts is its points above the mean of the others. At one table, both play each
+    other, once more with their seats exchanged, and what counts is their points. Independent deals are what a ladder
+    has, and need the most games. Seats go round from set to set.
+
+    The test with --sprt is about t, the mean of the sets' differences in their standard deviations: 0.1 takes some
+    600 sets. A wrong verdict has a probability of 5 % either way. Of more than two bots each pair has its own test,
+    and all are played until all are decided.
+
+    Exit status: 0 done, 1 failed, 2 wrong usage; with --sprt 0 better, 3 not better, 4 undecided, and of more than two
+    bots 0 if every pair is decided, else 4; 130 interrupted.
+
+    \b
+    JSON: {"match": {"game", "options", "seats", "design", "seed", "bots",
+    "versions", "compared", "pairing"}, "comparison": {"sets", "games",
+    "difference", "interval", "likely", "normalised", "elo", "won", "drawn",
+    "lost", "gain", "bots"}, "test": {"outcome", "ratio", "sets"} or null}
+    Of more than two bots {"match", "pairs": [{"one", "other", "comparison",
+    "test"}]}.
+    """
+    from arena.local.errors import LocalMatchError
+    from arena.local.match.comparison import SequentialTest
+    from arena.local.match.ordered_sets import OrderedPairs
+    from arena.local.match.sets import SetsFile
+
+    compared = (one, other, *more)
+    if dask is not None and concurrency is not None:
+        raise click.UsageError("--concurrency is for this machine, and the workers of --dask are what they are")
+    if (gauntlet and round_robin) or (more and not (gauntlet or round_robin)):
+        raise click.UsageError(
+            f"{len(compared)} bots: choose --gauntlet, the first against each, or --round-robin, each against each"
+        )
+    if sandbox is not None:
+        refuse_without_commands((*compared, *field))
+    subject = match_subject(compared, round_robin, game, seats, options, field, design, seed, out)
+    test = None if sprt is None else SequentialTest(*sprt)
+    ordered = OrderedPairs(subject, sets or (SETS if test is None else SETS_OF_TEST), test)
+    try:
+        with closing(SetsFile(out, subject)) as file:
+            interrupted = _play(subject, file, ordered, concurrency, dask, sandbox, out, replays)
+            if picture is not None and ordered.sets:
+                from arena.cli.workbench.match_plot import plot_match
+
+                plot_match(picture, subject, ordered)
+    except (LocalMatchError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    _print(subject, file, ordered, as_json)
+    if interrupted:
+        _say_how_to_go_on(subject, out)
+        sys.exit(INTERRUPTED)
+    sys.exit(_status([each.state for each in ordered.pairs]))
+
+
+def _print(subject: Subject, file: SetsFile, ordered: OrderedPairs, as_json: bool) -> None:
+    comparisons = [each.comparison(file.found) for each in ordered.pairs]
+    if as_json and subject.compared == 2:
+        print_json({"match": subject, "comparison": comparisons[0], "test": ordered.pairs[0].state})
+    elif as_json:
+        rows = [
+            {"one": each.names[0], "other": each.names[1], "comparison": comparison, "test": each.state}
+            for each, comparison in zip(ordered.pairs, comparisons, strict=True)
+        ]
+        print_json({"match": subject, "pairs": rows})
+    elif all(comparison is None for comparison in comparisons):
+        return
+    elif subject.compared == 2:
+        from arena.cli.workbench.match_report import match_report
+
+        assert comparisons[0] is not None, "there is a set"
+        screen().print(match_report(subject, comparisons[0], ordered.pairs[0]))
+    else:
+        from arena.cli.workbench.crosstable import pairs_report
+
+        screen().print(pairs_report(subject, [each for each in comparisons if each is not None], ordered))
+
+
+def _status(states: list[SequentialState | None]) -> int:
+    """Return the exit status that the tests say, if there are any."""
+    outcomes = [STATUSES[state.outcome.value] for state in states if state is not None]
+    if len(outcomes) <= 1:
+        return outcomes[0] if outcomes else 0
+    undecided = STATUSES["undecided"]
+    return undecided if undecided in outcomes else 0
+
+
+def _play(
+    subject: Subject,
+    file: SetsFile,
+    ordered: OrderedPairs,
+    concurrency: int | None,
+    dask: str | None,
+    sandbox: str | None,
+    out: Path | None,
+    replays: Path | None,
+) -> bool:
+    """Play what is missing; return whether Ctrl-C ended it."""
+    from arena.cli.workbench.match_progress import MatchProgress
+    from arena.local.match.replays import write_replays
+    from arena.local.match.runner import default_concurrency, play_sets
+    from arena.local.server.place import CommandPlace
+
+    workers = concurrency or default_concurrency(subject)
+    place = CommandPlace(
+        None if out is None else out.with_name(f"{out.name}.logs"),
+        sandbox=None if sandbox is None else probed_sandbox(sandbox),
+    )
+    missing = [number for number in range(ordered.most) if number not in file.found]
+    with MatchProgress(screen(stderr=True), ordered) as progress:
+        if replays is not None:
+            for each in file.found.values():
+                write_replays(subject, each, replays)
+        ordered.take(file.found)
+        progress.show()
+        if ordered.enough:
+            return False
+        try:
+            with closing(play_sets(subject, missing, workers, dask, place, progress.name_slow)) as played:
+                for each in played:
+                    file.add(each)
+                    if replays is not None:
+                        write_replays(subject, each, replays)
+                    ordered.take(file.found)
+                    progress.show()
+                    if ordered.enough:
+                        return False
+        except KeyboardInterrupt:
+            return True
+    return False
+
+
+def _say_how_to_go_on(subject: Subject, out: Path | None) -> None:
+    if out is None:
+        click.echo("Interrupted; nothing is kept without --out FILE.", err=True)
+    else:
+        click.echo(f"Interrupted; the same command goes on, with --seed {subject.seed} --out {out}.", err=True)

@@ -1,0 +1,152 @@
+"""What a match on this machine says, drawn: the verdict in words, the figures, and both bots beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from arena.cli.terminal.fitted_table import FittedTable, TableColumn
+from arena.local.match.comparison import LEAST_SETS, Comparison, Measure, SequentialOutcome
+from arena.local.match.comparison import within as half_width
+from arena.local.match.design import Design
+
+if TYPE_CHECKING:
+    from arena.local.match.ordered_sets import OrderedSets
+    from arena.local.match.sets import Subject
+
+BARS: Final = "▁▂▃▄▅▆▇█"
+CLASSES: Final = 24
+"""Bars of the histogram."""
+SURE: Final = 0.975
+QUANTITIES: Final = {
+    Design.SAME_SEATS: "points above the mean of the others, in the same seats of the same deals against {field}",
+    Design.ONE_TABLE: "points at one table, deals played twice with seats exchanged{beside}",
+    Design.INDEPENDENT: "points above the mean of the others, on deals of their own, against {field}",
+}
+
+
+def match_report(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> RenderableType:
+    """Draw a match with at least one set."""
+    one, other = subject.bots[:2]
+    title = Text.assemble((f"{one} against {other}", "bold"), (f" · {subject.game} for {subject.seats}", "dim"))
+    return Group(
+        title,
+        _verdict(one, other, comparison, ordered),
+        Text(),
+        _figures(subject, comparison, ordered),
+        _both(subject, comparison),
+    )
+
+
+def _verdict(one: str, other: str, comparison: Comparison, ordered: OrderedSets) -> Text:
+    """Say in one sentence what is known."""
+    state, test = ordered.state, ordered.test
+    if state is not None and test is not None:
+        if state.outcome is SequentialOutcome.BETTER:
+            return Text(f"{one} is better: t is rather {test.t1:g} than {test.t0:g}.", "bold green")
+        if state.outcome is SequentialOutcome.NOT_BETTER:
+            return Text(f"{one} is not better: t is rather {test.t0:g} than {test.t1:g}.", "bold red")
+        return Text(f"Undecided after {state.sets} sets: more would tell.", "bold yellow")
+    likely = comparison.likely
+    if likely is None or comparison.sets < LEAST_SETS:
+        return Text("Too few sets to say anything.", "bold yellow")
+    if likely >= SURE:
+        return Text(f"{one} is better.", "bold green")
+    if likely <= 1 - SURE:
+        return Text(f"{other} is better.", "bold red")
+    return Text("No difference that chance does not explain: more sets would tell.", "bold yellow")
+
+
+def _figures(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    for name, value in _rows(subject, comparison, ordered):
+        grid.add_row(Text(name, "dim"), Text(value))
+    return grid
+
+
+def quantity(subject: Subject) -> str:
+    """Say what is compared."""
+    field = ", ".join(dict.fromkeys(subject.bots[subject.compared :]))
+    return QUANTITIES[subject.design].format(field=field, beside=f", beside {field}" if field else "")
+
+
+def _rows(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> Iterator[tuple[str, str]]:
+    yield "what", quantity(subject)
+    difference, interval = comparison.difference, comparison.interval
+    within = "" if interval is None else f"   95 %: {interval[0]:+.2f} … {interval[1]:+.2f}"
+    sets = comparison.sets
+    yield "difference", f"{measured(difference, 2, sets)}{within}"
+    if comparison.normalised is not None:
+        yield "normalised Elo", measured(comparison.normalised, 0, sets)
+    yield "Elo", "one of them beat all or nobody" if comparison.elo is None else measured(comparison.elo, 0, sets)
+    if comparison.likely is not None:
+        yield "better with", f"{comparison.likely:.1%} (likelihood of superiority)"
+    state, test = ordered.state, ordered.test
+    if state is not None and test is not None:
+        yield (
+            "test",
+            f"LLR {state.ratio:+.2f} of ±{test.bound:.2f}, t {test.t0:g} against {test.t1:g}: {state.outcome.value}",
+        )
+        if state.outcome is not SequentialOutcome.UNDECIDED:
+            yield (
+                "stopped",
+                "by the test, which makes intervals and likelihood a little too sure (of 100 about 92 hold, not 95)",
+            )
+    yield (
+        "sets",
+        (
+            f"{comparison.sets} of 2 games: {comparison.won} won, {comparison.drawn} drawn, {comparison.lost} lost"
+            f"   {histogram(ordered.scores)}"
+        ),
+    )
+    if comparison.gain is not None:
+        yield "gain", f"worth {measured(comparison.gain, 1, sets, sign='')} times as many games on independent deals"
+    yield "seed", str(subject.seed)
+
+
+def measured(measure: Measure, digits: int, sets: int, sign: str = "+") -> str:
+    """Write a figure with the half width of its 95 % interval, from so many sets."""
+    error = "" if measure.error is None else f" ± {half_width(sets) * measure.error:.{digits}f}"
+    return f"{measure.value:{sign}.{digits}f}{error}"
+
+
+def histogram(scores: Sequence[float]) -> str:
+    """Draw how the sets' differences are distributed, symmetric about zero."""
+    largest = max(map(abs, scores)) or 1.0
+    counts = [0] * CLASSES
+    for score in scores:
+        counts[min(CLASSES - 1, int((score / largest + 1) / 2 * CLASSES))] += 1
+    most = max(counts)
+    bars = "".join(BARS[min(len(BARS) - 1, count * len(BARS) // most)] if count else " " for count in counts)
+    return f"−{largest:.0f} {bars} +{largest:.0f}"
+
+
+def _both(subject: Subject, comparison: Comparison) -> RenderableType:
+    bots = comparison.bots
+    columns = [
+        TableColumn("Bot", [Text(name) for name in subject.bots[:2]], "left", folds=True, style="bold"),
+        TableColumn("Version", [Text(version) for version in subject.versions[:2]], "left", folds=True, style="dim"),
+        TableColumn("Points", [Text(measured(bot.points, 1, comparison.sets, "")) for bot in bots]),
+        TableColumn("Place", [Text(measured(bot.place, 2, comparison.sets, "")) for bot in bots]),
+        TableColumn("Beaten", [Text(f"{bot.beaten:.0%}") for bot in bots]),
+        TableColumn("Think", [Text(_milliseconds(bot.think_us)) for bot in bots]),
+        TableColumn("Slowest", [Text(_milliseconds(bot.slowest_us)) for bot in bots]),
+        TableColumn("By seat", [Text(_by_seat(bot.by_seat)) for bot in bots]),
+    ]
+    return FittedTable("", columns, ("By seat", "Version", "Slowest", "Think", "Beaten"))
+
+
+def _milliseconds(microseconds: float) -> str:
+    return f"{microseconds / 1000:.3g} ms"
+
+
+def _by_seat(points: Sequence[float | None]) -> str:
+    """Write mean points by seat as differences from their mean."""
+    there = [each for each in points if each is not None]
+    middle = fmean(there)
+    return " ".join("–" if each is None else f"{each - middle:+.1f}" for each in points)

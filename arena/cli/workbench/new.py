@@ -1,0 +1,51 @@
+"""`arena new`: begin a bot with a project that plays as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from arena.cli.terminal.screen import json_option, print_json
+from engine.registry import GAMES
+
+
+@click.command(epilog="Example: arena new my-bot --game nullern")
+@click.argument("name")
+@click.option("--language", type=click.Choice(["python"]), default="python", show_default=True, help="Of the bot.")
+@click.option(
+    "--game", "games", type=click.Choice([*GAMES]), multiple=True, help="What it plays; repeatable.  [default: all]"
+)
+@click.option(
+    "--directory",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the project goes; it must not be there yet.  [default: ./NAME]",
+)
+@json_option
+def command(name: str, language: str, games: tuple[str, ...], directory: Path | None, as_json: bool) -> None:
+    """Make a project for a bot called NAME: a dozen lines that play, a test, a README, a CI workflow.
+
+    NAME is what servers will know the bot by. The Python client and the engine come as files of the project, so that no
+    registry is asked for them; what the client itself needs comes from the registry that pip is set up with.
+
+    \b
+    JSON: {"name", "language", "games", "directory", "files"}
+    """
+    from arena.local.errors import LocalMatchError
+    from arena.local.project.project import make_project
+
+    chosen = [GAMES[game] for game in dict.fromkeys(games or GAMES)]
+    folder = Path(name) if directory is None else directory
+    try:
+        files = make_project(name, folder, chosen)
+    except (LocalMatchError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        names = [game.name for game in chosen]
+        print_json(
+            {"name": name, "language": language, "games": names, "directory": str(folder.resolve()), "files": files}
+        )
+        return
+    click.echo(f"{folder}: {', '.join(files)}")
+    click.echo(f"Its README says how to test it and let it play: cd {folder}; bot.py is the bot.")

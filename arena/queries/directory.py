@@ -1,0 +1,203 @@
+"""Queries of a data directory with the same results as a server's, whether a server uses it or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena.store.base import leaves as log
+from arena.store.base.errors import Refused
+from arena.store.base.rows import microseconds
+from arena.store.bots import bots
+from arena.store.ladder import past as kept_ladders
+from arena.store.ladder import publishing, standings
+from arena.store.ladder.opponents import opponents
+from arena.store.ladder.version_standings import version_standings
+from arena.store.matches import matches
+from arena.store.matches import search as match_search
+from arena.store.moderation import moderation
+from arena.store.opening import ReadConnections, open_readonly
+from engine.registry import GAMES
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from arena.log.head import LogEntry, LogState
+    from arena.queries.live import RoundRow
+    from arena.store.base.rows import (
+        BotEventRow,
+        BotRow,
+        LadderRows,
+        MatchRow,
+        OpponentRow,
+        PastLadder,
+        RatedRow,
+        VersionRow,
+    )
+    from arena.store.matches.search import MatchFilter, MatchPage
+
+
+class UnknownGame(Refused):
+    """There is no game of this name."""
+
+
+class NoSuchTable(Refused):
+    """The game cannot be played at a table of this size."""
+
+
+class NoLog(Refused):
+    """The log of results has nothing to say of it."""
+
+
+class NoLadder(Refused):
+    """The ladder cannot be computed from the list of events."""
+
+
+@contextmanager
+def open_directory(directory: Path) -> Iterator[Directory]:
+    """Open one committed state of a data directory; errors are those of `open_readonly`."""
+    with open_readonly(directory) as connection:
+        yield Directory(connection, directory)
+
+
+@contextmanager
+def opening_directory(directory: Path) -> Iterator[Callable[[], AbstractContextManager[Directory]]]:
+    """Yield what opens one committed state after the other, each sooner than `open_directory`, in any thread."""
+    connections = ReadConnections(directory)
+
+    @contextmanager
+    def opened() -> Iterator[Directory]:
+        with connections.open() as connection:
+            yield Directory(connection, directory)
+
+    try:
+        yield opened
+    finally:
+        connections.close()
+
+
+class Directory:
+    """An open data directory. Its methods raise `StoreError` or `Refused`."""
+
+    def __init__(self, connection: Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+
+    def games(self) -> tuple[str, ...]:
+        """Return the names of all games."""
+        return tuple(GAMES)
+
+    def ladder(self, game: str, seats: int = 0) -> LadderRows:
+        """See `Client.ladder`."""
+        _require(game)
+        if seats:
+            return self._of_tables(game, seats)
+        return standings.current(self._connection, game)
+
+    def past_ladder(self, game: str, at: datetime) -> PastLadder:
+        """See `Client.past_ladder`."""
+        _require(game)
+        return kept_ladders.published_until(self._connection, game, microseconds(at))
+
+    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
+        """See `Client.history`."""
+        _require(game)
+        return standings.history(self._connection, bot, game, limit)
+
+    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]:
+        """See `Client.versions`."""
+        _require(game)
+        return version_standings(self._connection, bot, game, limit)
+
+    def opponents(
+        self, bot: str, game: str, limit: int = 50, after: int = 0, last: int = 1000
+    ) -> tuple[OpponentRow, ...]:
+        """See `Client.opponents`."""
+        _require(game)
+        return opponents(self._connection, bot, game, limit, after, last)
+
+    def matches(
+        self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
+    ) -> tuple[MatchRow, ...]:
+        """See `Client.matches`."""
+        if game:
+            _require(game)
+        return matches.list_matches(self._connection, game=game, bot=bot, limit=limit, before=before)
+
+    def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
+        """See `Client.search`."""
+        if wanted.game:
+            _require(wanted.game)
+        return match_search.search(self._connection, wanted, limit, before)
+
+    def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
+        """See `Client.match`; a directory does not tell rounds of a match that is being played."""
+        return matches.get_match(self._connection, match_id), ()
+
+    def bots(self) -> tuple[BotRow, ...]:
+        """See `Client.bots`."""
+        return bots.list_bots(self._connection)
+
+    def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
+        """See `Client.bot_events`."""
+        return moderation.list_events(self._connection, limit, before)
+
+    def replay(self, match_id: int) -> bytes:
+        """See `Client.replay`."""
+        return matches.get_replay(self._connection, match_id)
+
+    def log_state(self) -> LogState:
+        """See `Client.log_state`; NoLog before its first head."""
+        state = log.state(self._connection)
+        if state is None:
+            raise NoLog("the log of results has no head yet; a server started on the directory signs one")
+        return state
+
+    def log_entries(self, match_id: int) -> tuple[LogEntry, ...]:
+        """See `Client.log_entries`."""
+        return log.entries(self._connection, match_id)
+
+    def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
+        """See `Client.log_consistency`; NoLog where the log is shorter."""
+        try:
+            return log.consistency(self._connection, first, second)
+        except ValueError as error:
+            raise NoLog(str(error)) from error
+
+    def running(self, match_id: int) -> Sequence[str]:
+        """Return the journal's lines of a match being played, with its seed and all hands; none of any other match."""
+        from arena.store.journal.journal import read_journal
+
+        playing = match_id in matches.playing(self._connection)
+        return read_journal(self._path, match_id) if playing else ()
+
+    def _of_tables(self, game: str, seats: int) -> LadderRows:
+        """Compute the ladder of tables of one size; NoSuchTable, NoLadder."""
+        from arena.ladder.errors import LadderError
+        from arena.store.ladder.fits import Fits  # numpy
+
+        able = GAMES[game].seats
+        if seats not in able:
+            raise NoSuchTable(f"{game} is played by {able.start} to {able.stop - 1}, not by {seats}")
+        try:
+            ladder = Fits(publishing.quota(self._connection, game)).ladder(self._connection, game, seats)
+        except LadderError as error:
+            raise NoLadder(f"the ladder of {game} cannot be computed: {error}") from error
+        return standings.of_tables(self._connection, game, seats, ladder)
+
+
+def games_named(game: str | None) -> tuple[str, ...]:
+    """Return the named game, or all games for None; UnknownGame."""
+    if game is None:
+        return tuple(GAMES)
+    _require(game)
+    return (game,)
+
+
+def _require(game: str) -> None:
+    if game not in GAMES:
+        raise UnknownGame(f"there is no game {game!r}; there is {', '.join(GAMES)}")

@@ -1,0 +1,31 @@
+"""The JSON form of rows and documents: what `--json` prints is what the pages' interface answers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import Field, fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from arena.store.base.rows import JSON_KEY
+
+
+def json_text(document: object, indent: int | None = None) -> str:
+    """Return a document as JSON; rows become objects with their fields, instants ISO 8601 in UTC."""
+    return json.dumps(document, default=_plain, ensure_ascii=False, indent=indent)
+
+
+def json_key(row_field: Field[Any]) -> str:
+    """Return the name of a row's field in JSON."""
+    return str(row_field.metadata.get(JSON_KEY, row_field.name))
+
+
+def _plain(value: object) -> Any:
+    if is_dataclass(value):
+        return {json_key(each): getattr(value, each.name) for each in fields(value)}
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, Enum):
+        return value.value
+    raise TypeError(f"{value!r} has no JSON form")

@@ -1,0 +1,101 @@
+"""What the log of results says, proven, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from arena.log.keys import LogKeys
+from arena.log.leaf import LeafError, decode_leaf
+from arena.store.base.errors import StoreError
+
+if TYPE_CHECKING:
+    from arena.log.head import LogEntry, LogState
+
+
+class UnprovenLog(StoreError):  # noqa: N818 - the name says what is the matter
+    """What is said of the log is not signed by its key, or does not lead to its head."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogHeadRow:
+    """The newest signed head of the log."""
+
+    log: str
+    """The log's name: the SHA-256 of its first public key, in hex."""
+    size: int
+    """Leaves under the head."""
+    root: str
+    """In hex."""
+    signature: str
+    """Ed25519 by the last of the keys, in hex."""
+    keys: tuple[str, ...]
+    """The public keys that the head's leaves name, in their order, in hex; the last signed the head."""
+    restores: tuple[Mapping[str, Any], ...]
+    """The leaves of restorations from backups."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntryRow:
+    """A leaf of the log, with the proof that a signed head includes it."""
+
+    number: int
+    leaf: Mapping[str, Any]
+    """The leaf as an object."""
+    size: int
+    """Leaves under the head."""
+    root: str
+    """In hex."""
+    signature: str
+    """Of the head, in hex."""
+    proof: tuple[str, ...]
+    """Hashes from the leaf to the root, in hex."""
+
+
+def head_row(state: LogState) -> LogHeadRow:
+    """Return the newest head, which its key has signed; UnprovenLog."""
+    keys, newest = _keys(state), state.head
+    if not keys.signed_now(newest):
+        raise UnprovenLog("the log's head is not signed by its key")
+    return LogHeadRow(
+        keys.log,
+        newest.size,
+        newest.root.hex(),
+        newest.signature.hex(),
+        tuple(str(decode_leaf(leaf)["key"]) for leaf in keys.leaves),
+        tuple(decode_leaf(each.leaf) for each in state.restores),
+    )
+
+
+def entry_rows(state: LogState, entries: Sequence[LogEntry]) -> tuple[LogEntryRow, ...]:
+    """Return what a log says, with proofs that were checked; UnprovenLog."""
+    keys = _keys(state)
+    for entry in entries:
+        if not (entry.included and keys.signed_now(entry.head)):
+            raise UnprovenLog(f"the log does not prove that it has leaf {entry.number}")
+    return tuple(
+        LogEntryRow(
+            entry.number,
+            _leaf(entry.leaf),
+            entry.head.size,
+            entry.head.root.hex(),
+            entry.head.signature.hex(),
+            tuple(each.hex() for each in entry.proof),
+        )
+        for entry in entries
+    )
+
+
+def _keys(state: LogState) -> LogKeys:
+    try:
+        return LogKeys(state.keys)
+    except LeafError as error:
+        raise UnprovenLog(f"the log is none: {error}") from error
+
+
+def _leaf(content: bytes) -> Mapping[str, Any]:
+    try:
+        return decode_leaf(content)
+    except LeafError as error:
+        raise UnprovenLog(f"the log is none: {error}") from error

@@ -1,0 +1,150 @@
+"""What a bot's matches say of it: results by seat and against each opponent, its best and worst ones."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Final
+
+from arena.match.result import points_above
+from arena.queries.figures import is_house
+from arena.store.base.rows import JSON_KEY, FlagRow, MatchRow, MatchState, OpponentRow, SeatRow
+from arena.store.ladder.opponents import score_error
+
+BEST: Final = 3
+"""Matches named as the best and as the worst."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeatRecord:
+    """A bot's results in one seat of tables of one size."""
+
+    seats: int
+    seat: int
+    matches: int
+    place: float
+    """Mean place, 1 the best."""
+    points: float
+    """Mean points above the mean of the others at the table."""
+    points_error: float | None
+    """Its standard error; None after one match."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPoints:
+    """One match of a bot by points."""
+
+    match_id: int = field(metadata={JSON_KEY: "match"})
+    points: float
+    """Its points above the mean of the others at the table."""
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class BotProfile:
+    """A bot in the latest matches of one game."""
+
+    bot: str
+    game: str
+    matches: int
+    wins: int
+    """Matches won, shared first places included."""
+    forced: int
+    """Decisions that were made for it."""
+    spoilt: int
+    """Matches in which house bots played too much of its seat."""
+    seats: tuple[SeatRecord, ...]
+    """By table size and seat."""
+    opponents: tuple[OpponentRow, ...]
+    """Those met most often first."""
+    best: tuple[MatchPoints, ...]
+    worst: tuple[MatchPoints, ...]
+    """By points, the best and the worst first."""
+    bids: int | None = None
+    """Bids or predictions in the newest of them, whose replays were read; None if there are none."""
+    kept: int | None = None
+    """Those of them in which it took the tricks that it had said."""
+    think_95_us: int | None = None
+    """95th percentile of all its think times in microseconds; None if no decision is known."""
+    flags: tuple[FlagRow, ...] = ()
+    """What stands out in all its results, the most certain first."""
+
+
+def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
+    """Sum up finished matches of one game, in all of which a bot has a seat; None without any.
+
+    `typed` is its name as somebody typed it: in any case, or one that it had before.
+    """
+    finished = [row for row in rows if row.state is MatchState.FINISHED and not row.voided]
+    if not finished:
+        return None
+    bot = _name(finished, typed)
+    by_seat: dict[tuple[int, int], list[tuple[int, float]]] = defaultdict(list)
+    against: dict[str, list[float]] = defaultdict(list)
+    others: dict[str, SeatRow] = {}
+    matches, wins, forced, spoilt = [], 0, 0, 0
+    for row in finished:
+        for number, seat in enumerate(row.seats):
+            if seat.bot != bot or seat.place is None:
+                continue
+            points = _above(row.seats, number)
+            matches.append(MatchPoints(row.match_id, points, seat.place))
+            by_seat[len(row.seats), number].append((seat.place, points))
+            wins += seat.place == 1
+            forced += seat.forced
+            spoilt += seat.spoilt
+            for other in row.seats:
+                if other.bot != bot and other.place is not None:
+                    others.setdefault(other.bot, other)
+                    against[other.bot].append(0.5 * ((seat.place < other.place) + (seat.place <= other.place)))
+    matches.sort(key=lambda each: -each.points)
+    return BotProfile(
+        bot,
+        finished[0].game,
+        len(matches),
+        wins,
+        forced,
+        spoilt,
+        tuple(_seat(*place, results) for place, results in sorted(by_seat.items())),
+        tuple(
+            _opponent(others[other], scores)
+            for other, scores in sorted(against.items(), key=lambda item: (-len(item[1]), item[0]))
+        ),
+        tuple(matches[:BEST]),
+        tuple(matches[: -BEST - 1 : -1]),
+    )
+
+
+def lost(row: MatchRow, typed: str) -> bool:
+    """Whether a bot finished a match without winning it; `typed` as in `profile`."""
+    places = [seat.place for seat in row.seats if seat.bot == _name([row], typed)]
+    return bool(places) and all(place is not None and place > 1 for place in places)
+
+
+def _name(rows: Sequence[MatchRow], typed: str) -> str:
+    """Return the name under which a bot is listed: as typed but for case, else the one in most of its matches."""
+    names = Counter(name for row in rows for name in {seat.bot for seat in row.seats})
+    same = [name for name in names if name.lower() == typed.lower()]
+    return same[0] if same else names.most_common(1)[0][0]
+
+
+def _above(seats: Sequence[SeatRow], number: int) -> float:
+    return points_above([seat.score or 0 for seat in seats], number)
+
+
+def _opponent(seat: SeatRow, scores: Sequence[float]) -> OpponentRow:
+    error = score_error(sum(scores), len(scores))
+    return OpponentRow(seat.bot, is_house(seat.bot), seat.hidden, seat.deleted, len(scores), fmean(scores), error)
+
+
+def _seat(seats: int, seat: int, results: Sequence[tuple[int, float]]) -> SeatRecord:
+    places, points = zip(*results, strict=True)
+    return SeatRecord(seats, seat, len(results), fmean(places), *_mean(points))
+
+
+def _mean(values: Sequence[float]) -> tuple[float, float | None]:
+    """Return the mean and its standard error."""
+    return fmean(values), stdev(values) / sqrt(len(values)) if len(values) > 1 else None

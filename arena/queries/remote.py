@@ -1,0 +1,417 @@
+"""The gRPC client of a running server: queries, and changes that bots' authors and the operator may make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Final, cast
+from urllib.parse import quote
+
+import grpc
+from google.protobuf.message import Message
+from google.rpc import error_details_pb2
+from google.rpc import status_pb2 as rpc_status_pb2
+
+from arena.log.head import LogEntry, LogHead, LogState
+from arena.queries.live import RoundRow, StatusRow, Watch, round_row
+from arena.store.base.errors import Refused, UnknownBot
+from arena.store.base.rows import (
+    BotEventRow,
+    BotRow,
+    DrainRow,
+    LadderRows,
+    MatchRow,
+    OpponentRow,
+    PastLadder,
+    RatedRow,
+    VersionRow,
+)
+from arena.store.matches.search import MatchFilter, MatchPage
+from arena.transport.protobuf_rows import unpack
+from arena.v1 import (
+    bots_pb2,
+    bots_pb2_grpc,
+    game_pb2,
+    game_pb2_grpc,
+    ladder_pb2,
+    ladder_pb2_grpc,
+    log_pb2,
+    log_pb2_grpc,
+    matches_pb2,
+    matches_pb2_grpc,
+    operator_pb2,
+    operator_pb2_grpc,
+    status_pb2,
+    status_pb2_grpc,
+)
+
+CALL_TIMEOUT: Final = 10.0
+"""Seconds that a call may take."""
+CHALLENGE_TIMEOUT: Final = 60.0
+"""Seconds that a challenge may take: half a minute until all have room, and some until all are ready."""
+PAGE: Final = 1000
+"""Bots, standings or flags asked for at once."""
+LADDER_TRIES: Final = 3
+"""Times that a ladder is read whose pages are not all of one: it may have been published anew meanwhile."""
+FIT_TIMEOUT: Final = 120.0
+"""Seconds that a call may take for which the server computes a ladder."""
+OPTIONS: Final = (
+    ("grpc.enable_retries", 0),
+    ("grpc.max_receive_message_length", 64 << 20),
+    ("grpc.keepalive_time_ms", 10_000),  # watching a drain has no timeout
+    ("grpc.http2.ping_timeout_ms", 10_000),
+)
+
+
+class NoAnswer(Exception):  # noqa: N818 - the name says what is the matter
+    """No server answers at the address."""
+
+
+class LateAnswer(NoAnswer):
+    """The server at the address has not answered in time."""
+
+
+class Declined(Refused):
+    """The server refuses the request; the message says why."""
+
+
+def at_socket(path: Path) -> str:
+    """Return gRPC's name of the Unix socket at a path, in which some characters have a meaning of their own."""
+    return f"unix:{quote(str(path))}"
+
+
+@contextmanager
+def connect(address: str, tls: bool = False, roots: bytes | None = None) -> Iterator[Client]:
+    """Open a client of the server at "host:port"; its methods raise NoAnswer or Declined.
+
+    With `tls` or `roots` (PEM certificates to trust instead of the system's) the connection is encrypted.
+    """
+    if tls or roots is not None:
+        channel = grpc.secure_channel(address, grpc.ssl_channel_credentials(roots), OPTIONS)
+    else:
+        channel = grpc.insecure_channel(address, OPTIONS)
+    with channel:
+        yield Client(address, channel)
+
+
+class Client:
+    """A gRPC client of one server. Its methods raise NoAnswer or Declined."""
+
+    def __init__(self, address: str, channel: grpc.Channel) -> None:
+        self._address = address
+        self._games = game_pb2_grpc.GameServiceStub(channel)
+        self._bots = bots_pb2_grpc.BotServiceStub(channel)
+        self._ladder = ladder_pb2_grpc.LadderServiceStub(channel)
+        self._log = log_pb2_grpc.LogServiceStub(channel)
+        self._status = status_pb2_grpc.StatusServiceStub(channel)
+        self._matches = matches_pb2_grpc.MatchServiceStub(channel)
+        self._operator = operator_pb2_grpc.OperatorServiceStub(channel)
+
+    def games(self) -> tuple[str, ...]:
+        """Return the names of the games that the server offers."""
+        with self._translated_errors():
+            answer = self._games.ListGames(game_pb2.ListGamesRequest(), timeout=CALL_TIMEOUT)
+        return tuple(game.name for game in answer.games)
+
+    def ladder(self, game: str, seats: int = 0) -> LadderRows:
+        """Return the ladder of a game; with `seats`, of tables of this size only, computed for this call."""
+        with self._translated_errors():
+            for _ in range(LADDER_TRIES):
+                answer, whole = self._whole_ladder(game, seats)
+                if whole:
+                    break
+        ladder = unpack(answer, LadderRows, seats=seats)
+        return replace(ladder, published=None) if seats else ladder  # computed for this call, it was never published
+
+    def _whole_ladder(self, game: str, seats: int) -> tuple[ladder_pb2.GetLadderResponse, bool]:
+        """Return all pages of a ladder as one, and whether they are of one ladder; without bots that come again."""
+        request = ladder_pb2.GetLadderRequest(game=game, seats=seats or None, limit=PAGE)
+        timeout = FIT_TIMEOUT if seats else CALL_TIMEOUT
+        first = page = self._ladder.GetLadder(request, timeout=timeout)
+        bots, whole = {standing.bot for standing in first.standings}, True
+        while PAGE in (len(page.standings), len(page.flags)):  # a server that knows no pages sends all
+            request.after += PAGE
+            page = self._ladder.GetLadder(request, timeout=timeout)
+            new = [standing for standing in page.standings if standing.bot not in bots]
+            whole = whole and page.digest == first.digest and len(new) == len(page.standings)
+            if page.standings and not new:
+                break  # that many bots at a server that knows no pages
+            bots.update(standing.bot for standing in new)
+            first.standings.extend(new)
+            first.flags.extend(page.flags)
+        return first, whole
+
+    def past_ladder(self, game: str, at: datetime) -> PastLadder:
+        """Return the last ladder of a game that was published until an instant."""
+        request = ladder_pb2.GetPastLadderRequest(game=game, limit=PAGE)
+        request.at.FromDatetime(at)
+        with self._translated_errors():
+            answer = page = self._ladder.GetPastLadder(request, timeout=CALL_TIMEOUT)
+            while len(page.standings) == PAGE:
+                request.after += PAGE
+                request.at.CopyFrom(answer.published)
+                page = self._ladder.GetPastLadder(request, timeout=CALL_TIMEOUT)
+                if page.standings and page.standings[0] == answer.standings[0]:
+                    break  # that many bots at a server that knows no pages
+                answer.standings.extend(page.standings)
+        return unpack(answer, PastLadder)
+
+    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
+        """Return the last `limit` rated matches of a bot in a game, at most 10000, in the order they were rated."""
+        request = ladder_pb2.GetHistoryRequest(game=game, bot=bot, limit=limit)
+        with self._translated_errors(bot):
+            answer = self._ladder.GetHistory(request, timeout=CALL_TIMEOUT)
+        return tuple(unpack(match, RatedRow) for match in answer.matches)
+
+    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]:
+        """Return the last `limit` versions of a bot in a game, at most 1000, the newest first."""
+        request = ladder_pb2.ListVersionsRequest(game=game, bot=bot, limit=limit)
+        with self._translated_errors(bot):
+            answer = self._ladder.ListVersions(request, timeout=CALL_TIMEOUT)
+        return tuple(unpack(version, VersionRow) for version in answer.versions)
+
+    def opponents(
+        self, bot: str, game: str, limit: int = 50, after: int = 0, last: int = 1000
+    ) -> tuple[OpponentRow, ...]:
+        """Return a bot's newest results by opponent, at most 1000; see `arena.store.ladder.opponents.opponents`."""
+        request = ladder_pb2.GetOpponentsRequest(game=game, bot=bot, limit=limit, after=after, last=last)
+        with self._translated_errors(bot):
+            answer = self._ladder.GetOpponents(request, timeout=CALL_TIMEOUT)
+        return tuple(unpack(opponent, OpponentRow) for opponent in answer.opponents)
+
+    def matches(
+        self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
+    ) -> tuple[MatchRow, ...]:
+        """Return the newest matches, newest first, at most 1000; see `arena.store.matches.matches.list_matches`."""
+        request = matches_pb2.ListMatchesRequest(game=game or None, bot=bot or None, limit=limit, before=before)
+        with self._translated_errors():
+            answer = self._matches.ListMatches(request, timeout=CALL_TIMEOUT)
+        return tuple(unpack(match, MatchRow) for match in answer.matches)
+
+    def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
+        """Return a page of the matches that are wanted, the newest first; see `arena.store.matches.search.search`."""
+        request = matches_pb2.ListMatchesRequest(
+            game=wanted.game or None,
+            bot=wanted.bot or None,
+            opponent=wanted.opponent or None,
+            seats=wanted.seats or None,
+            faults=wanted.faults,
+            lost=wanted.lost,
+            state=matches_pb2.MatchState.Value(
+                "MATCH_STATE_" + ("UNSPECIFIED" if wanted.state is None else wanted.state.name)
+            ),
+            limit=limit,
+            before=before,
+        )
+        if wanted.since is not None:
+            request.since.FromMicroseconds(wanted.since)
+        if wanted.until is not None:
+            request.until.FromMicroseconds(wanted.until)
+        with self._translated_errors():
+            answer = self._matches.ListMatches(request, timeout=CALL_TIMEOUT)
+        found = tuple(unpack(match, MatchRow) for match in answer.matches)
+        return MatchPage(found, answer.next if answer.HasField("next") else None)
+
+    def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
+        """Return a match, and the rounds of it that are over while it is being played."""
+        with self._translated_errors():
+            answer = self._matches.GetMatch(matches_pb2.GetMatchRequest(match_id=match_id), timeout=CALL_TIMEOUT)
+        return unpack(answer.match, MatchRow), tuple(map(round_row, answer.rounds))
+
+    def status(self) -> StatusRow:
+        """Return how the server is."""
+        with self._translated_errors():
+            answer = self._status.GetStatus(status_pb2.GetStatusRequest(), timeout=CALL_TIMEOUT)
+        return unpack(answer, StatusRow)
+
+    @contextmanager
+    def watch(self) -> Iterator[Watch]:
+        """What happens in all matches, as long as the block runs."""
+        with self._translated_errors():
+            watch = Watch(self._matches.WatchMatches(matches_pb2.WatchMatchesRequest()))
+            try:
+                yield watch
+            finally:
+                watch.cancel()
+
+    def bots(self) -> tuple[BotRow, ...]:
+        """Return the bots that are neither hidden nor deleted, by name."""
+        request, listed = bots_pb2.ListBotsRequest(limit=PAGE), list[bots_pb2.BotEntry]()
+        with self._translated_errors():
+            while True:
+                page = self._bots.ListBots(request, timeout=CALL_TIMEOUT).bots
+                listed += page
+                if len(page) != PAGE:  # a server that knows no pages sends all of them
+                    return tuple(unpack(bot, BotRow) for bot in listed)
+                request.after = page[-1].name
+
+    def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
+        """Return what the operator did last, newest first, at most 1000; see `moderation.list_events`."""
+        request = bots_pb2.ListBotEventsRequest(limit=limit, before=before)
+        with self._translated_errors():
+            answer = self._bots.ListBotEvents(request, timeout=CALL_TIMEOUT)
+        return tuple(unpack(event, BotEventRow) for event in answer.events)
+
+    def invite(self, owner: str, operator_token: str) -> str:
+        """Return the code of a new invitation for one bot of this owner."""
+        request = bots_pb2.CreateInvitationRequest(owner=owner)
+        with self._translated_errors():
+            authorization = _authorization(operator_token)
+            return self._bots.CreateInvitation(request, timeout=CALL_TIMEOUT, metadata=authorization).invitation
+
+    def challenge(self, opponents: Sequence[str], game: str, token: str) -> int:
+        """Have the bot that has a token challenge others; the number of the match, once it begins."""
+        request = bots_pb2.ChallengeBotsRequest(opponents=opponents, game=game)
+        with self._translated_errors():
+            answer = self._bots.ChallengeBots(request, timeout=CHALLENGE_TIMEOUT, metadata=_authorization(token))
+            return int(answer.match_id)
+
+    def unpark(self, bot: str, token: str) -> None:
+        """Un-park a bot; `token` is the bot's or the operator's."""
+        with self._translated_errors(bot):
+            request = bots_pb2.UnparkBotRequest(name=bot)
+            self._bots.UnparkBot(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
+
+    def rotate(self, bot: str, token: str) -> str:
+        """Replace a bot's token and return the new one; `token` is the bot's present one or the operator's."""
+        request = bots_pb2.RotateTokenRequest(name=bot)
+        with self._translated_errors(bot):
+            return self._bots.RotateToken(request, timeout=CALL_TIMEOUT, metadata=_authorization(token)).token
+
+    def revoke(self, bot: str, token: str) -> None:
+        """Revoke a bot's token; `token` is that token or the operator's."""
+        with self._translated_errors(bot):
+            request = bots_pb2.RevokeTokenRequest(name=bot)
+            self._bots.RevokeToken(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
+
+    def drain(self, limit: float | None, operator_token: str) -> Iterator[DrainRow]:
+        """Drain the server and yield its progress; the last row is `done`. `limit` in seconds, None: the server's."""
+        request = operator_pb2.DrainRequest(limit_ms=None if limit is None else round(limit * 1000))
+        with self._translated_errors():
+            for answer in self._operator.Drain(request, metadata=_authorization(operator_token)):
+                yield (row := unpack(answer, DrainRow))
+                if row.done:
+                    return
+
+    def void(self, match_id: int, reason: str, operator_token: str) -> None:
+        """Make the result of a match void, for a reason that everybody can read."""
+        request = operator_pb2.VoidResultRequest(match_id=match_id, reason=reason)
+        with self._translated_errors():
+            self._operator.VoidResult(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
+
+    def void_results(self, bot: str, since: int, reason: str, operator_token: str) -> list[int]:
+        """Make results of a bot void that were stored since an instant, in microseconds since 1970; their matches."""
+        request = operator_pb2.VoidResultsRequest(bot=bot, reason=reason)
+        request.since.FromMicroseconds(since)
+        voided: list[int] = []
+        with self._translated_errors(bot):
+            while True:
+                authorization = _authorization(operator_token)
+                answer = self._operator.VoidResults(request, timeout=CALL_TIMEOUT, metadata=authorization)
+                if not answer.match_ids:
+                    return voided
+                voided += answer.match_ids
+                request.after = voided[-1]
+
+    def ban(self, owner: str, reason: str, operator_token: str) -> None:
+        """Ban an owner, for a reason that everybody can read."""
+        self._moderate(
+            self._operator.BanOwner, operator_pb2.BanOwnerRequest(owner=owner, reason=reason), operator_token
+        )
+
+    def unban(self, owner: str, reason: str, operator_token: str) -> None:
+        """Lift the ban of an owner, for a reason that everybody can read."""
+        request = operator_pb2.UnbanOwnerRequest(owner=owner, reason=reason)
+        self._moderate(self._operator.UnbanOwner, request, operator_token)
+
+    def hide(self, bot: str, reason: str, operator_token: str) -> None:
+        """Take a bot off the list of bots, for a reason that everybody can read."""
+        self._moderate(self._operator.HideBot, operator_pb2.HideBotRequest(name=bot, reason=reason), operator_token)
+
+    def show(self, bot: str, reason: str, operator_token: str) -> None:
+        """List a hidden bot again, for a reason that everybody can read."""
+        self._moderate(self._operator.ShowBot, operator_pb2.ShowBotRequest(name=bot, reason=reason), operator_token)
+
+    def delete(self, bot: str, reason: str, operator_token: str) -> None:
+        """Delete a bot, for a reason that everybody can read."""
+        self._moderate(self._operator.DeleteBot, operator_pb2.DeleteBotRequest(name=bot, reason=reason), operator_token)
+
+    def rename(self, bot: str, new_name: str, reason: str, operator_token: str) -> None:
+        """Give a bot another name, for a reason that everybody can read."""
+        request = operator_pb2.RenameBotRequest(name=bot, new_name=new_name, reason=reason)
+        self._moderate(self._operator.RenameBot, request, operator_token)
+
+    def replay(self, match_id: int) -> bytes:
+        """Return the replay file of a finished match."""
+        with self._translated_errors():
+            pieces = self._matches.GetReplay(matches_pb2.GetReplayRequest(match_id=match_id), timeout=CALL_TIMEOUT)
+            return b"".join(piece.chunk for piece in pieces)
+
+    def log_state(self) -> LogState:
+        """Return the server's log of results as it is now."""
+        with self._translated_errors():
+            log = self._log.GetLog(log_pb2.GetLogRequest(), timeout=CALL_TIMEOUT).log
+        return LogState(tuple(log.keys), _head(log.head), tuple(map(_entry, log.restores)))
+
+    def log_entries(self, match_id: int) -> tuple[LogEntry, ...]:
+        """Return what the log says of a match, in order."""
+        request = log_pb2.ListEntriesRequest(match_id=match_id)
+        with self._translated_errors():
+            return tuple(map(_entry, self._log.ListEntries(request, timeout=CALL_TIMEOUT).entries))
+
+    def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
+        """Return the proof that the log of so many leaves begins that of so many more."""
+        request = log_pb2.GetConsistencyRequest(first=first, second=second)
+        with self._translated_errors():
+            return tuple(self._log.GetConsistency(request, timeout=CALL_TIMEOUT).proof)
+
+    def _moderate(self, call: Callable[..., object], request: Message, operator_token: str) -> None:
+        with self._translated_errors(getattr(request, "name", "")):
+            call(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
+
+    @contextmanager
+    def _translated_errors(self, bot: str = "") -> Iterator[None]:
+        """Translate gRPC errors to NoAnswer and Declined, and to UnknownBot for the named bot."""
+        try:
+            yield
+        except grpc.RpcError as error:
+            call = cast("grpc.Call", error)  # grpc raises the call itself
+            text = " ".join((call.details() or "no reason given").split())
+            if text.startswith("failed to connect"):  # it lists every address tried; the last one has the reason
+                text = text.rpartition(": ")[2].partition(" (")[0]
+            match call.code():
+                case grpc.StatusCode.UNAVAILABLE:
+                    raise NoAnswer(f"no arena answers at {self._address} ({text})") from error
+                case grpc.StatusCode.DEADLINE_EXCEEDED:
+                    raise LateAnswer(f"the arena at {self._address} did not answer in time; try again") from error
+                case grpc.StatusCode.NOT_FOUND if bot and _reason(call) == "UNKNOWN_BOT":
+                    raise UnknownBot(bot) from error
+                case grpc.StatusCode.UNIMPLEMENTED:
+                    raise Declined(f"what answers at {self._address} is no arena, or one of another version") from error
+                case _:
+                    raise Declined(text) from error
+
+
+def _reason(call: grpc.Call) -> str:
+    """Return the reason in the error details of a call; empty without one."""
+    packed = dict(call.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
+    info = error_details_pb2.ErrorInfo()
+    for detail in rpc_status_pb2.Status.FromString(packed).details:
+        if detail.Unpack(info):
+            return str(info.reason)
+    return ""
+
+
+def _entry(message: log_pb2.LogEntry) -> LogEntry:
+    return LogEntry(message.number, message.leaf, _head(message.head), tuple(message.proof))
+
+
+def _head(message: log_pb2.LogHead) -> LogHead:
+    return LogHead(message.size, message.root, message.signature)
+
+
+def _authorization(token: str) -> tuple[tuple[str, str], ...]:
+    return (("authorization", f"Bearer {token}"),)

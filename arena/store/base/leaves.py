@@ -1,0 +1,232 @@
+"""The log in the database: leaves added in the transaction of what they tell, a signed head at its end, and proofs.
+
+A row holds a leaf and the hashes of the complete subtrees that the leaf ends; every other node of the tree follows from
+these, so adding a leaf, a root and a proof read some twenty rows, however long the log is. Who signs, and how, is not
+known here.
+
+A connection keeps the hashes of the rows that it used last: what is signed and proved is new, and asks for the same
+rows again and again. Committed rows never change; whoever rolls back on a connection that stays open calls `forget`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+
+from arena.log.head import LogEntry, LogHead, LogState
+from arena.log.leaf import LeafKind, encode_leaf
+from arena.log.tree import TreeEdge, completed, consistency_proof, inclusion_proof, leaf_hash, root
+from arena.store import schema
+from arena.store.base.statements import Statement
+
+Sign: TypeAlias = Callable[[int, bytes], bytes]
+"""Signs a head: the number of leaves, and the root."""
+
+HASH: Final = 32
+"""Bytes of a hash."""
+_KEPT: Final = 1024
+"""Rows of which a connection keeps the hashes, at most."""
+_NONE: Final[dict[int, bytes]] = {}
+_LOG: Final = schema.log.c
+_HEAD: Final = schema.log_head.c
+_SEATS: Final = schema.match_seats.c
+_ADD: Final = Statement(insert(schema.log), "number", "match_id", "kind", "leaf", "nodes")
+_SIZE: Final = Statement(select(func.max(_LOG.number)))
+_NODES: Final = Statement(select(_LOG.nodes).where(_LOG.number == bindparam("of_number")))
+_LEAF: Final = Statement(select(_LOG.leaf).where(_LOG.number == bindparam("of_number")))
+_OF_MATCH: Final = Statement(select(func.min(_LOG.number)).where(_LOG.match_id == bindparam("of_match")))
+_NEWEST_HEAD: Final = Statement(select(_HEAD.size, _HEAD.root, _HEAD.signature))
+_FIRST_HEAD: Final = Statement(insert(schema.log_head), "only", "size", "root", "signature")
+_NEXT_HEAD: Final = Statement(update(schema.log_head), "size", "root", "signature")
+_SEATED: Final = Statement(
+    select(_SEATS.bot_id, schema.bots.c.name, schema.versions.c.version)
+    .select_from(schema.match_seats.join(schema.bots).join(schema.versions, schema.versions.c.id == _SEATS.node))
+    .where(_SEATS.match_id == bindparam("of_match"))
+    .order_by(_SEATS.seat)
+)
+
+
+def append(connection: Connection, kind: LeafKind, at: int, **fields: Any) -> int:
+    """Add a leaf to the log and return its number; `fields` are those of its kind, `at` in microseconds since 1970."""
+    number = size(connection) + 1
+    leaf = encode_leaf(number, kind, at, **fields)
+    store_leaf(connection, number, kind, leaf, fields.get("match"))
+    return number
+
+
+def store_leaf(connection: Connection, number: int, kind: LeafKind, leaf: bytes, match_id: int | None = None) -> None:
+    """Add the next leaf as it is."""
+    hashes = completed(number - 1, leaf_hash(leaf), partial(node, connection))
+    nodes = b"".join(hashes)
+    row = {"number": number, "match_id": match_id, "kind": kind.value, "leaf": leaf.decode(), "nodes": nodes}
+    _ADD.run(connection, row)
+    _keep(connection, number, nodes)
+
+
+class LeafBatch:
+    """Adds many leaves to a log that has few, without reading what it added; `flush` writes those that wait."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection: Final = connection
+        self._number = size(connection)
+        self._edge: Final = TreeEdge()
+        for number in range(1, self._number + 1):
+            self._edge.add(number - 1, leaf(connection, number))
+        self._rows: Final[list[dict[str, Any]]] = []
+
+    def append(self, kind: LeafKind, at: int, **fields: Any) -> None:
+        """Add a leaf, as the function `append` does."""
+        self._number += 1
+        content = encode_leaf(self._number, kind, at, **fields)
+        row = {"number": self._number, "match_id": fields.get("match"), "kind": kind.value, "leaf": content.decode()}
+        self._rows.append(row | {"nodes": self._edge.add(self._number - 1, content)})
+
+    def flush(self) -> None:
+        """Write the leaves that wait."""
+        _ADD.run_all(self._connection, self._rows)
+        self._rows.clear()
+
+
+def append_result(
+    connection: Connection,
+    kind: LeafKind,
+    at: int,
+    match_id: int,
+    game: str,
+    places: Sequence[int],
+    counts: Sequence[bool],
+    points: Sequence[int],
+    replay: bytes | None,
+) -> int:
+    """Add the result of a match, by seat; `replay` is the digest of its text. Return the leaf's number."""
+    result = {"places": [*places], "counts": [*map(bool, counts)], "points": [*points]}
+    digest = None if replay is None else replay.hex()
+    seats = seated(connection, match_id)
+    return append(connection, kind, at, match=match_id, game=game, **seats, **result, replay=digest)
+
+
+def seated(connection: Connection, match_id: int) -> dict[str, list[Any]]:
+    """Return the bots, names and versions of a match by seat, as they are now, under the names of a leaf's fields."""
+    rows = _SEATED.run(connection, {"of_match": match_id}).fetchall()
+    return {field: [row[place] for row in rows] for place, field in enumerate(("bots", "names", "versions"))}
+
+
+def size(connection: Connection) -> int:
+    """Return the number of leaves."""
+    (number,) = _SIZE.run(connection, {}).fetchone() or (None,)
+    return int(number or 0)
+
+
+def node(connection: Connection, level: int, index: int) -> bytes:
+    """Return the hash of a complete subtree; see `arena.log.tree`."""
+    number = (index + 1) << level
+    nodes: bytes | None = connection.info.get(_NODES, _NONE).get(number)
+    if nodes is None:
+        row = _NODES.run(connection, {"of_number": number}).fetchone()
+        if row is None:
+            raise ValueError(f"the log has no leaf {number}")
+        nodes = bytes(row[0])
+        _keep(connection, number, nodes)
+    return nodes[HASH * level : HASH * (level + 1)]
+
+
+def _keep(connection: Connection, number: int, nodes: bytes) -> None:
+    kept: dict[int, bytes] = connection.info.setdefault(_NODES, {})
+    if len(kept) >= _KEPT:
+        kept.clear()  # some twenty of them are read again
+    kept[number] = nodes
+
+
+def forget(connection: Connection) -> None:
+    """Drop the hashes that a connection keeps: after a rollback, other leaves may get the numbers of those undone."""
+    connection.info.pop(_NODES, None)
+
+
+def root_of(connection: Connection, leaves: int) -> bytes:
+    """Return the root of the tree over the first so many leaves."""
+    return root(leaves, partial(node, connection))
+
+
+def seal(connection: Connection, sign: Sign) -> None:
+    """Sign and store the head of all leaves, unless it is stored already or there is none."""
+    leaves, before = size(connection), head(connection)
+    if leaves == (0 if before is None else before.size):
+        return
+    made = root_of(connection, leaves)
+    row = {"size": leaves, "root": made, "signature": sign(leaves, made)}
+    if before is None:
+        _FIRST_HEAD.run(connection, row | {"only": 1})
+    else:
+        _NEXT_HEAD.run(connection, row)
+
+
+def head(connection: Connection) -> LogHead | None:
+    """Return the newest signed head; None before the first."""
+    row = _NEWEST_HEAD.run(connection, {}).fetchone()
+    return None if row is None else LogHead(*row)
+
+
+def entry(connection: Connection, number: int, under: LogHead) -> LogEntry:
+    """Return a leaf with the proof that a head of this log includes it. ValueError where it does not."""
+    proof = inclusion_proof(number - 1, under.size, partial(node, connection))
+    return LogEntry(number, leaf(connection, number), under, tuple(proof))
+
+
+def leaf(connection: Connection, number: int) -> bytes:
+    """Return the canonical bytes of a leaf that the log has."""
+    (text,) = _LEAF.run(connection, {"of_number": number}).fetchone() or ("",)
+    return str(text).encode()
+
+
+def outcome(connection: Connection, match_id: int) -> LogEntry | None:
+    """Return the leaf with which a match ended, under the newest head; None where it is not under a head."""
+    (number,) = _OF_MATCH.run(connection, {"of_match": match_id}).fetchone() or (None,)
+    under = head(connection)
+    return None if number is None or under is None or number > under.size else entry(connection, number, under)
+
+
+def entries(connection: Connection, match_id: int) -> tuple[LogEntry, ...]:
+    """Return all that the log says of a match under the newest head, in order: the result, then a void."""
+    found = connection.scalars(select(_LOG.number).where(_LOG.match_id == match_id).order_by(_LOG.number))
+    return _under_newest(connection, found)
+
+
+def state(connection: Connection) -> LogState | None:
+    """Return the log as it is now; None before its first head."""
+    under = head(connection)
+    if under is None:
+        return None
+    keys = tuple(leaf for number, leaf in _about_no_match(connection, LeafKind.KEY) if number <= under.size)
+    return LogState(keys, under, restores(connection))
+
+
+def restores(connection: Connection) -> tuple[LogEntry, ...]:
+    """Return the leaves of restorations from backups under the newest head, in order."""
+    return _under_newest(connection, [number for number, _ in _about_no_match(connection, LeafKind.RESTORE)])
+
+
+def key_leaves(connection: Connection) -> tuple[bytes, ...]:
+    """Return the leaves that name the log's keys, in order; none before it is begun."""
+    return tuple(leaf for _, leaf in _about_no_match(connection, LeafKind.KEY))
+
+
+def consistency(connection: Connection, first: int, second: int) -> tuple[bytes, ...]:
+    """Return the proof that the log of so many leaves begins that of so many more. ValueError."""
+    if second > size(connection):
+        raise ValueError(f"the log has {size(connection)} leaves, not {second}")
+    return tuple(consistency_proof(first, second, partial(node, connection)))
+
+
+def _under_newest(connection: Connection, numbers: Iterable[int]) -> tuple[LogEntry, ...]:
+    under = head(connection)
+    return () if under is None else tuple(entry(connection, each, under) for each in numbers if each <= under.size)
+
+
+def _about_no_match(connection: Connection, kind: LeafKind) -> list[tuple[int, bytes]]:
+    # By the index: every welcome asks, and other leaves about no match, as of pruning, may be many.
+    these = (_LOG.match_id.is_(None)) & (_LOG.kind == kind.value)
+    rows = connection.execute(select(_LOG.number, _LOG.leaf).where(these).order_by(_LOG.number))
+    return [(row.number, row.leaf.encode()) for row in rows]

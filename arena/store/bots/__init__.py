@@ -1,0 +1,1 @@
+"""Bots, owners, moderation and parking as rows."""

@@ -1,0 +1,327 @@
+"""Bots, their tokens and the invitations to register. Tokens and invitation codes are stored as SHA-256 only."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from secrets import token_urlsafe
+from typing import Any, Final, NamedTuple, NewType
+
+from sqlalchemy import Connection, Row, func, insert, select, update
+
+from arena.store import schema
+from arena.store.base.errors import (
+    BotDeleted,
+    InvitationRefused,
+    NameNotAllowed,
+    NameTaken,
+    OfTheHouse,
+    OwnerBanned,
+    TokenNotAllowed,
+    TooManyBots,
+    UnknownBot,
+    UnknownToken,
+)
+from arena.store.base.rows import BotRow, instant
+
+BotId = NewType("BotId", int)
+
+HOUSE: Final = "house"
+"""The owner of house bots; only their names begin with it and a hyphen."""
+RESERVED: Final = frozenset(
+    {
+        *("admin", "administrator", "anonymous", "arena", "moderator", "nobody", "official"),
+        *("operator", "referee", "root", "server", "staff", "support", "system"),
+    }
+)
+"""Names, in lower case, that would pass for the server or those who run it."""
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """A registered bot."""
+
+    id: BotId
+    name: str
+    owner: str
+    house: bool
+    registered: int
+    """Instant, in microseconds since 1970."""
+    troubles: tuple[int, ...] = ()
+    """Numbers of its latest consecutive matches in which it was suspended or replaced by a house bot."""
+    parked: int | None = None
+    """Instant since which it gets no seats because of them, in microseconds since 1970; None if it is not parked."""
+    forgiven: int = 0
+    """Number of the newest match that does not count as troubled any more, nor does any before it."""
+    hidden: bool = False
+    """Whether the operator has taken it off the list of bots."""
+    deleted: bool = False
+    """Whether the operator has deleted it."""
+
+    @property
+    def why_parked(self) -> str:
+        """The reason why the bot is parked, in words; empty if it is not parked."""
+        if self.parked is None:
+            return ""
+        *most, last = map(str, self.troubles)
+        matches = f"matches {', '.join(most)} and {last}" if most else f"match {last}"
+        return f"in {matches}, in a row, it was suspended or a house bot had to play on"
+
+
+class Registered(NamedTuple):
+    """A bot and its new token."""
+
+    bot: Bot
+    token: str
+
+
+def register(
+    connection: Connection,
+    name: str,
+    owner: str,
+    at: int,
+    invitation: str = "",
+    by_invitation: bool = False,
+    bots_per_owner: int | None = None,
+    token: str = "",
+) -> Registered:
+    """Register a bot at the instant `at`, in microseconds since 1970; without an owner it is its own owner.
+
+    With `by_invitation` an invitation is required. An invitation is used up, and its owner overrides `owner`.
+    `bots_per_owner` limits the bots of an owner. A client may choose the `token` itself; registering the same name with
+    the same token again changes nothing, so a client can repeat a call that got no answer.
+    NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, OwnerBanned, TooManyBots.
+    """
+    check_name(name)
+    check_name(owner or name)
+    check_free(name)
+    if not invitation:
+        check_free(owner or name)
+    if token and (registered := _bot_of_chosen_token(connection, name, token)) is not None:
+        return Registered(registered, token)
+    if by_invitation and not invitation:
+        raise InvitationRefused("registration here is by invitation; ask the server's operator for one")
+    if invitation:
+        owner = _invited_by(connection, invitation)
+    if (taken_by := holder(connection, name)) is not None:
+        raise NameTaken(name, taken_by.name)
+    owner = owner or name
+    _require_welcome(connection, owner)
+    if bots_per_owner is not None and _bot_count(connection, owner) >= bots_per_owner:
+        raise TooManyBots(owner, bots_per_owner)
+    token = token or _new_token()
+    bot = _add(connection, name, owner, at, token_hash=secret_hash(token))
+    if invitation:
+        invited = schema.invitations.c.code_hash == secret_hash(invitation)
+        connection.execute(update(schema.invitations).where(invited).values(used_by=bot.id))
+    return Registered(bot, token)
+
+
+def invite(connection: Connection, owner: str, at: int) -> str:
+    """Return the code of a new invitation for one bot of this owner; only its hash is stored.
+
+    NameNotAllowed, OwnerBanned.
+    """
+    check_name(owner)
+    _require_welcome(connection, owner)
+    code = f"invitation_{token_urlsafe(24)}"
+    connection.execute(insert(schema.invitations).values(code_hash=secret_hash(code), owner=owner, created=at))
+    return code
+
+
+def authenticate(connection: Connection, token: str) -> Bot:
+    """Return the bot that has this token; UnknownToken, OwnerBanned."""
+    # Safe against timing attacks without a constant-time comparison: the lookup compares SHA-256 hashes, and nobody can
+    # choose guesses whose hashes approach a stored one step by step.
+    row = connection.execute(select(schema.bots).where(schema.bots.c.token_hash == secret_hash(token))).one_or_none()
+    if row is None:
+        raise UnknownToken
+    bot = bot_of(row)
+    _require_welcome(connection, bot.owner)
+    return bot
+
+
+def holder(connection: Connection, name: str) -> Bot | None:
+    """Return the bot that has or had this name, house bots included, ignoring case; None if none ever had it."""
+    query = select(schema.bots).join(schema.names).where(schema.names.c.key == name.lower())
+    row = connection.execute(query).one_or_none()
+    return None if row is None else bot_of(row)
+
+
+def known(connection: Connection, name: str) -> Bot:
+    """Return the bot that has or had this name, house bots included, ignoring case; UnknownBot."""
+    bot = holder(connection, name)
+    if bot is None:
+        raise UnknownBot(name)
+    return bot
+
+
+def find(connection: Connection, name: str) -> Bot:
+    """Return the bot that has or had this name, ignoring case. UnknownBot; OfTheHouse for a house bot; BotDeleted."""
+    bot = known(connection, name)
+    if bot.house:
+        raise OfTheHouse(bot.name)
+    if bot.deleted:
+        raise BotDeleted(bot.name)
+    return bot
+
+
+def rotate(connection: Connection, name: str) -> Registered:
+    """Replace a bot's token; the old one is invalid from now on. UnknownBot, OfTheHouse, BotDeleted."""
+    bot, token = find(connection, name), _new_token()
+    connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=secret_hash(token)))
+    return Registered(bot, token)
+
+
+def revoke(connection: Connection, name: str) -> Bot:
+    """Invalidate a bot's token; `rotate` gives it a new one. UnknownBot, OfTheHouse, BotDeleted."""
+    bot = find(connection, name)
+    connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=None))
+    return bot
+
+
+def why_banned(connection: Connection, owner: str) -> str:
+    """Return why the bots of an owner, ignoring case, may not come in, in words; empty if he is not banned."""
+    return _banned(owner, connection.scalar(select(schema.bans.c.reason).where(schema.bans.c.key == owner.lower())))
+
+
+def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> tuple[Bot, ...]:
+    """Return the house bots with these names ("house-…"), in order; add those that do not exist. NameNotAllowed."""
+    bots = []
+    for name in names:
+        if not name.startswith(f"{HOUSE}-"):
+            raise NameNotAllowed(name, f"house bots' names begin with '{HOUSE}-'")
+        row = connection.execute(select(schema.bots).where(schema.bots.c.key == name.lower())).one_or_none()
+        bots.append(_add(connection, name, HOUSE, at, token_hash=None) if row is None else bot_of(row))
+    return tuple(bots)
+
+
+def list_bots(connection: Connection, limit: int | None = None, after: str = "") -> tuple[BotRow, ...]:
+    """Return the bots that are not hidden or deleted, by name; fields that only a running server knows are None.
+
+    With `limit` only so many, with `after` only those whose names come after this one.
+    """
+    played = select(func.coalesce(func.sum(schema.ratings.c.matches), 0)).correlate(schema.bots)
+    played = played.select_from(schema.ratings.join(schema.versions)).where(
+        schema.versions.c.bot_id == schema.bots.c.id
+    )
+    newest = select(schema.versions.c.version).where(schema.versions.c.bot_id == schema.bots.c.id)
+    newest = newest.order_by(schema.versions.c.id.desc()).limit(1).correlate(schema.bots)
+    version = func.coalesce(newest.scalar_subquery(), "")
+    rows = connection.execute(
+        select(schema.bots, played.scalar_subquery().label("matches"), version.label("version"))
+        .add_columns(schema.bans.c.reason.label("ban"))
+        .outerjoin(schema.bans, schema.bans.c.key == func.lower(schema.bots.c.owner))
+        .where(schema.bots.c.hidden.is_(None), schema.bots.c.deleted.is_(None), schema.bots.c.key > after.lower())
+        .order_by(schema.bots.c.key)
+        .limit(limit)
+    )
+    return tuple(_listed(bot_of(row), row.matches, row.version, _banned(row.owner, row.ban)) for row in rows)
+
+
+def _listed(bot: Bot, matches: int, version: str, banned: str) -> BotRow:
+    return BotRow(
+        name=bot.name,
+        owner=bot.owner,
+        house=bot.house,
+        connected=None,
+        playing=None,
+        matches=matches,
+        registered=instant(bot.registered),
+        round_trip_ms=None,
+        parked=bot.why_parked,
+        version=version,
+        declined=None,
+        silent=None,
+        pace_ms=None,
+        banned=banned,
+    )
+
+
+def _banned(owner: str, reason: str | None) -> str:
+    """Return why an owner is banned, in words; empty without a ban, whose reason may be empty."""
+    if reason is None:
+        return ""
+    return f"{owner} is banned: {reason}" if reason else f"{owner} is banned"
+
+
+def _require_welcome(connection: Connection, owner: str) -> None:
+    """Check that an owner is not banned; OwnerBanned."""
+    if why := why_banned(connection, owner):
+        raise OwnerBanned(owner, why)
+
+
+def _add(connection: Connection, name: str, owner: str, at: int, token_hash: bytes | None) -> Bot:
+    house = token_hash is None
+    row = {"name": name, "key": name.lower(), "owner": owner, "house": int(house), "registered": at}
+    added = connection.execute(insert(schema.bots).values(**row, token_hash=token_hash).returning(schema.bots.c.id))
+    bot = Bot(BotId(added.scalar_one()), name, owner, house, at)
+    connection.execute(insert(schema.names).values(key=name.lower(), bot_id=bot.id))
+    return bot
+
+
+def _new_token() -> str:
+    return f"arena_{token_urlsafe(32)}"
+
+
+def _bot_of_chosen_token(connection: Connection, name: str, token: str) -> Bot | None:
+    """Return the bot that has this token and name; None if no bot has the token. TokenNotAllowed."""
+    if not _TOKEN.fullmatch(token):
+        raise TokenNotAllowed("the token is not allowed: 'arena_' and 32 random bytes in base64url, 43 characters")
+    try:
+        bot = authenticate(connection, token)
+    except UnknownToken:
+        return None
+    if bot.name.lower() != name.lower():
+        raise TokenNotAllowed("the token is not allowed: another bot has it; make one of 32 random bytes")
+    return bot
+
+
+def _bot_count(connection: Connection, owner: str) -> int:
+    """Return the number of bots of an owner, ignoring case."""
+    same = func.lower(schema.bots.c.owner) == owner.lower()
+    return connection.scalar(select(func.count()).where(same)) or 0
+
+
+def _invited_by(connection: Connection, code: str) -> str:
+    """Return the owner that an unused invitation names; InvitationRefused."""
+    invitations = schema.invitations.c
+    row = connection.execute(
+        select(invitations.owner, invitations.used_by).where(invitations.code_hash == secret_hash(code))
+    ).one_or_none()
+    if row is None:
+        raise InvitationRefused("there is no such invitation; check it, or ask the server's operator for another")
+    if row.used_by is not None:
+        raise InvitationRefused(f"{row.owner}'s invitation was used already; ask the server's operator for another")
+    return str(row.owner)
+
+
+def check_name(name: str) -> None:
+    """Check a name for a bot or an owner; NameNotAllowed."""
+    if not _NAME.fullmatch(name):
+        raise NameNotAllowed(name, "1 to 40 letters, digits, '.', '_' or '-', beginning with a letter or digit")
+    if name.lower() == HOUSE or name.lower().startswith(f"{HOUSE}-"):
+        raise NameNotAllowed(name, f"'{HOUSE}' and names beginning with '{HOUSE}-' are the server's own")
+
+
+def check_free(name: str) -> None:
+    """Check that a name is not reserved; NameNotAllowed."""
+    if name.lower() in RESERVED:
+        raise NameNotAllowed(name, f"{name} is reserved")
+
+
+def secret_hash(secret: str) -> bytes:
+    """Return what is kept of a token, or of an invitation's code, in place of itself."""
+    return sha256(secret.encode(errors="surrogatepass")).digest()
+
+
+def bot_of(row: Row[Any]) -> Bot:
+    """Return a row of the table `bots` as a bot."""
+    troubles = tuple(json.loads(row.troubles))
+    since = (row.registered, troubles, row.parked, row.forgiven)
+    return Bot(row.id, row.name, row.owner, bool(row.house), *since, row.hidden is not None, row.deleted is not None)

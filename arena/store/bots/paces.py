@@ -1,0 +1,39 @@
+"""Paces and balances of bots as a server knew them last, so that the next one need not find them out again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from sqlalchemy import Connection, bindparam, delete, insert, select
+
+from arena.store import schema
+from arena.store.base.statements import Statement
+
+_PACES: Final = schema.paces.c
+_FORGET: Final = Statement(delete(schema.paces).where(_PACES.bot_id == bindparam("of_bot")))
+_KEEP: Final = Statement(insert(schema.paces), "bot_id", "pace", "at", "balance")
+
+
+class KeptPace(NamedTuple):
+    """One bot's."""
+
+    bot_id: int
+    pace: float
+    """Mean seconds owed for a decision, as it counted at the instant."""
+    at: int
+    """In microseconds since 1970."""
+    balance: float
+    """Seconds for which it may wait for much slower ones, without what it has paid for matches that go on."""
+
+
+def keep(connection: Connection, paces: Sequence[tuple[int, float, int, float]]) -> None:
+    """Store paces, in place of those of the same bots."""
+    for bot_id, pace, at, balance in paces:
+        _FORGET.run(connection, {"of_bot": bot_id})
+        _KEEP.run(connection, {"bot_id": bot_id, "pace": pace, "at": at, "balance": balance})
+
+
+def kept(connection: Connection) -> tuple[KeptPace, ...]:
+    """Return all of them."""
+    return tuple(KeptPace(*row) for row in connection.execute(select(*_PACES)))

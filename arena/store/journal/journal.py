@@ -1,0 +1,315 @@
+# Compiled: every decision comes by here.
+"""The journal: a write-ahead log of the inputs of running matches, from which a restarted server continues them.
+
+Every input is written before anything that depends on it is sent. Lines are `match object`: first the match's header,
+then its inputs, in the format of a replay. The lines of a commit form a block with a checksum (`journal_blocks`), so a
+commit is read back whole or not at all, and damage costs the matches whose lines it hit. There is no fsync per commit:
+lines survive the end of the process, but perhaps not a crash of the machine. Whether a match still runs is in the
+database only.
+
+One file is appended to at a time. A file is deleted when all matches that began in it or earlier are over; opening the
+journal copies the running matches to a new file.
+
+Each further process of a server has a journal of its own, in a folder below: its number. What a process leaves behind
+the first takes over. Where two journals have a match, the one that has more of it was written later.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from arena.match.inputs import Input
+from arena.replay.header import Header
+from arena.replay.lines import HEADER_START, header_line, input_line
+from arena.store.base.errors import StoreError, StoreReplaced, StoreUnusable, file_error
+from arena.store.journal.blocks import Damage, encode_block, read_blocks
+
+_DIRECTORY: Final = "journal"
+"""Of the journal, in the data directory."""
+FULL: Final = 64 << 20
+"""Bytes after which a new file is started."""
+
+
+class JournalContent(NamedTuple):
+    """What the files of a journal hold."""
+
+    lines: Mapping[int, Sequence[str]]
+    """The lines of every match that can be read without a gap: match → header, inputs."""
+    damaged: frozenset[int]
+    """The matches with lines that cannot be read."""
+
+
+class Journal:
+    """The journal of a data directory, open for writing."""
+
+    def __init__(self, directory: Path, number: int, running: Collection[int], full: int = FULL) -> None:
+        """Append to the file with this number; it already holds the lines of the matches `running`.
+
+        A file of `full` bytes or more is followed by a new one.
+        """
+        self._directory: Final = directory
+        self._full: Final = full
+        self._number = number
+        self._file = _open(_path(directory, number))
+        self._size = os.fstat(self._file).st_size
+        self._torn = False
+        """Whether the file ends with a partly written block, to be cut off before the next write."""
+        self._unwritten: list[str] = []
+        self._first_file = dict.fromkeys(running, number)  # match → number of the file with its header
+
+    def begin(self, header: Header) -> None:
+        """Write the header of a new match at once. DiskFull, StoreUnusable: nothing is kept of the match."""
+        self._first_file[header.match_id] = self._number
+        self._unwritten.append(f"{header.match_id} {header_line(header)}")
+        try:
+            self.commit()
+        except StoreError:
+            self._unwritten.pop()
+            self.forget(header.match_id)
+            raise
+
+    def add(self, header: Header, event: Input) -> str:
+        """Add an input of a running match to the next commit; return its line in the format of a replay."""
+        text = input_line(event, header.game)
+        self._unwritten.append(f"{header.match_id} {text}")
+        return text
+
+    def take_over(self, match_id: int, lines: Sequence[str]) -> None:
+        """Write all lines of a running match that another journal has; DiskFull, StoreUnusable: it has none here."""
+        self._first_file[match_id] = self._number
+        before = len(self._unwritten)
+        self._unwritten += [f"{match_id} {text}" for text in lines]
+        try:
+            self.commit()
+        except StoreError:
+            del self._unwritten[before:]
+            self.forget(match_id)
+            raise
+
+    def commit(self) -> None:
+        """Write the lines added since the last commit. DiskFull, StoreUnusable: they are kept for the next commit."""
+        if not self._unwritten:
+            return
+        content = encode_block(self._unwritten)
+        try:
+            if self._torn:
+                os.ftruncate(self._file, self._size)
+            written = os.write(self._file, content)
+            self._torn = written < len(content)
+            if self._torn:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise file_error(_path(self._directory, self._number), error) from error
+        self._size += written
+        self._unwritten.clear()
+        if self._size >= self._full:
+            self._start_next_file()
+
+    def forget(self, match_id: int) -> None:
+        """Release the lines of a match that is over and stored in the database."""
+        del self._first_file[match_id]
+
+    def check(self) -> None:
+        """Raise StoreReplaced if the file was deleted or replaced since it was opened."""
+        path = _path(self._directory, self._number)
+        with suppress(OSError):
+            if os.path.samestat(path.stat(), os.fstat(self._file)):
+                return
+        raise StoreReplaced(path)
+
+    def close(self) -> None:
+        """Commit and close the file, even if the commit fails."""
+        try:
+            self.commit()
+        finally:
+            os.close(self._file)
+
+    def _start_next_file(self) -> None:
+        try:
+            file = _open(_path(self._directory, self._number + 1))
+        except StoreUnusable:
+            return  # keep appending to the old file
+        os.close(self._file)
+        self._number += 1
+        self._file, self._size = file, 0
+        _remove(self._directory, below=min(self._first_file.values(), default=self._number))
+
+
+def open_journal(
+    data: Path,
+    playing: Collection[int],
+    check: Callable[[JournalContent], None] = lambda _: None,
+    *,
+    full: int = FULL,
+) -> tuple[Journal, JournalContent]:
+    """Open the journal of a data directory; also return what it holds of the matches `playing`.
+
+    `check` raises what it likes on that before anything is changed. A file of `full` bytes or more is followed by a
+    new one. StoreUnusable, DiskFull.
+    """
+    directory = data / _DIRECTORY
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        content = _all_content(directory)
+        left = {match_id: content.lines[match_id] for match_id in sorted(playing) if match_id in content.lines}
+        content = JournalContent(left, content.damaged.intersection(playing))
+        check(content)
+        number = max(_numbers(directory), default=0) + 1
+        _write(directory, number, left)
+    except OSError as error:
+        raise file_error(directory, error) from error
+    _remove(directory, below=number)
+    for further in _further(directory):
+        shutil.rmtree(further, ignore_errors=True)
+    return Journal(directory, number, left, full), content
+
+
+def open_further_journal(data: Path, process: int) -> Journal:
+    """Open the journal of a further process, which has none yet; StoreUnusable."""
+    directory = data / _DIRECTORY / str(process)
+    try:
+        directory.mkdir(mode=0o700)
+    except OSError as error:
+        raise file_error(directory, error) from error
+    return Journal(directory, 1, ())
+
+
+def read_further_journal(data: Path, process: int) -> JournalContent:
+    """Return what a further process that has ended left in its journal; StoreUnusable."""
+    directory = data / _DIRECTORY / str(process)
+    try:
+        return _content(directory, _numbers(directory))
+    except OSError as error:
+        raise file_error(directory, error) from error
+
+
+def remove_further_journal(data: Path, process: int) -> None:
+    """Remove the journal of a further process, all of whose matches are elsewhere or over; StoreUnusable."""
+    directory = data / _DIRECTORY / str(process)
+    try:
+        if directory.exists():
+            shutil.rmtree(directory)
+    except OSError as error:
+        raise file_error(directory, error) from error
+
+
+def read_journal(data: Path, match_id: int) -> Sequence[str]:
+    """Return the journal's lines of a match, even while a server writes it; StoreUnusable.
+
+    Empty if the match is not running or its lines are damaged, or in the moment when a server starts a new file.
+    """
+    directory = data / _DIRECTORY
+    try:
+        return _all_content(directory).lines.get(match_id, ())
+    except OSError as error:
+        raise file_error(directory, error) from error
+
+
+def read_running(data: Path, playing: Collection[int]) -> Mapping[int, Sequence[str]]:
+    """Return the lines of the matches `playing` that can be read, even while a server writes them; StoreUnusable."""
+    directory = data / _DIRECTORY
+    try:
+        lines = _all_content(directory).lines
+    except OSError as error:
+        raise file_error(directory, error) from error
+    return {match_id: lines[match_id] for match_id in playing if match_id in lines}
+
+
+def write_journal(data: Path, lines: Mapping[int, Sequence[str]]) -> None:
+    """Make the journal of a data directory that has none, with lines of running matches; DiskFull, StoreUnusable."""
+    directory = data / _DIRECTORY
+    try:
+        directory.mkdir(mode=0o700)
+        _write(directory, 1, lines)
+    except OSError as error:
+        raise file_error(directory, error) from error
+
+
+def journal_files(data: Path) -> frozenset[int]:
+    """Return the numbers of a journal's files."""
+    return frozenset(_numbers(data / _DIRECTORY))
+
+
+def journal_of(data: Path) -> Path:
+    """Return the directory of a data directory's journal."""
+    return data / _DIRECTORY
+
+
+def _further(directory: Path) -> list[Path]:
+    """Return the folders of further processes' journals."""
+    return [path for path in directory.glob("*") if path.name.isdecimal() and path.is_dir()]
+
+
+def _all_content(directory: Path) -> JournalContent:
+    """Return what the journals of all processes hold, of each match the most that any has."""
+    first = _content(directory, _numbers(directory))
+    lines, damaged = dict(first.lines), set(first.damaged)
+    for each in _further(directory):
+        content = _content(each, _numbers(each))
+        damaged |= content.damaged.difference(lines)
+        for match_id, texts in content.lines.items():
+            if match_id not in first.damaged and len(texts) > len(lines.get(match_id, ())):
+                lines[match_id] = texts
+    return JournalContent(lines, frozenset(damaged.difference(lines)))
+
+
+def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
+    """Return what these files hold of every match, oldest file first."""
+    lines: dict[int, list[str]] = {}
+    damaged: set[int] = set()
+    for number in numbers:
+        for found in read_blocks(_path(directory, number).read_bytes(), newest=number == numbers[-1]):
+            if isinstance(found, Damage):
+                damaged |= lines.keys()
+                continue
+            match_id, text = found
+            if text.startswith(HEADER_START):
+                lines[match_id] = []
+                damaged.discard(match_id)
+            if match_id in lines:
+                lines[match_id].append(text)
+    sound = {match_id: texts for match_id, texts in lines.items() if match_id not in damaged}
+    return JournalContent(sound, frozenset(damaged))
+
+
+def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> None:
+    """Write the file of this number, whole or not at all, with these lines of matches; DiskFull, StoreUnusable."""
+    copy, path = directory / "copy", _path(directory, number)
+    # A block a match, so that damage costs no more than that one.
+    blocks = [encode_block([f"{match_id} {text}" for text in each]) for match_id, each in lines.items() if each]
+    try:
+        copy.touch(mode=0o600)  # the seeds of running matches are in it
+        copy.write_bytes(b"".join(blocks))
+        with copy.open("rb") as file:
+            os.fsync(file.fileno())
+        copy.replace(path)
+    except OSError as error:
+        raise file_error(path, error) from error
+
+
+def _numbers(directory: Path) -> list[int]:
+    return sorted(int(path.stem) for path in directory.glob("*.log") if path.stem.isdecimal())
+
+
+def _path(directory: Path, number: int) -> Path:
+    return directory / f"{number:08}.log"
+
+
+def _open(path: Path) -> int:
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise file_error(path, error) from error
+
+
+def _remove(directory: Path, below: int) -> None:
+    for number in _numbers(directory):
+        if number < below:
+            with suppress(OSError):  # `open_journal` tries again
+                _path(directory, number).unlink()

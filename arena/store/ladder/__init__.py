@@ -1,0 +1,1 @@
+"""Rated results, fits, standings and published ladders as rows."""

@@ -1,0 +1,163 @@
+"""The append-only list of events that ladders are computed from: results, and voids that cancel a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Final
+
+from sqlalchemy import Connection, bindparam, func, insert, literal, select
+
+from arena.ladder.events import Event, MatchResult, Node, Void, day_of
+from arena.store import schema
+from arena.store.base.errors import NoResult, ReasonNotAllowed, ResultVoid, UnknownMatch
+from arena.store.base.statements import Statement
+
+LONGEST_REASON: Final = 200
+"""Characters in a reason, at most."""
+AT_ONCE: Final = 10_000
+"""Rows fetched from the database in one batch."""
+_COLUMNS: Final = schema.events.c
+# The insert statement itself computes the next number.
+_ADD: Final = Statement(
+    insert(schema.events).inline().values(number=schema.next_number(schema.events)),
+    *(column.name for column in _COLUMNS if column is not _COLUMNS.number),
+)
+_READ: Final = (
+    select(_COLUMNS.number, _COLUMNS.match_id, _COLUMNS.kind, _COLUMNS.reason)
+    .add_columns(_COLUMNS.nodes, _COLUMNS.places, _COLUMNS.counts, _COLUMNS.spoilt, _COLUMNS.at)
+    .where(_COLUMNS.game == bindparam("of_game"), _COLUMNS.number > bindparam("after"))
+    .order_by(_COLUMNS.number)
+)
+
+
+def add_result(
+    connection: Connection,
+    game: str,
+    match_id: int,
+    nodes: Sequence[Node],
+    places: Sequence[int],
+    counts: Sequence[bool],
+    spoilt: Sequence[bool],
+    at: int,
+) -> None:
+    """Store the result of a rated match, by seat; `counts` and `spoilt` as in `MatchResult`."""
+    _add(connection, game, match_id, "result", at, "", nodes, places, counts, spoilt)
+
+
+def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str:
+    """Store that the result of a match is void, for a reason of 1 to 200 printable characters; return its game.
+
+    UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
+    """
+    check_reason(reason)
+    kinds = {row.kind: row for row in connection.execute(select(schema.events).where(_COLUMNS.match_id == match_id))}
+    if "void" in kinds:
+        raise ResultVoid(match_id, kinds["void"].reason)
+    if "result" not in kinds:
+        state = connection.scalar(select(schema.matches.c.state).where(schema.matches.c.id == match_id))
+        raise UnknownMatch(match_id) if state is None else NoResult(match_id, state)
+    game = str(kinds["result"].game)
+    _add(connection, game, match_id, "void", at, reason, (), (), (), ())
+    return game
+
+
+def check_reason(reason: str) -> None:
+    """Check a reason that everybody will read: 1 to 200 printable characters; ReasonNotAllowed."""
+    if not (0 < len(reason) <= LONGEST_REASON and reason.isprintable() and reason.strip()):
+        raise ReasonNotAllowed(reason, LONGEST_REASON)
+
+
+def read(connection: Connection, game: str, after: int = 0, through: int | None = None) -> Iterator[Event]:
+    """Yield the events of a game in order of their numbers: above `after`, up to `through` if given."""
+    query = _READ if through is None else _READ.where(_COLUMNS.number <= literal(through))
+    rows = connection.execute(query.execution_options(yield_per=AT_ONCE), {"of_game": game, "after": after})
+    for number, match_id, kind, reason, nodes, places, counts, spoilt, at in rows:
+        if kind == "void":
+            yield Void(number, match_id, reason)
+        else:
+            flags = flags_of(counts), flags_of(spoilt)
+            yield MatchResult(number, match_id, nodes_of(nodes), _digits(places), *flags, day_of(at))
+
+
+def voided(connection: Connection, game: str, after: int, through: int) -> frozenset[int]:
+    """Return the matches whose results were made void by events with numbers above `after`, up to `through`."""
+    found = select(_COLUMNS.match_id).where(_COLUMNS.game == game, _COLUMNS.kind == "void")
+    return frozenset(connection.scalars(found.where(_COLUMNS.number > after, _COLUMNS.number <= through)))
+
+
+def result_of(connection: Connection, match_id: int) -> MatchResult:
+    """Return the result of a match, which must have one."""
+    row = connection.execute(
+        select(schema.events).where(_COLUMNS.match_id == match_id, _COLUMNS.kind == "result")
+    ).one()
+    flags = flags_of(row.counts), flags_of(row.spoilt)
+    return MatchResult(row.number, match_id, nodes_of(row.nodes), _digits(row.places), *flags, day_of(row.at))
+
+
+def counting(connection: Connection, bot_id: int, since: int, after: int, limit: int | None) -> Sequence[int]:
+    """Return the matches above `after` whose results of a bot were stored at `since` or later and are not void."""
+    seats, void = schema.match_seats.c, schema.events.alias("void")
+    gone = select(void.c.match_id).where(void.c.match_id == _COLUMNS.match_id, void.c.kind == "void").exists()
+    query = select(seats.match_id).distinct().join(schema.events, _COLUMNS.match_id == seats.match_id)
+    query = query.where(seats.bot_id == bot_id, seats.match_id > after, _COLUMNS.kind == "result")
+    query = query.where(_COLUMNS.at >= since, ~gone).order_by(seats.match_id)
+    return connection.scalars(query.limit(limit)).all()
+
+
+def games(connection: Connection) -> Sequence[str]:
+    """Return the names of the games that have events."""
+    return connection.scalars(select(_COLUMNS.game).distinct()).all()
+
+
+def newest(connection: Connection, game: str) -> int:
+    """Return the number of the newest event of a game; 0 if it has none."""
+    return connection.scalar(select(func.max(_COLUMNS.number)).where(_COLUMNS.game == game)) or 0
+
+
+def void_reasons(connection: Connection, match_ids: Sequence[int]) -> dict[int, str]:
+    """Return the reasons of those of these matches whose results are void, by match."""
+    found = select(_COLUMNS.match_id, _COLUMNS.reason).where(_COLUMNS.kind == "void", _COLUMNS.match_id.in_(match_ids))
+    return {row.match_id: row.reason for row in connection.execute(found)}
+
+
+def _add(
+    connection: Connection,
+    game: str,
+    match_id: int,
+    kind: str,
+    at: int,
+    reason: str,
+    nodes: Sequence[Node],
+    places: Sequence[int],
+    counts: Sequence[bool],
+    spoilt: Sequence[bool],
+) -> None:
+    row = {"game": game, "of_game": game, "match_id": match_id, "kind": kind, "at": at, "reason": reason}
+    by_seat = {
+        "nodes": ",".join(map(str, nodes)),
+        "places": "".join(map(str, places)),
+        "counts": _flags(counts),
+        "spoilt": _flags(spoilt) if any(spoilt) else "",
+    }
+    _ADD.run(connection, row | by_seat)
+
+
+def nodes_of(text: str) -> tuple[Node, ...]:
+    """Parse the column `nodes`."""
+    return tuple(map(Node, map(int, text.split(","))))
+
+
+@cache
+def _digits(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text))
+
+
+@cache
+def flags_of(text: str) -> tuple[bool, ...]:
+    """Parse the columns `counts` and `spoilt`."""
+    return tuple(digit == "1" for digit in text)
+
+
+def _flags(flags: Sequence[bool]) -> str:
+    return "".join("1" if each else "0" for each in flags)

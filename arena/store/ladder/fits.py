@@ -1,0 +1,105 @@
+"""Fitting of a database's ladders. Imports numpy, so a server runs it in a separate process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from sqlalchemy import Connection
+
+from arena.ladder.columns import NO_NODE, Columns
+from arena.ladder.events import Entrant, Node
+from arena.ladder.fitted import FittedLadder, ladder
+from arena.ladder.flags import flags
+from arena.ladder.ladder import Ladder
+from arena.ladder.luck_columns import LuckColumns
+from arena.ladder.pair_quota import PairQuota, under_quota
+from arena.ladder.quota import NO_QUOTA, Quota
+from arena.store.ladder import baselines, events, versions
+
+MANY: Final = 10_000
+"""New events above which reading the whole list again is faster than adding them one by one."""
+
+
+class Fits:
+    """Fitted ladders and luck figures of one database, kept between fits so that only new events are read."""
+
+    def __init__(self, rule: Quota = NO_QUOTA) -> None:
+        self._rule = rule
+        self._fitted: dict[str, FittedLadder] = {}
+        self._luck: dict[str, tuple[int, frozenset[int], LuckColumns]] = {}
+        """By game: number of the last event read, void matches up to it, and the luck columns without them."""
+
+    def read(self, connection: Connection) -> None:
+        """Read the events of all games, so that the next call of `ladder` has little left to read; LadderError."""
+        for game in events.games(connection):
+            fitted = self._read(connection, game)
+            self._replayed(connection, game, fitted.through)
+
+    def ladder(self, connection: Connection, game: str, seats: int = 0) -> Ladder:
+        """Return the ladder of a game after its last event; with `seats`, from results at tables of that size only.
+
+        The ladder of all tables includes the luck figures up to the last baseline, and flags.
+        LadderError if the list of events is invalid; the next call then reads it from its beginning.
+        """
+        fitted = self._read(connection, game)
+        columns = fitted.columns()
+        if not seats:
+            quota = _quota(connection, self._rule)
+            made = fitted.ladder(_entrants(connection, columns), quota)
+            luck = self._replayed(connection, game, made.through)
+            standing_out = flags(under_quota(columns, quota), made, versions.guests(connection))
+            return replace(made, luck=luck.figures(), replayed=luck.through, flags=standing_out)
+        few = columns.with_seats(seats)
+        return ladder(_entrants(connection, few), few, _quota(connection, self._rule))
+
+    def _read(self, connection: Connection, game: str) -> FittedLadder:
+        """Return the fitted ladder of a game with all its events added."""
+        fitted = self._fitted.pop(game, None)
+        if fitted is None or events.newest(connection, game) - fitted.through > MANY:
+            fitted = FittedLadder(events.read(connection, game))
+        else:
+            for event in events.read(connection, game, after=fitted.through):
+                fitted.take(event)
+        self._fitted[game] = fitted
+        return fitted
+
+    def _replayed(self, connection: Connection, game: str, through: int) -> LuckColumns:
+        """Return the luck columns of a game up to its last baseline, without matches that are void up to an event."""
+        seen, voids, luck = self._luck.pop(game, (0, frozenset[int](), LuckColumns()))
+        if more := events.voided(connection, game, seen, through):
+            voids, luck = voids | more, LuckColumns()  # a match cannot be taken out of the sums: start again
+        for match in baselines.read(connection, game, after=luck.through):
+            luck.take(match, void=match.match_id in voids)
+        self._luck[game] = through, voids, luck
+        return luck
+
+
+def recomputed(connection: Connection, game: str, through: int, replayed: int = 0, rule: Quota = NO_QUOTA) -> Ladder:
+    """Compute the ladder of a game up to an event from the list of events, with luck figures up to a baseline.
+
+    `through` and `replayed` are the numbers of that event and that baseline; `rule` is that of the ladder.
+    LadderError if the list is invalid.
+    """
+    columns = Columns.of(events.read(connection, game, through=through))
+    voids, luck = events.voided(connection, game, 0, through), LuckColumns()
+    for match in baselines.read(connection, game, through=replayed):
+        luck.take(match, void=match.match_id in voids)
+    quota = _quota(connection, rule)
+    made = ladder(_entrants(connection, columns), columns, quota)
+    standing_out = flags(under_quota(columns, quota), made, versions.guests(connection))
+    return replace(made, luck=luck.figures(), replayed=luck.through, flags=standing_out)
+
+
+def _quota(connection: Connection, rule: Quota) -> PairQuota | None:
+    return PairQuota(rule, versions.guests(connection)) if rule.bounds else None
+
+
+def _entrants(connection: Connection, columns: Columns) -> tuple[Entrant, ...]:
+    """Return the versions that have a result that is not void."""
+    latest = np.zeros(columns.nodes.max(initial=0) + 1, np.int64)
+    for nodes in columns.nodes.T:
+        there = nodes != NO_NODE
+        np.maximum.at(latest, nodes[there], columns.match_id[there])
+    return versions.entrants(connection, {Node(int(node)): int(latest[node]) for node in np.flatnonzero(latest)})

@@ -1,0 +1,160 @@
+"""How often two guests have met: once the quota of a pair is spent, a match moves neither's live rating by the other.
+
+Versions of a bot are one, and house bots have no quota. Days and weeks are those of UTC, and a match is of the day on
+which its result was stored. These counts are for the live layer only: the fit spreads the quota evenly over the matches
+of a day, and takes it from the list of results. Whoever forms tables asks for the pairs that have spent theirs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from types import MappingProxyType
+from typing import Final, NamedTuple, TypeAlias
+
+from sqlalchemy import Connection, bindparam, delete, insert, literal_column, select, update
+
+from arena.ladder.events import WEEK_DAYS, Event, MatchResult, Void, day_of, week_of
+from arena.ladder.live import SeatPair
+from arena.ladder.quota import Quota
+from arena.store import schema
+from arena.store.base.statements import Statement
+from arena.store.ladder import versions
+
+BotPair: TypeAlias = tuple[int, int]
+"""Two bots, the lower number first."""
+
+_SEATS: Final = schema.match_seats.c
+_DAYS: Final = schema.pair_days.c
+_GUESTS: Final = Statement(
+    select(_SEATS.seat, _SEATS.bot_id)
+    .select_from(schema.match_seats.join(schema.bots))
+    .where(_SEATS.match_id == bindparam("of_match"), schema.bots.c.house == literal_column("0"))
+    .order_by(_SEATS.seat)
+)
+_OF_A_PAIR: Final = tuple(_DAYS[name] == bindparam(f"of_{name}") for name in ("game", "first", "second"))
+_OF_ONE: Final = (*_OF_A_PAIR, _DAYS.day == bindparam("of_day"))
+_OF_A_WEEK: Final = tuple(f"day_{number}" for number in range(WEEK_DAYS))
+_MET: Final = Statement(
+    select(_DAYS.day, _DAYS.matches).where(*_OF_A_PAIR, _DAYS.day.in_([bindparam(name) for name in _OF_A_WEEK]))
+)
+_MEET: Final = Statement(insert(schema.pair_days), "game", "day", "first", "second", "matches")
+_MEET_AGAIN: Final = Statement(update(schema.pair_days).where(*_OF_ONE), "matches")
+
+
+class Counted(NamedTuple):
+    """What a match comes to under a quota, by pairs of seats."""
+
+    beyond: frozenset[SeatPair] = frozenset()
+    """Those that had spent their quota before it."""
+    again: Mapping[SeatPair, int] = MappingProxyType({})
+    """Those that have now, with the first day on which they count again."""
+
+
+def count(connection: Connection, game: str, match_id: int, at: int, quota: Quota) -> Counted:
+    """Count a match whose result is stored at the instant `at`."""
+    beyond: set[SeatPair] = set()
+    again: dict[SeatPair, int] = {}
+    day = day_of(at)
+    for pair, seats in _pairs(_GUESTS.run(connection, {"of_match": match_id}).fetchall()).items():
+        met = _met(connection, game, day, pair)
+        beyond |= {*seats} if _again(met, day, quota) is not None else set()
+        matches = met.get(day, 0) + 1
+        _set(connection, game, day, pair, met, matches)
+        if (free := _again({**met, day: matches}, day, quota)) is not None:
+            again |= dict.fromkeys(seats, free)
+    return Counted(frozenset(beyond), again)
+
+
+def spent(connection: Connection, game: str, day: int, quota: Quota) -> list[tuple[int, int, int]]:
+    """Return the pairs of bots that have spent their quota on a day, with the first day on which they count again."""
+    weeks: dict[BotPair, dict[int, int]] = {}
+    rows = select(_DAYS.first, _DAYS.second, _DAYS.day, _DAYS.matches).where(_DAYS.game == game)
+    for first, second, when, matches in connection.execute(rows.where(_DAYS.day.in_(week_of(day)))):
+        weeks.setdefault((first, second), {})[when] = matches
+    found = ((pair, _again(met, day, quota)) for pair, met in weeks.items())
+    return [(*pair, again) for pair, again in found if again is not None]
+
+
+def take_back(connection: Connection, game: str, result: MatchResult) -> None:
+    """Count a match no more: its result is void. Matches that were beyond the quota stay so until the next fit."""
+    for pair in _pairs(_GUESTS.run(connection, {"of_match": result.match_id}).fetchall()):
+        met = _met(connection, game, result.day, pair)
+        _set(connection, game, result.day, pair, met, max(0, met.get(result.day, 0) - 1))
+
+
+def forget(connection: Connection, game: str, before: int) -> None:
+    """Forget the weeks before that of a day."""
+    connection.execute(delete(schema.pair_days).where(_DAYS.game == game, _DAYS.day < week_of(before).start))
+
+
+def counted_again(
+    connection: Connection, game: str, later: Sequence[Event], quota: Quota
+) -> Callable[[MatchResult], frozenset[SeatPair]]:
+    """Return what tells which pairs of seats are beyond the quota, to be asked for the latest results in their order.
+
+    `later` are all events after some point. What a pair had met before it on a day is what it has met, less those.
+    """
+    if not quota.bounds:
+        return lambda _: frozenset()
+    guests = versions.guests(connection)
+
+    def pairs_of(result: MatchResult) -> dict[BotPair, list[SeatPair]]:
+        sitting = [(seat, guests[node].bot) for seat, node in enumerate(result.nodes) if node in guests]
+        return _pairs(sitting)
+
+    voided = {event.match_id for event in later if isinstance(event, Void)}
+    results = [event for event in later if isinstance(event, MatchResult) and event.match_id not in voided]
+    since = Counter((result.day, pair) for result in results for pair in pairs_of(result))
+    weeks: dict[tuple[int, BotPair], dict[int, int]] = {}
+    for (day, pair), matches in since.items():
+        monday = week_of(day).start
+        met = weeks.setdefault((monday, pair), _met(connection, game, day, pair))
+        met[day] = max(0, met.get(day, 0) - matches)
+
+    def beyond(result: MatchResult) -> frozenset[SeatPair]:
+        found: set[SeatPair] = set()
+        for pair, seats in pairs_of(result).items():
+            met = weeks[week_of(result.day).start, pair]
+            found |= {*seats} if _again(met, result.day, quota) is not None else set()
+            met[result.day] += 1
+        return frozenset(found)
+
+    return beyond
+
+
+def _pairs(guests: Iterable[Sequence[int]]) -> dict[BotPair, list[SeatPair]]:
+    """Return the pairs of guests of a match, given by seat and bot, with their seats."""
+    found: dict[BotPair, list[SeatPair]] = {}
+    for (seat, bot), (later_seat, other) in combinations(guests, 2):
+        if bot != other:
+            found.setdefault((min(bot, other), max(bot, other)), []).append((seat, later_seat))
+    return found
+
+
+def _again(met: Mapping[int, int], day: int, quota: Quota) -> int | None:
+    """Return when a pair counts again that has met so often on the days of a week; None if it does on that day."""
+    counting = met.values() if not quota.day else [min(matches, quota.day) for matches in met.values()]
+    if 0 < quota.week <= sum(counting):
+        return week_of(day).stop
+    return day + 1 if 0 < quota.day <= met.get(day, 0) else None
+
+
+def _met(connection: Connection, game: str, day: int, pair: BotPair) -> dict[int, int]:
+    """Return the matches of a pair in the week of a day, by day."""
+    days = dict(zip(_OF_A_WEEK, week_of(day), strict=True))
+    return dict(_MET.run(connection, {**_key(game, pair), **days}).fetchall())
+
+
+def _set(connection: Connection, game: str, day: int, pair: BotPair, before: Mapping[int, int], matches: int) -> None:
+    """Store the matches of a pair on a day; `before` are those that are stored of its week."""
+    if day in before:
+        _MEET_AGAIN.run(connection, {**_key(game, pair), "of_day": day, "matches": matches})
+    elif matches:
+        first, second = pair
+        _MEET.run(connection, {"game": game, "day": day, "first": first, "second": second, "matches": matches})
+
+
+def _key(game: str, pair: BotPair) -> dict[str, object]:
+    return {"of_game": game, "of_first": pair[0], "of_second": pair[1]}

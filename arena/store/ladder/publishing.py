@@ -1,0 +1,147 @@
+"""The published ladders: the result of the last fit for each game, stored bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+
+from arena.ladder.events import Entrant, Node, day_of
+from arena.ladder.ladder import FieldFigures, Figure, Flag, FlagKind, Ladder, LadderLine
+from arena.ladder.live import start
+from arena.ladder.luck_columns import LuckFigures
+from arena.ladder.quota import NO_QUOTA, Quota
+from arena.ladder.rebase import replayed_since
+from arena.store import schema
+from arena.store.ladder import events, pair_days
+from arena.store.ladder import past as kept_ladders
+
+_RATINGS: Final = schema.ratings.c
+_LINES: Final = schema.standings.c
+_FLAGS: Final = schema.flags.c
+_SHOWN: Final = ("shrunk", "shrunk_error", "rank", "rank_low", "rank_high", "best")
+_LUCK_FIGURES: Final = ("plain", "plain_error", "adjusted", "adjusted_error")
+
+
+def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
+    """Publish a ladder, keep it, and restart the live ratings from it; return False if a later one is published.
+
+    Results since the ladder's last event are applied to the live ratings again.
+    """
+    if through(connection, game) > ladder.through:
+        return False
+    connection.execute(delete(schema.standings).where(_LINES.game == game))
+    connection.execute(delete(schema.flags).where(_FLAGS.game == game))
+    connection.execute(delete(schema.ladders).where(schema.ladders.c.game == game))
+    row = {"game": game, "through": ladder.through, "digest": ladder.digest, "at": at, "replayed": ladder.replayed}
+    row |= {"pair_quota": ladder.quota.day, "pair_week_quota": ladder.quota.week}
+    row |= {"pair_young_days": ladder.quota.young_days}
+    connection.execute(insert(schema.ladders).values(row | ladder.field._asdict()))
+    lines = {line.node: {name: getattr(line, name) for name in _SHOWN} for line in ladder.lines}
+    luck = {each.node: _luck(each) for each in ladder.luck}
+    unranked, unknown = dict.fromkeys(_SHOWN), dict.fromkeys(("replayed", *_LUCK_FIGURES))
+    rows = [
+        {"game": game, **figure._asdict()} | lines.get(figure.node, unranked) | luck.get(figure.node, unknown)
+        for figure in ladder.figures
+    ]
+    if rows:
+        connection.execute(insert(schema.standings), rows)
+    standing_out = [
+        {"game": game, "number": number, **flag._asdict(), "kind": flag.kind.value}
+        for number, flag in enumerate(ladder.flags, start=1)
+    ]
+    if standing_out:
+        connection.execute(insert(schema.flags), standing_out)
+    kept_ladders.keep(connection, game, ladder, at)
+    _restart_live_ratings(connection, game, ladder)
+    pair_days.forget(connection, game, before=day_of(at) - 1)
+    return True
+
+
+def published_at(connection: Connection, game: str) -> int | None:
+    """Return when the ladder of a game was published, in microseconds since 1970; None before the first fit."""
+    at: int | None = connection.scalar(select(schema.ladders.c.at).where(schema.ladders.c.game == game))
+    return at
+
+
+def through(connection: Connection, game: str) -> int:
+    """Return the number of the last event in the published ladder of a game; 0 before the first fit."""
+    return connection.scalar(select(schema.ladders.c.through).where(schema.ladders.c.game == game)) or 0
+
+
+def quota(connection: Connection, game: str) -> Quota:
+    """Return the rule by which the published ladder of a game was fitted."""
+    row = connection.execute(select(schema.ladders).where(schema.ladders.c.game == game)).one_or_none()
+    return NO_QUOTA if row is None else _quota(row)
+
+
+def _quota(row: Row[Any]) -> Quota:
+    return Quota(row.pair_quota, row.pair_week_quota, row.pair_young_days)
+
+
+def replayed(connection: Connection, game: str) -> int:
+    """Return the number of the last baseline in the published ladder of a game; 0 if it has none."""
+    return connection.scalar(select(schema.ladders.c.replayed).where(schema.ladders.c.game == game)) or 0
+
+
+def as_published(connection: Connection, game: str) -> Ladder | None:
+    """Return the published ladder of a game; None before the first fit."""
+    row = connection.execute(select(schema.ladders).where(schema.ladders.c.game == game)).one_or_none()
+    if row is None:
+        return None
+    found = connection.execute(select(schema.standings).where(_LINES.game == game).order_by(_LINES.node)).all()
+    lines = [
+        LadderLine(
+            Node(line.node),
+            line.rating,
+            line.error,
+            line.shrunk,
+            line.shrunk_error,
+            line.rank,
+            line.rank_low,
+            line.rank_high,
+            line.best,
+            line.matches,
+            line.opponents,
+        )
+        for line in found
+        if line.rank is not None
+    ]
+    return Ladder(
+        tuple(sorted(lines, key=lambda line: (line.rank, line.node))),
+        tuple(Figure(Node(line.node), line.rating, line.error, line.matches, line.opponents) for line in found),
+        row.through,
+        row.digest,
+        FieldFigures(row.scale_error, row.centre, row.spread),
+        tuple(
+            LuckFigures(
+                Node(line.node), line.replayed, line.plain, line.plain_error, line.adjusted, line.adjusted_error
+            )
+            for line in found
+            if line.replayed is not None
+        ),
+        row.replayed,
+        tuple(
+            Flag(FlagKind(each.kind), Node(each.node), each.other, each.matches, each.size, each.errors)
+            for each in connection.execute(select(schema.flags).where(_FLAGS.game == game).order_by(_FLAGS.number))
+        ),
+        _quota(row),
+    )
+
+
+def _luck(luck: LuckFigures) -> dict[str, float | None]:
+    return {"replayed": luck.matches, **{name: getattr(luck, name) for name in _LUCK_FIGURES}}
+
+
+def _restart_live_ratings(connection: Connection, game: str, ladder: Ladder) -> None:
+    versions = connection.execute(select(schema.versions.c.id, schema.versions.c.parent))
+    entrants = [Entrant(Node(row.id), row.parent) for row in versions]
+    later = tuple(events.read(connection, game, after=ladder.through))
+    beyond = pair_days.counted_again(connection, game, later, ladder.quota)
+    ratings = replayed_since(ladder, entrants, later, beyond)
+    rated = connection.scalars(select(_RATINGS.node).where(_RATINGS.game == game)).all()
+    move = update(schema.ratings).where(_RATINGS.game == game, _RATINGS.node == bindparam("of_node"))
+    seated = {node: ratings.get(node, start(None)) for node in rated}
+    rows = [{"of_node": node, "rating": each.value, "deviation": each.deviation} for node, each in seated.items()]
+    if rows:
+        connection.execute(move, rows)

@@ -1,0 +1,152 @@
+"""The table `ratings`: live rating and totals of every version, by game. The arithmetic is in `arena.ladder`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+
+from arena.ladder import live, think_times
+from arena.ladder.events import MatchResult, Node
+from arena.ladder.live import Rating, RatingChange
+from arena.replay.thinking import Thinking
+from arena.store import schema
+from arena.store.base.statements import Statement
+from arena.store.ladder.pair_days import Counted
+
+NOTHING_COUNTED: Final = Counted()
+
+
+class _Row(NamedTuple):
+    """Live rating and totals of a version in a game; fields are named like the columns."""
+
+    rating: float
+    deviation: float
+    matches: int
+    wins: int
+    rank_sum: float
+    last_change: float
+    decisions: int
+    missed: int
+    think: str
+    """Histogram of think times, as JSON."""
+    first_at: int | None
+    last_at: int | None
+    """When its first and its last result were stored, in microseconds since 1970; void ones included."""
+
+
+_COLUMNS: Final = schema.ratings.c
+_OF_ONE: Final = (_COLUMNS.node == bindparam("of_node"), _COLUMNS.game == bindparam("of_game"))
+_PARENT: Final = select(schema.versions.c.parent).where(schema.versions.c.id == bindparam("of_node"))
+_KNOWN: Final = Statement(select(*(_COLUMNS[name] for name in _Row._fields)).where(*_OF_ONE))
+_ENTER: Final = Statement(insert(schema.ratings), "node", "game", *_Row._fields)
+_MOVE: Final = Statement(update(schema.ratings).where(*_OF_ONE), *_Row._fields)
+
+
+def rate(
+    connection: Connection,
+    game: str,
+    nodes: Sequence[Node],
+    places: Sequence[int],
+    counts: Sequence[bool],
+    at: int,
+    spoilt: Sequence[bool] = (),
+    thinking: Sequence[Thinking] = (),
+    counted: Counted = NOTHING_COUNTED,
+) -> tuple[RatingChange, ...]:
+    """Apply a match stored at the instant `at` to the live ratings of the versions for which it counts.
+
+    Return the changes, by seat.
+
+    A version in several seats has played one match: it won if one of its seats did, and its relative rank is the mean
+    over its seats. Its decisions and think times are added from `thinking`, if given. `counted` is
+    what the match comes to under a quota of pairs.
+    """
+    rows = _rows(connection, game, nodes)
+    before = tuple(_rating(rows[node]) if node in rows else initial(connection, game, node) for node in nodes)
+    after = live.update(before, places, nodes, counts, spoilt, counted.beyond)
+    seats = range(len(nodes))
+    beyond = [tuple(sorted(sum(pair) - seat for pair in counted.beyond if seat in pair)) for seat in seats]
+    again = [
+        tuple((sum(pair) - seat, day) for pair, day in sorted(counted.again.items()) if seat in pair) for seat in seats
+    ]
+    changes = tuple(RatingChange(*each) for each in zip(before, after, beyond, again, strict=True))
+
+    for node, change in {node: each for node, each, does in zip(nodes, changes, counts, strict=True) if does}.items():
+        own = [seat for seat, sitter in enumerate(nodes) if sitter == node]
+        row = rows.get(node)
+        values = {
+            "rating": change.after.value,
+            "deviation": change.after.deviation,
+            "matches": (row.matches if row else 0) + 1,
+            "wins": (row.wins if row else 0) + _won(own, places),
+            "rank_sum": (row.rank_sum if row else 0.0) + _rank(own, places),
+            "last_change": change.change,
+            **_added(row, [thinking[seat] for seat in own] if thinking else ()),
+            "first_at": at if row is None else row.first_at,
+            "last_at": at,
+        }
+        if row:
+            _MOVE.run(connection, {"of_node": node, "of_game": game, **values})
+        else:
+            _ENTER.run(connection, {"node": node, "game": game, **values})
+    return changes
+
+
+def take_back(connection: Connection, game: str, result: MatchResult) -> None:
+    """Subtract a void match from the totals; the ratings themselves are corrected by the next fit."""
+    nodes, places, counts = result.nodes, result.places, result.counts
+    rows = _rows(connection, game, nodes)
+    for node in {node for node, does in zip(nodes, counts, strict=True) if does}:
+        own = [seat for seat, sitter in enumerate(nodes) if sitter == node]
+        row = rows[node]
+        less = row._replace(
+            matches=row.matches - 1,
+            wins=row.wins - _won(own, places),
+            rank_sum=row.rank_sum - _rank(own, places),
+        )
+        _MOVE.run(connection, {"of_node": node, "of_game": game, **less._asdict()})
+
+
+def initial(connection: Connection, game: str, node: Node) -> Rating:
+    """Return the initial live rating of a version in a game, derived from its nearest ancestor that is rated there."""
+    ancestor: Node | None = node
+    while (ancestor := connection.scalar(_PARENT, {"of_node": ancestor})) is not None:
+        if (row := _rows(connection, game, [ancestor]).get(ancestor)) is not None:
+            return live.start(_rating(row))
+    return live.start(None)
+
+
+def _rows(connection: Connection, game: str, nodes: Sequence[Node]) -> Mapping[Node, _Row]:
+    """Return the rows of those versions that have one, by node."""
+    found = {node: _KNOWN.run(connection, {"of_game": game, "of_node": node}).fetchone() for node in set(nodes)}
+    return {node: _Row(*row) for node, row in found.items() if row is not None}
+
+
+def _won(own: Sequence[int], places: Sequence[int]) -> int:
+    return int(min(places[seat] for seat in own) == 1)
+
+
+def _rank(own: Sequence[int], places: Sequence[int]) -> float:
+    """Return the mean relative rank of some seats: 0 is first, 1 is last."""
+    return fmean((places[seat] - 1) / (len(places) - 1) for seat in own)
+
+
+def _added(row: _Row | None, thinking: Sequence[Thinking]) -> dict[str, Any]:
+    """Return the columns of decisions and think times with those of a match added."""
+    decisions, missed, times = (row.decisions, row.missed, row.think) if row else (0, 0, "{}")
+    added = think_times.histogram(time for each in thinking for time in each.times)
+    for bucket, count in json.loads(times).items():
+        added[int(bucket)] += count
+    return {
+        "decisions": decisions + sum(each.decisions for each in thinking),
+        "missed": missed + sum(each.missed for each in thinking),
+        "think": json.dumps(added, sort_keys=True, separators=(",", ":")),
+    }
+
+
+def _rating(row: _Row) -> Rating:
+    return Rating(row.rating, row.deviation)

@@ -1,0 +1,122 @@
+"""Recomputation of a published ladder from the list of events, to compare it bit for bit or to publish it again.
+
+Its luck figures are recomputed from the stored baselines; no deal is replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sqlalchemy import Connection, select
+
+from arena.ladder.events import Node
+from arena.ladder.ladder import Ladder
+from arena.store import schema
+from arena.store.base.errors import EventsGone
+from arena.store.ladder import baselines, events
+from arena.store.ladder.fits import recomputed
+from arena.store.ladder.publishing import as_published, publish, quota
+
+Value = float | int | str
+
+
+class LadderDifference(NamedTuple):
+    """A published figure that differs from the one recomputed from the events."""
+
+    node: Node | None
+    """The version that the figure belongs to; None for a figure of the whole ladder."""
+    bot: str | None
+    """The bot of that version."""
+    version: str | None
+    figure: str
+    """The figure's name in `Figure`, `LadderLine`, `LuckFigures` or `FieldFigures`, else "through" or "digest"."""
+    published: Value | None
+    """None if only the recomputed ladder has the figure, as for the ranks of an older version."""
+    recomputed: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class LadderVerdict:
+    """The result of comparing a published ladder with the events."""
+
+    game: str
+    through: int
+    """The number of the last event in it."""
+    published: str
+    """The digest of the published ladder; empty if nothing is published yet."""
+    recomputed: str
+    """The digest of the recomputed ladder."""
+    differences: tuple[LadderDifference, ...]
+    """By node, those of the whole ladder last; empty if nothing is published yet."""
+
+    @property
+    def identical(self) -> bool:
+        """Whether both ladders are equal, bit for bit."""
+        return self.published == self.recomputed and not self.differences
+
+    @property
+    def differing(self) -> tuple[Node, ...]:
+        """The versions with figures that differ or that only one of the ladders has."""
+        return tuple(dict.fromkeys(each.node for each in self.differences if each.node is not None))
+
+
+def verify(connection: Connection, game: str) -> LadderVerdict:
+    """Compare the published ladder of a game with its events. LadderError if their list is invalid."""
+    found = as_published(connection, game)
+    if found is None:
+        return LadderVerdict(game, 0, "", recomputed(connection, game, 0).digest, ())
+    made = recomputed(connection, game, found.through, found.replayed, found.quota)
+    return LadderVerdict(game, found.through, found.digest, made.digest, tuple(_differences(connection, found, made)))
+
+
+def rebuild(connection: Connection, game: str, at: int) -> LadderVerdict:
+    """Recompute and publish the ladder of a game; return how the ladder published before compares with its events.
+
+    The rule is that of the published ladder: another one is a setting of the server.
+    LadderError if the list of events is invalid; EventsGone if the published ladder has later events than the list.
+    """
+    before = verify(connection, game)
+    newest = events.newest(connection, game)
+    made = recomputed(connection, game, newest, baselines.newest(connection, game), quota(connection, game))
+    if not publish(connection, game, made, at):
+        raise EventsGone(game, before.through, newest)
+    return before
+
+
+def _differences(connection: Connection, found: Ladder, made: Ladder) -> Iterator[LadderDifference]:
+    published, given = _by_node(found), _by_node(made)
+    if published != given:
+        bots = schema.versions.join(schema.bots)
+        names = select(schema.versions.c.id, schema.bots.c.name, schema.versions.c.version).select_from(bots)
+        who = {node: (bot, version) for node, bot, version in connection.execute(names)}
+        for node in sorted(published.keys() | given.keys()):
+            old, new = published.get(node, {}), given.get(node, {})
+            for figure in dict.fromkeys((*old, *new)):
+                if old.get(figure) != new.get(figure):
+                    yield LadderDifference(node, *who.get(node, (None, None)), figure, old.get(figure), new.get(figure))
+    whole = _whole(made)
+    for figure, before in _whole(found).items():
+        if before != whole[figure]:
+            yield LadderDifference(None, None, None, figure, before, whole[figure])
+
+
+def _whole(ladder: Ladder) -> dict[str, Value]:
+    """Return the figures of the whole ladder by name."""
+    whole = {"through": ladder.through, "digest": ladder.digest}
+    return {
+        **ladder.field._asdict(),
+        **whole,
+        **{f"quota's {name}": each for name, each in ladder.quota._asdict().items()},
+    }
+
+
+def _by_node(ladder: Ladder) -> dict[Node, dict[str, Value]]:
+    """Return all figures of every version by name: those of `Figure`, `LadderLine` and `LuckFigures`."""
+    figures = {figure.node: figure._asdict() for figure in ladder.figures}
+    for line in ladder.lines:
+        figures[line.node] |= line._asdict()
+    for luck in ladder.luck:
+        figures.setdefault(luck.node, {}).update({f"luck's {name}": each for name, each in luck._asdict().items()})
+    return figures

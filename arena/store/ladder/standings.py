@@ -1,0 +1,213 @@
+"""Queries of the ladder: standings, from the last published fit, and the rating history of a bot."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import sqrt
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, and_, func, select
+
+from arena.ladder import think_times
+from arena.ladder.events import Node
+from arena.ladder.ladder import FieldFigures, Ladder, LadderLine, established, provisional
+from arena.ladder.luck_columns import LuckFigures
+from arena.store import schema
+from arena.store.base.rows import LadderRow, LadderRows, LuckRow, RatedRow, instant
+from arena.store.bots import bots
+from arena.store.ladder.flags import standing_out
+from arena.store.ladder.publishing import as_published
+
+MIN_ERROR: Final = 1e-6
+"""Elo, far below any error."""
+
+
+def current(connection: Connection, game: str) -> LadderRows:
+    """Return the current ladder of a game."""
+    row = connection.execute(select(schema.ladders).where(schema.ladders.c.game == game)).one_or_none()
+    return LadderRows(
+        game=game,
+        seats=0,
+        standings=standings(connection, game),
+        through=None if row is None else row.through,
+        digest="" if row is None else row.digest,
+        published=None if row is None else instant(row.at),
+        scale_error=None if row is None else row.scale_error,
+        flags=standing_out(connection, game),
+        pair_quota=0 if row is None else row.pair_quota,
+        pair_week_quota=0 if row is None else row.pair_week_quota,
+        pair_young_days=0 if row is None else row.pair_young_days,
+    )
+
+
+def standings(connection: Connection, game: str) -> tuple[LadderRow, ...]:
+    """Return a row for every bot with a match that counts in a game, best first.
+
+    Between fits the rating shown moves with the live one, by as much less as the fit has shrunk it. The live rating of
+    a bot that the fit does not include yet is shrunk towards the same field; before the first fit it is shown as it is.
+    """
+    ladder, rows = as_published(connection, game), _rows(connection, game)
+    luck = {luck.node: _luck(luck) for luck in ladder.luck} if ladder else {}
+    lines = [line for line in (ladder.lines if ladder else ()) if line.node in rows and line.matches]
+    names = {rows[line.node].name for line in lines}
+    newest = {row.name: row for row in rows.values() if row.name not in names}
+    field = ladder.field if ladder and lines else None
+    fitted = [_moved(row, luck.get(node)) for node, row in _fitted(rows, lines).items()]
+    return _ranked(fitted, [_unfitted(row, field) for row in newest.values()])
+
+
+def of_tables(connection: Connection, game: str, seats: int, ladder: Ladder) -> LadderRows:
+    """Return the rows of a ladder fitted to tables of one size; `ladder` gives ranks, ratings and match counts."""
+    rows = _rows(connection, game)
+    known = [line for line in ladder.lines if line.node in rows]
+    shown = _fitted(rows, known)
+    return LadderRows(
+        game=game,
+        seats=seats,
+        standings=tuple(replace(shown[line.node], matches=line.matches) for line in known),
+        through=ladder.through,
+        digest=ladder.digest,
+        published=None,
+        scale_error=ladder.field.scale_error,
+        pair_quota=ladder.quota.day,
+        pair_week_quota=ladder.quota.week,
+        pair_young_days=ladder.quota.young_days,
+    )
+
+
+def history(
+    connection: Connection, bot: str, game: str, limit: int = 1000, before: int | None = None
+) -> tuple[RatedRow, ...]:
+    """Return the last `limit` rated matches of a bot in a game, in the order they were rated. UnknownBot.
+
+    The last are those with the highest numbers; with `before`, of the smaller ones.
+    """
+    seats, result, void = schema.match_seats, schema.events.alias("result"), schema.events.alias("void")
+    # Along the index of the bot's own seats, so that the cost is that of the page, not that of the bot's or the game's
+    # history. All seats of a bot have the same ratings: take its first one.
+    own = select(seats.c.match_id, func.min(seats.c.seat).label("seat"), result.c.at, result.c.number)
+    own = own.join(result, and_(result.c.match_id == seats.c.match_id, result.c.kind == "result"))
+    own = own.where(seats.c.bot_id == bots.known(connection, bot).id, result.c.game == game)
+    if before is not None:
+        own = own.where(seats.c.match_id < before)
+    page = own.group_by(seats.c.match_id).order_by(seats.c.match_id.desc()).limit(limit).subquery("page")
+    rated = seats.c.rating_before, seats.c.rating_after, seats.c.deviation_after
+    rows = connection.execute(
+        select(page.c.match_id, page.c.at, schema.versions.c.version, *rated, void.c.number)
+        .select_from(page)
+        .join(seats, and_(seats.c.match_id == page.c.match_id, seats.c.seat == page.c.seat))
+        .join(schema.versions, schema.versions.c.id == seats.c.node)
+        .outerjoin(void, and_(void.c.match_id == page.c.match_id, void.c.kind == "void"))
+        .order_by(page.c.number)
+    )
+    return tuple(
+        RatedRow(match_id, instant(at), version, before, after, deviation, voided is not None)
+        for match_id, at, version, before, after, deviation, voided in rows
+    )
+
+
+def _rows(connection: Connection, game: str) -> dict[Node, Row[Any]]:
+    """Return live rating, totals and bot of every version with a match in a game, by node."""
+    rating, version, bot = schema.ratings, schema.versions.c, schema.bots.c
+    query = select(rating, version.version, bot.name, bot.owner, bot.house, bot.hidden, bot.deleted)
+    query = query.select_from(rating.join(schema.versions).join(schema.bots))
+    rows = connection.execute(query.where(rating.c.game == game, rating.c.matches > 0).order_by(rating.c.node))
+    return {row.node: row for row in rows}
+
+
+def _fitted(rows: Mapping[Node, Row[Any]], lines: Sequence[LadderLine]) -> dict[Node, LadderRow]:
+    """Return the rows of a fit as it was published, by node."""
+    settled = [rows[line.node] for line in lines if established(line.error) and rows[line.node].deleted is None]
+    owners = Counter(None if row.house else row.owner.lower() for row in settled)
+    return {line.node: _line(rows[line.node], line, owners) for line in lines}
+
+
+def _line(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> LadderRow:
+    """Return a row; `owners` counts the established bots that could sit at a table, the house's under None."""
+    return LadderRow(
+        rank=line.rank,
+        rank_low=line.rank_low,
+        rank_high=line.rank_high,
+        rating=line.shrunk,
+        deviation=line.shrunk_error,
+        fitted=line.rating,
+        fitted_deviation=line.error,
+        best=line.best,
+        opponents=line.opponents,
+        provisional=provisional(line.error, line.opponents, _others(row, line, owners)),
+        **_figures(row),
+    )
+
+
+def _others(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> int:
+    """Count the established bots that one could meet: bots of one owner never do, but for house bots."""
+    if row.house:
+        return owners.total() - established(line.error)
+    return owners.total() - owners[row.owner.lower()]
+
+
+def _moved(row: LadderRow, luck: LuckRow | None) -> LadderRow:
+    """Move the rating of a row with what happened to the live one since the fit."""
+    assert row.fitted is not None
+    assert row.fitted_deviation is not None
+    kept = min(1.0, (row.deviation / max(MIN_ERROR, row.fitted_deviation)) ** 2)
+    return replace(row, rating=row.rating + kept * (row.live - row.fitted), luck=luck)
+
+
+def _unfitted(row: Row[Any], field: FieldFigures | None) -> LadderRow:
+    rating, deviation = row.rating, row.deviation
+    if field is not None:
+        kept = field.spread**2 / (field.spread**2 + deviation**2)
+        rating, deviation = field.centre + kept * (rating - field.centre), sqrt(kept) * deviation
+    return LadderRow(
+        rank=0,
+        rank_low=1,
+        rank_high=0,
+        rating=rating,
+        deviation=deviation,
+        fitted=None,
+        fitted_deviation=None,
+        best=None,
+        opponents=0,
+        provisional=True,
+        **_figures(row),
+    )
+
+
+def _ranked(fitted: Sequence[LadderRow], new: Sequence[LadderRow]) -> tuple[LadderRow, ...]:
+    """Rank rows by rating; those not in the fit may have any rank, and may be ahead of everybody."""
+    ranked: list[LadderRow] = []
+    for row in sorted((*fitted, *new), key=lambda row: (-row.rating, row.bot.lower())):
+        rank = ranked[-1].rank if ranked and ranked[-1].rating == row.rating else len(ranked) + 1
+        worst = row.rank_high + len(new) if row.best is not None else len(fitted) + len(new)
+        ranked.append(replace(row, rank=rank, rank_low=min(rank, row.rank_low), rank_high=max(rank, worst)))
+    return tuple(ranked)
+
+
+def _figures(row: Row[Any]) -> dict[str, Any]:
+    """Return the fields that do not depend on the last fit."""
+    times = {int(bucket): count for bucket, count in json.loads(row.think).items()}
+    return {
+        "bot": row.name,
+        "owner": row.owner if row.hidden is None else "",
+        "version": row.version,
+        "house": bool(row.house),
+        "live": row.rating,
+        "live_deviation": row.deviation,
+        "last_change": row.last_change,
+        "matches": row.matches,
+        "wins": row.wins,
+        "mean_rank": row.rank_sum / row.matches,
+        "forced_share": row.missed / row.decisions if row.decisions else None,
+        "think_95_us": think_times.percentile(times, 95),
+        "luck": None,
+        "hidden": row.hidden is not None,
+        "deleted": row.deleted is not None,
+    }
+
+
+def _luck(figures: LuckFigures) -> LuckRow:
+    return LuckRow(figures.matches, figures.plain, figures.plain_error, figures.adjusted, figures.adjusted_error)

@@ -1,0 +1,121 @@
+"""The key of a data directory's log: a file that is made once, and without which no server starts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection
+
+from arena.log.key import KeyUnreadable, Signer
+from arena.log.keys import HeadSigner, LogKeys, first_key_leaf, next_key_leaf
+from arena.log.leaf import LeafKind
+from arena.store.base import leaves as log
+from arena.store.base.errors import LogKeyMissing, LogKeyUnusable, file_error
+from arena.store.base.open_files import sync_directory
+from arena.store.log.adoption import Progress, adopt
+
+_FILE: Final = "log.key"
+_NEXT: Final = "log.key.next"
+
+
+def key_file(directory: Path) -> Path:
+    """Return where the key is kept."""
+    return directory / _FILE
+
+
+def next_key_file(directory: Path) -> Path:
+    """Return where the next key is kept until the log names it."""
+    return directory / _NEXT
+
+
+def open_log(
+    connection: Connection, directory: Path, at: int, progress: Progress = lambda done, whole: None
+) -> HeadSigner:
+    """Return what signs a log's heads; a log that has no leaf yet is begun. `at` is now, in microseconds since 1970.
+
+    LogKeyMissing, LogKeyUnusable, DiskFull.
+    """
+    leaves = log.key_leaves(connection)
+    if not leaves:
+        signer = _read(directory) if key_file(directory).exists() else _made(directory)
+        leaves = (first_key_leaf(1, at, signer),)
+        log.store_leaf(connection, 1, LeafKind.KEY, leaves[0])
+        adopt(connection, at, progress)
+    signer = _current(directory, LogKeys(leaves))
+    head_signer = HeadSigner(LogKeys(leaves).log, signer)
+    log.seal(connection, head_signer)
+    return head_signer
+
+
+def rotate(connection: Connection, directory: Path, at: int) -> LogKeys:
+    """Have a log's key name a new one, which signs after `replace_key`. Errors are those of `open_log`."""
+    keys = LogKeys(log.key_leaves(connection))
+    old, new = _current(directory, keys), Signer.new()
+    log.seal(connection, HeadSigner(keys.log, old))
+    _write(next_key_file(directory), new)
+    number = log.size(connection) + 1
+    leaf = next_key_leaf(number, at, keys, old, new)
+    log.store_leaf(connection, number, LeafKind.KEY, leaf)
+    return LogKeys((*keys.leaves, leaf))
+
+
+def replace_key(directory: Path) -> None:
+    """Put the next key in the place of the old one, once the log names it. DiskFull, StoreUnusable."""
+    try:
+        next_key_file(directory).replace(key_file(directory))
+        sync_directory(directory)
+    except OSError as error:
+        raise file_error(key_file(directory), error) from error
+
+
+def _current(directory: Path, keys: LogKeys) -> Signer:
+    """Return the key that the log names; one that was named just before a crash is put in its place."""
+    waiting = next_key_file(directory)
+    if waiting.exists():
+        signer = _parsed(waiting)
+        if signer.public == keys.newest:
+            replace_key(directory)
+            return signer
+    signer = _read(directory)
+    if signer.public != keys.newest:
+        earlier = "an earlier key of this log" if signer.public in keys else "of another log"
+        raise LogKeyUnusable(key_file(directory), f"it is {earlier}")
+    return signer
+
+
+def _read(directory: Path) -> Signer:
+    path = key_file(directory)
+    if not path.exists():
+        raise LogKeyMissing(path)
+    return _parsed(path)
+
+
+def _parsed(path: Path) -> Signer:
+    try:
+        return Signer.read(path.read_bytes())
+    except KeyUnreadable as error:
+        raise LogKeyUnusable(path, str(error)) from None
+    except OSError as error:
+        raise file_error(path, error) from error
+
+
+def _made(directory: Path) -> Signer:
+    signer = Signer.new()
+    _write(next_key_file(directory), signer)
+    replace_key(directory)
+    return signer
+
+
+def _write(path: Path, signer: Signer) -> None:
+    try:
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(signer.pem())
+            file.flush()
+            os.fsync(file.fileno())
+        sync_directory(path.parent)
+    except OSError as error:
+        raise file_error(path, error) from error

@@ -1,0 +1,91 @@
+"""What the tables say of matches that are over, read for many matches at once: the log and its audit go through all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, bindparam, select
+
+from arena.store import schema
+from arena.store.base.statements import Statement
+
+_NUMBER: Final = schema.matches.c.id
+_SEAT: Final = schema.match_seats.c
+_EVENT: Final = schema.events.c
+_MATCHES: Final = Statement(
+    select(_NUMBER, schema.matches.c.game, schema.matches.c.state, schema.matches.c.ended, schema.matches.c.reason)
+    .where(bindparam("first") <= _NUMBER, bindparam("last") >= _NUMBER)
+)  # fmt: skip
+_SEATS: Final = Statement(
+    select(_SEAT.match_id, _SEAT.bot_id, _SEAT.node, _SEAT.score, _SEAT.place)
+    .where(_SEAT.match_id >= bindparam("first"), _SEAT.match_id <= bindparam("last"))
+    .order_by(_SEAT.match_id, _SEAT.seat)
+)
+_EVENTS: Final = Statement(
+    select(_EVENT.match_id, _EVENT.kind, _EVENT.at, _EVENT.game, _EVENT.reason, _EVENT.counts)
+    .where(_EVENT.match_id >= bindparam("first"), _EVENT.match_id <= bindparam("last"))
+)  # fmt: skip
+_GAP: Final = 100
+"""Matches in between that are read for nothing, at most, to spare a query."""
+
+
+class VoidEvent(NamedTuple):
+    """An event that makes a result count no more."""
+
+    at: int
+    game: str
+    reason: str
+
+
+class EndedMatches:
+    """Rows of some matches, as plain tuples: a class each would cost more than to read them."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection: Final = connection
+        self.matches: dict[int, tuple[int, str, str, int, str]] = {}
+        """Number, game, state, end (in microseconds since 1970), reason."""
+        self.seats: defaultdict[int, list[tuple[int, int, int, int, int]]] = defaultdict(list)
+        """By seat: number of the match, bot, version, points, place."""
+        self.counts: dict[int, str] = {}
+        """Of each result that moved ratings: the column `counts` of its event."""
+        self.voids: dict[int, VoidEvent] = {}
+
+    def load(self, numbers: Sequence[int]) -> None:
+        """Read these matches, and others between them, in the place of those read before."""
+        self.matches, self.seats, self.counts, self.voids = {}, defaultdict(list), {}, {}
+        for first, last in _runs(numbers):
+            self._read(first, last)
+
+    def more(self, number: int) -> None:
+        """Read one more match, if it is not here."""
+        if number not in self.matches:
+            self._read(number, number)
+
+    def _read(self, first: int, last: int) -> None:
+        between = {"first": first, "last": last}
+        row: Any
+        for row in _MATCHES.run(self._connection, between).fetchall():
+            self.matches[row[0]] = row
+        seats = self.seats
+        for row in _SEATS.run(self._connection, between).fetchall():
+            seats[row[0]].append(row)
+        for number, kind, at, game, reason, counts in _EVENTS.run(self._connection, between).fetchall():
+            if kind == "void":
+                self.voids[number] = VoidEvent(at, game, reason)
+            else:
+                self.counts[number] = counts
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield first and last of groups of numbers without wide gaps."""
+    first = last = None
+    for number in sorted(numbers):
+        if first is None or last is None or number > last + _GAP:
+            if first is not None and last is not None:
+                yield first, last
+            first = number
+        last = number
+    if first is not None and last is not None:
+        yield first, last

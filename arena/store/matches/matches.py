@@ -1,0 +1,280 @@
+"""Matches, from start to result. A result is stored in one step with its ratings and replay, and never changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NewType
+
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
+
+from arena.ladder.events import Node
+from arena.ladder.live import RatingChange
+from arena.ladder.quota import NO_QUOTA, Quota
+from arena.log.leaf import LeafKind
+from arena.replay.hash_chain import PackedReplay, with_chain
+from arena.replay.header import MatchKind
+from arena.replay.thinking import Thinking
+from arena.store import schema
+from arena.store.base import leaves as log
+from arena.store.base.errors import MatchNotPlaying, NoReplay, UnknownMatch
+from arena.store.base.rows import MatchRow, MatchState, SeatRow, instant
+from arena.store.base.statements import Statement
+from arena.store.bots.bots import Bot, BotId, bot_of, known
+from arena.store.ladder import events, pair_days, ratings, versions
+from arena.store.replays import replays
+
+MatchId = NewType("MatchId", int)
+
+
+_COLUMNS: Final = schema.matches.c
+_SEATS: Final = schema.match_seats.c
+_BEGIN: Final = Statement(
+    insert(schema.matches), "id", "game", "options", "seats", "state", "started", "reason", "kind"
+)
+_SEAT: Final = Statement(insert(schema.match_seats), "match_id", "seat", "bot_id", "node", "forced")
+_GAME_AND_STATE: Final = Statement(select(_COLUMNS.game, _COLUMNS.state).where(_COLUMNS.id == bindparam("of_match")))
+_SEATED: Final = Statement(select(_SEATS.node).where(_SEATS.match_id == bindparam("of_match")).order_by(_SEATS.seat))
+_RESULT: Final = Statement(
+    update(schema.match_seats).where(_SEATS.match_id == bindparam("of_match"), _SEATS.seat == bindparam("of_seat")),
+    *("score", "place", "forced", "rating_before", "deviation_before", "rating_after", "deviation_after", "spoilt"),
+)
+_END: Final = Statement(update(schema.matches).where(_COLUMNS.id == bindparam("of_match")), "state", "ended", "kind")
+
+
+def newest(connection: Connection) -> int:
+    """Return the number of the newest match; 0 if there is none."""
+    return connection.scalar(select(func.max(schema.matches.c.id))) or 0
+
+
+def begin(
+    connection: Connection,
+    game: str,
+    options: Mapping[str, Any],
+    bots: Sequence[BotId],
+    at: int,
+    match_id: int | None = None,
+    said: Sequence[str] | None = None,
+    kind: MatchKind = MatchKind.RATED,
+) -> MatchId:
+    """Store the start of a match with these bots, by seat; a bot may have several seats. Return the match's number.
+
+    `match_id` is the next free number by default. `said` are the versions that the bots state, by seat; a version is
+    stored with its first match.
+    """
+    match_id = MatchId(newest(connection) + 1 if match_id is None else match_id)
+    row = {"id": match_id, "game": game, "options": json.dumps(options, sort_keys=True), "seats": len(bots)}
+    row |= {"state": MatchState.PLAYING.value, "started": at, "reason": "", "kind": kind.value}
+    _BEGIN.run(connection, row)
+    nodes = versions.seat(connection, tuple(zip(bots, said or [""] * len(bots), strict=True)), at)
+    seats = [
+        {"match_id": match_id, "seat": seat, "bot_id": bot, "node": node, "forced": 0}
+        for seat, (bot, node) in enumerate(zip(bots, nodes, strict=True))
+    ]
+    _SEAT.run_all(connection, seats)
+    return match_id
+
+
+def finish(
+    connection: Connection,
+    match_id: MatchId,
+    *,
+    scores: Sequence[int],
+    places: Sequence[int],
+    forced: Sequence[int],
+    counts: Sequence[bool],
+    at: int,
+    replay: Callable[[tuple[RatingChange, ...]], PackedReplay],
+    spoilt: Sequence[bool] = (),
+    thinking: Sequence[Thinking] = (),
+    kind: MatchKind = MatchKind.RATED,
+    quota: Quota = NO_QUOTA,
+) -> tuple[RatingChange, ...]:
+    """Store the result of a match: event, seats, live ratings, replay and leaf. Return the rating changes, by seat.
+
+    Only a result of the kind `RATED` is an event and changes ratings.
+
+    Sequences are by seat; `counts`: whether the result rates the seat's version; `spoilt`: whether house bots played
+    too much of the seat to rate its opponents, empty where no seat is so. `replay` makes the compressed replay,
+    without its hash chain, from the rating changes. `thinking` is how the seats used their time, empty if unknown.
+    Under a `quota` two guests move each other's live ratings in so many matches of a day and of a week only.
+    UnknownMatch, MatchNotPlaying; ValueError for a result that does not fit the seats.
+    """
+    game, state = _game_and_state(connection, match_id)
+    if state is not MatchState.PLAYING:
+        raise MatchNotPlaying(match_id, state.value)
+    nodes = [Node(node) for (node,) in _SEATED.run(connection, {"of_match": match_id}).fetchall()]
+    changes: tuple[RatingChange, ...] = ()
+    if kind is MatchKind.RATED:
+        counted = pair_days.count(connection, game, match_id, at, quota) if quota.bounds else pair_days.Counted()
+        changes = ratings.rate(connection, game, nodes, places, counts, at, spoilt, thinking, counted)
+        events.add_result(connection, game, match_id, nodes, places, counts, spoilt, at)
+    results = [
+        {
+            "of_match": match_id,
+            "of_seat": seat,
+            "score": score,
+            "place": place,
+            "forced": server_made,
+            "rating_before": change and change.before.value,
+            "deviation_before": change and change.before.deviation,
+            "rating_after": change and change.after.value,
+            "deviation_after": change and change.after.deviation,
+            "spoilt": int(unmoving),
+        }
+        for seat, (score, place, server_made, change, unmoving) in enumerate(
+            zip(scores, places, forced, changes or (None,) * len(places), spoilt or (False,) * len(places), strict=True)
+        )
+    ]
+    _RESULT.run_all(connection, results)
+    ended = {"of_match": match_id, "state": MatchState.FINISHED.value, "ended": at, "kind": kind.value}
+    _END.run(connection, ended)
+    content, text = replay(changes)
+    leaf = LeafKind.RATED if kind is MatchKind.RATED else LeafKind.CASUAL
+    log.append_result(connection, leaf, at, match_id, game, places, counts, scores, text)
+    replays.keep(connection, match_id, game, content)
+    return changes
+
+
+def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
+    """Make the result of a match void, keeping the match and its replay; return its game.
+
+    UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
+    """
+    game = events.add_void(connection, match_id, reason, at)
+    log.append(connection, LeafKind.VOID, at, match=match_id, game=game, reason=reason)
+    result = events.result_of(connection, match_id)
+    ratings.take_back(connection, game, result)
+    pair_days.take_back(connection, game, result)
+    return game
+
+
+def void_results(
+    connection: Connection, bot: str, since: int, reason: str, at: int, after: int = 0, limit: int | None = None
+) -> dict[int, str]:
+    """Make void the results of a bot that were stored at the instant `since` or later and still count.
+
+    Return the games of these matches, by match in order. With `limit` only so many, of matches above `after`.
+    UnknownBot, ReasonNotAllowed.
+    """
+    events.check_reason(reason)
+    counting = events.counting(connection, known(connection, bot).id, since, after, limit)
+    return {match_id: void(connection, match_id, reason, at) for match_id in counting}
+
+
+def interrupt(connection: Connection, match_ids: Sequence[MatchId], reason: str, at: int) -> None:
+    """Mark matches as interrupted, without a result; leave those that are over unchanged."""
+    for match_id in match_ids:
+        game, state = _game_and_state(connection, match_id)
+        if state is not MatchState.PLAYING:
+            continue
+        change = update(schema.matches).where(_COLUMNS.id == match_id)
+        connection.execute(change.values(state=MatchState.INTERRUPTED.value, reason=reason, ended=at))
+        seats = log.seated(connection, match_id)
+        log.append(connection, LeafKind.INTERRUPTED, at, match=match_id, game=game, **seats, reason=reason)
+
+
+def seated(connection: Connection, match_id: int) -> tuple[Bot, ...]:
+    """Return the bots of a match, by seat."""
+    taken = schema.match_seats.c
+    query = select(schema.bots).join(schema.match_seats).where(taken.match_id == match_id).order_by(taken.seat)
+    return tuple(bot_of(row) for row in connection.execute(query))
+
+
+def playing(connection: Connection) -> tuple[MatchId, ...]:
+    """Return the matches that are neither finished nor interrupted."""
+    columns = schema.matches.c
+    return tuple(connection.scalars(select(columns.id).where(columns.state == MatchState.PLAYING.value)))
+
+
+def started(connection: Connection, match_id: int) -> int:
+    """Return when a match began, in microseconds since 1970; UnknownMatch."""
+    at: int | None = connection.scalar(select(_COLUMNS.started).where(_COLUMNS.id == match_id))
+    if at is None:
+        raise UnknownMatch(match_id)
+    return at
+
+
+def list_matches(
+    connection: Connection, *, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
+) -> tuple[MatchRow, ...]:
+    """Return the newest matches, newest first; filter by game, a bot's name (also a former one) and `before`."""
+    columns = schema.matches.c
+    query, number = select(schema.matches), columns.id
+    if bot:
+        # Along the index of the bot's own seats, of which it may have several in a match, and no further than one page.
+        named = select(schema.names.c.bot_id).where(schema.names.c.key == bot.lower()).scalar_subquery()
+        number = _SEATS.match_id
+        query = query.join(schema.match_seats, number == columns.id).where(_SEATS.bot_id == named).group_by(number)
+    if game:
+        query = query.where(columns.game == game)
+    if before is not None:
+        query = query.where(number < before)
+    query = query.order_by(number.desc()).limit(limit)
+    return with_seats(connection, connection.execute(query).all())
+
+
+def has_finished(connection: Connection, bot_id: int) -> bool:
+    """Return whether a bot has finished a match."""
+    own = select(_SEATS.match_id).where(_SEATS.bot_id == bot_id, _SEATS.place.is_not(None)).limit(1)
+    return connection.scalar(own) is not None
+
+
+def get_match(connection: Connection, match_id: int) -> MatchRow:
+    """Return one match; UnknownMatch."""
+    rows = connection.execute(select(schema.matches).where(schema.matches.c.id == match_id)).all()
+    if not rows:
+        raise UnknownMatch(match_id)
+    return with_seats(connection, rows)[0]
+
+
+def get_replay(connection: Connection, match_id: int) -> bytes:
+    """Return the replay file of a finished match. UnknownMatch, NoReplay, ReplayPruned, ReplayDamaged."""
+    _, state = _game_and_state(connection, match_id)
+    content = replays.content(connection, match_id)
+    if content is None:
+        raise NoReplay(match_id, state.value)
+    return with_chain(content)
+
+
+def _game_and_state(connection: Connection, match_id: int) -> tuple[str, MatchState]:
+    row = _GAME_AND_STATE.run(connection, {"of_match": match_id}).fetchone()
+    if row is None:
+        raise UnknownMatch(match_id)
+    game, state = row
+    return game, MatchState(state)
+
+
+def with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchRow, ...]:
+    """Return the matches of these rows of their table, with their seats."""
+    taken, bot = schema.match_seats.c, schema.bots.c
+    seats: dict[int, list[SeatRow]] = {row.id: [] for row in rows}
+    result = taken.score, taken.place, taken.rating_before, taken.rating_after, taken.forced
+    query = select(taken.match_id, taken.spoilt, bot.hidden, bot.deleted, bot.name, *result, schema.versions.c.version)
+    query = query.order_by(taken.match_id, taken.seat).select_from(
+        schema.match_seats.join(schema.versions).join(schema.bots)
+    )
+    voided = events.void_reasons(connection, [*seats])
+    replay = schema.replays.c
+    gone = replay.match_id.in_(seats) & replay.segment.is_(None)
+    pruned = {*connection.scalars(select(replay.match_id).where(gone))}
+    found = connection.execute(query.where(taken.match_id.in_(seats)))
+    # By place: by name takes as long as the query.
+    for match_id, spoilt, hidden, deleted, name, score, place, before, after, forced, version in found:
+        flags = hidden is not None, deleted is not None, bool(spoilt)
+        seats[match_id].append(SeatRow(name, score, place, before, after, forced, version, *flags))
+    return tuple(
+        MatchRow(
+            match_id=row.id,
+            game=row.game,
+            state=MatchState(row.state),
+            started=instant(row.started),
+            ended=None if row.ended is None else instant(row.ended),
+            reason=row.reason,
+            seats=tuple(seats[row.id]),
+            voided=voided.get(row.id, ""),
+            pruned=row.id in pruned,
+            kind=MatchKind(row.kind),
+        )
+        for row in rows
+    )

@@ -1,0 +1,150 @@
+"""Search among matches by what is said of them, a page at a time.
+
+A page costs the same however long the history is: where no index leads to the matches, it is searched for among so many
+only, and says where the next one begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Column, ColumnElement, Connection, Select, and_, exists, func, select
+
+from arena.store import schema
+from arena.store.base.errors import Refused, UnknownBot
+from arena.store.base.rows import MatchRow, MatchState
+from arena.store.bots.bots import known
+from arena.store.matches.matches import list_matches, with_seats
+
+SEARCHED: Final = 2000
+"""Matches among which a page is searched for."""
+
+_MATCHES: Final = schema.matches.c
+_SEATS: Final = schema.match_seats.c
+
+
+class NoSuchSearch(Refused):
+    """A search asks of a bot what it does not name; the message says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchFilter:
+    """Which matches are looked for; what is empty or None excludes none."""
+
+    game: str = ""
+    bot: str = ""
+    """Its name, also a former one."""
+    opponent: str = ""
+    """Another bot that played, too; with `bot` only."""
+    seats: int = 0
+    """The size of the table."""
+    since: int | None = None
+    until: int | None = None
+    """When they began, in microseconds since 1970: at `since` or later, before `until`."""
+    faults: bool = False
+    """Whether the server made decisions for `bot`."""
+    lost: bool = False
+    """Whether `bot` came last, and not first."""
+    state: MatchState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPage:
+    """Matches that were found, the newest first."""
+
+    matches: tuple[MatchRow, ...]
+    next: int | None
+    """The number below which the next page begins; None if nothing is left. A page may be empty and not the last."""
+
+
+def search(connection: Connection, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
+    """Return the newest matches below `before` that are wanted; none of a bot that nobody knows. NoSuchSearch."""
+    if wanted == MatchFilter(game=wanted.game, bot=wanted.bot):
+        found = list_matches(connection, game=wanted.game, bot=wanted.bot, limit=limit, before=before)
+        return MatchPage(found, found[-1].match_id if len(found) == limit else None)
+    if not wanted.bot and (wanted.opponent or wanted.faults or wanted.lost):
+        asked = "an opponent" if wanted.opponent else "faults" if wanted.faults else "lost matches"
+        raise NoSuchSearch(f"a search for {asked} needs a bot; name one")
+    try:
+        bot = known(connection, wanted.bot).id if wanted.bot else None
+        opponent = known(connection, wanted.opponent).id if wanted.opponent else None
+    except UnknownBot:
+        return MatchPage((), None)
+    if wanted.until is not None:
+        before = min(_first_since(connection, wanted.until), before or (1 << 62))
+    least = 0 if wanted.since is None else _first_since(connection, wanted.since)
+    looked = _looked_at(bot, wanted, least, before).limit(SEARCHED).subquery()
+    first, count = connection.execute(select(func.min(looked.c.id), func.count()).select_from(looked)).one()
+    query = select(schema.matches).join(looked, looked.c.id == _MATCHES.id)
+    rows = connection.execute(
+        query.where(*_conditions(wanted, bot, opponent)).order_by(_MATCHES.id.desc()).limit(limit)
+    ).all()
+    further = rows[-1].id if len(rows) == limit else first if count == SEARCHED else None
+    return MatchPage(with_seats(connection, rows), further)
+
+
+def _looked_at(bot: int | None, wanted: MatchFilter, least: int, before: int | None) -> Select[tuple[int]]:
+    """Return the numbers among which is searched, the newest first, along an index."""
+    if bot is None:
+        number, query = _MATCHES.id, select(_MATCHES.id.label("id"))
+        if wanted.state is not None:
+            query = query.where(_MATCHES.state == wanted.state.value)
+        elif wanted.game:
+            query = query.where(_MATCHES.game == wanted.game)
+    else:
+        number = _SEATS.match_id
+        query = select(number.label("id")).where(_SEATS.bot_id == bot).group_by(number)
+    query = query.where(number >= least)
+    if before is not None:
+        query = query.where(number < before)
+    return query.order_by(number.desc())
+
+
+def _conditions(wanted: MatchFilter, bot: int | None, opponent: int | None) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if wanted.game:
+        conditions.append(_tested(_MATCHES.game) == wanted.game)
+    if wanted.state is not None:
+        conditions.append(_tested(_MATCHES.state) == wanted.state.value)
+    if wanted.seats:
+        conditions.append(_MATCHES.seats == wanted.seats)
+    if wanted.since is not None:
+        conditions.append(_MATCHES.started >= wanted.since)
+    if wanted.until is not None:
+        conditions.append(_MATCHES.started < wanted.until)
+    own = schema.match_seats.alias("own")
+    here = and_(own.c.match_id == _MATCHES.id, own.c.bot_id == bot)
+    if wanted.faults:
+        conditions.append(exists().where(here, own.c.forced > 0))
+    if wanted.lost:
+        other = schema.match_seats.alias("other")
+        worse = exists().where(other.c.match_id == own.c.match_id, other.c.place > own.c.place)
+        conditions.append(exists().where(here, own.c.place > 1, ~worse))
+    if opponent is not None:
+        them = schema.match_seats.alias("them")
+        other_seat = and_(them.c.match_id == own.c.match_id, them.c.bot_id == opponent, them.c.seat != own.c.seat)
+        conditions.append(exists().where(here, other_seat))
+    return conditions
+
+
+def _tested(column: Column[str]) -> ColumnElement[str]:
+    """Return what is in a column in a form that no index has: the few matches looked at are to be tested by it."""
+    return column.concat("")
+
+
+def _first_since(connection: Connection, at: int) -> int:
+    """Return a number such that every match below it began before an instant; matches are numbered as they begin.
+
+    By bisection: a row a step, and no index on times.
+    """
+    low, high = 0, (connection.scalar(select(func.max(_MATCHES.id))) or 0) + 1
+    while low < high:
+        middle = (low + high) // 2
+        query = select(_MATCHES.id, _MATCHES.started).where(_MATCHES.id >= middle).order_by(_MATCHES.id).limit(1)
+        row = connection.execute(query).first()
+        if row is None or row.started >= at:
+            high = middle
+        else:
+            low = row.id + 1
+    return low

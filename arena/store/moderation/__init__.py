@@ -1,0 +1,1 @@
+"""Bots hidden, renamed, deleted, parked, and owners banned."""

@@ -1,0 +1,204 @@
+"""The files of the replays: packed replays one after the other in *segments*, beside the database.
+
+A row of `replays` names segment, start and length; `replay_segments` counts what is in each. Only the writer adds: at
+once where it is told to, synced before the database commits, so that no row names what is not on the disk
+(`transaction`). Bytes that no row names, since a transaction came to nothing or a process was killed, are written over
+or gone with the next start (`sweep`). Bytes that a row names never change; a segment of which no replay is left is
+deleted, and its number is not used again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, func, select
+
+from arena.store import schema
+from arena.store.base.errors import ReplayDamaged, file_error
+from arena.store.base.open_files import OpenFiles, sync_directory
+from arena.store.base.statements import Statement
+
+IN_ROW: Final = 0
+"""The segment of a replay that is in its row: of a database in memory, or not yet moved out by an upgrade."""
+FULL: Final = 16 << 20
+"""Bytes from which on a segment is added to no more."""
+_KEY: Final = "arena_replay_files"
+_SEGMENT: Final = schema.replay_segments.c
+_NEWEST: Final = Statement(
+    select(_SEGMENT.number, func.max(_SEGMENT.size))
+    .where(_SEGMENT.number == select(func.max(_SEGMENT.number)).scalar_subquery())
+    .group_by(_SEGMENT.number)
+)
+_sync: Final = getattr(os, "fdatasync", os.fsync)
+
+
+class Segment(NamedTuple):
+    """A file of replays."""
+
+    number: int
+    """From 1."""
+    path: Path
+    size: int
+    """Bytes up to the end of the last replay that a row named."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the file is there and no shorter."""
+        return self.path.is_file() and self.path.stat().st_size >= self.size
+
+
+class ReplayFiles:
+    """The segments of a data directory; for one connection."""
+
+    def __init__(self, data: Path) -> None:
+        self.data: Final = data
+        self.directory: Final = segments_of(data)
+        self._number = 0
+        self._file = -1
+        self._open_files = OpenFiles(())
+        self._end = self._committed = 0
+        self._unsynced = self._new = False
+        self._emptied: set[int] = set()
+
+    def path(self, number: int) -> Path:
+        """Return where a segment is."""
+        return self.directory / f"{number:08}.gz"
+
+    @contextmanager
+    def transaction(self, connection: Connection) -> Iterator[None]:
+        """Run one transaction: what it adds to the files is on the disk before it is committed, or nobody's."""
+        try:
+            with connection.begin():
+                yield
+                self._bring_to_disk()
+        except BaseException:
+            self._end = self._committed
+            self._emptied.clear()
+            raise
+        self._committed = self._end
+        for number in self._emptied:
+            with suppress(OSError):  # the next start tries again
+                self.path(number).unlink()
+        self._emptied.clear()
+
+    def add(self, connection: Connection, content: bytes) -> tuple[int, int]:
+        """Write a packed replay; return its segment and where it starts. DiskFull, StoreUnusable."""
+        try:
+            if self._file < 0 or self._end >= FULL:
+                self._begin(connection)
+            start, written = self._end, 0
+            try:
+                while written < len(content):
+                    written += os.pwrite(self._file, content[written:], start + written)
+            except OSError:
+                with suppress(OSError):  # on a full disk others may need the room
+                    os.ftruncate(self._file, start)
+                raise
+        except OSError as error:
+            raise file_error(self.path(self._number), error) from error
+        self._end += written
+        self._unsynced = True
+        return self._number, start
+
+    def delete(self, number: int) -> None:
+        """Delete a segment once the transaction is committed, unless it is still added to."""
+        if number != self._number:
+            self._emptied.add(number)
+
+    def close(self) -> None:
+        """Close the file that is added to."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def segments(self, connection: Connection) -> tuple[Segment, ...]:
+        """Return the segments that rows name, the oldest first."""
+        query = select(_SEGMENT.number, func.max(_SEGMENT.size)).where(_SEGMENT.number > IN_ROW)
+        kept = query.group_by(_SEGMENT.number).having(func.sum(_SEGMENT.kept) > 0).order_by(_SEGMENT.number)
+        return tuple(Segment(number, self.path(number), size) for number, size in connection.execute(kept))
+
+    def sweep(self, connection: Connection) -> tuple[Segment, ...]:
+        """Remove what no row names, where nobody writes; return the segments that are not whole. StoreUnusable."""
+        segments = {segment.path: segment for segment in self.segments(connection)}
+        try:
+            self.directory.mkdir(mode=0o700, exist_ok=True)
+            for path in self.directory.glob("*.gz"):
+                if (segment := segments.get(path)) is None:
+                    path.unlink()
+                elif path.stat().st_size > segment.size:
+                    os.truncate(path, segment.size)
+        except OSError as error:
+            raise file_error(self.directory, error) from error
+        return tuple(segment for segment in segments.values() if not segment.whole)
+
+    def _begin(self, connection: Connection) -> None:
+        """Open the newest segment, or the next one where that is full or not whole."""
+        first = self._file < 0
+        self._bring_to_disk()
+        self.close()
+        stored, size = _NEWEST.run(connection, {}).fetchone() or (IN_ROW, 0)
+        number = max(stored, self._number)
+        newest = Segment(number, self.path(number), size)
+        go_on = first and number > IN_ROW and size < FULL and newest.whole
+        self.directory.mkdir(mode=0o700, exist_ok=True)
+        self._number = number if go_on else number + 1
+        self._end = self._committed = size if go_on else 0
+        self._file = os.open(self.path(self._number), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._open_files = OpenFiles([self.path(self._number)])
+        self._new = not go_on
+
+    def _bring_to_disk(self) -> None:
+        """Sync what was added. DiskFull, StoreUnusable; StoreReplaced: the file is not there any more."""
+        if not self._unsynced:
+            return
+        self._open_files.check()
+        try:
+            _sync(self._file)
+            if self._new:
+                sync_directory(self.directory)
+                sync_directory(self.data)
+        except OSError as error:
+            raise file_error(self.path(self._number), error) from error
+        self._unsynced = self._new = False
+
+
+def segments_of(data: Path) -> Path:
+    """Return where a data directory has its segments."""
+    return data / "replays"
+
+
+def attach(connection: Connection, data: Path) -> ReplayFiles:
+    """Say where the replays are that a connection's rows name; it knows for as long as it is open."""
+    files: ReplayFiles | None = connection.info.get(_KEY)
+    if files is None:
+        files = connection.info[_KEY] = ReplayFiles(data)
+    return files
+
+
+def attached(connection: Connection) -> ReplayFiles | None:
+    """Return what `attach` was told; None for a database that has no files, as one in memory."""
+    files: ReplayFiles | None = connection.info.get(_KEY)
+    return files
+
+
+def packed(connection: Connection, row: Any) -> bytes:
+    """Return the packed replay of a row of `replays` that is not pruned, as it is there. ReplayDamaged."""
+    if row.segment == IN_ROW:
+        return bytes(row.content)
+    files = attached(connection)
+    assert files is not None, "rows name segments only where there are files"
+    path = files.path(row.segment)
+    try:
+        with path.open("rb", buffering=0) as file:
+            content = os.pread(file.fileno(), row.length, row.start)
+    except FileNotFoundError:
+        raise ReplayDamaged(row.match_id, f"{path} is missing") from None
+    except OSError as error:
+        raise ReplayDamaged(row.match_id, f"{path}: {error.strerror or error}") from error
+    if len(content) < row.length:
+        raise ReplayDamaged(row.match_id, f"{path} is cut short")
+    return content

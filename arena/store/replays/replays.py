@@ -1,0 +1,123 @@
+"""Replays: kept with the result, read, and pruned. The oldest lose their content, and keep their digest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import sha256
+from typing import Final
+
+from sqlalchemy import Connection, bindparam, case, func, insert, select, update
+
+from arena.log.leaf import LeafKind
+from arena.store import schema
+from arena.store.base import leaves as log
+from arena.store.base.directory import database_of
+from arena.store.base.errors import ReplayDamaged, ReplayPruned
+from arena.store.base.statements import Statement
+from arena.store.replays.files import IN_ROW, attached, packed
+
+_REPLAYS: Final = schema.replays.c
+_MATCHES: Final = schema.matches.c
+_SEGMENT: Final = schema.replay_segments.c
+_KEEP: Final = Statement(insert(schema.replays), "match_id", "content", "sha256", "segment", "start", "length")
+_COUNT: Final = Statement(
+    update(schema.replay_segments)
+    .where(_SEGMENT.number == bindparam("of_segment"), _SEGMENT.game == bindparam("of_game"))
+    .values(kept=_SEGMENT.kept + bindparam("come"), pruned=_SEGMENT.pruned + bindparam("gone"))
+    .values(bytes=_SEGMENT.bytes + bindparam("more"))
+    .values(size=case((_SEGMENT.size < bindparam("end"), bindparam("end")), else_=_SEGMENT.size))
+)
+_FIRST: Final = Statement(insert(schema.replay_segments), "number", "game", "kept", "pruned", "bytes", "size")
+
+
+def keep(connection: Connection, match_id: int, game: str, content: bytes) -> None:
+    """Store a packed replay. DiskFull, StoreUnusable."""
+    row = {"match_id": match_id, "content": content, "sha256": sha256(content).digest()}
+    row |= {"segment": IN_ROW, "start": 0, "length": 0}
+    if (files := attached(connection)) is not None:
+        segment, start = files.add(connection, content)
+        row |= {"content": b"", "segment": segment, "start": start, "length": len(content)}
+        count(connection, segment, game, 1, len(content), start + len(content))
+    else:
+        count(connection, IN_ROW, game, 1, len(content))
+    _KEEP.run(connection, row)
+
+
+def count(connection: Connection, segment: int, game: str, come: int, size: int, end: int = 0, pruned: int = 0) -> None:
+    """Count replays of a game that came to a segment, with their bytes and the end of the last; or went, below 0."""
+    values = {"of_segment": segment, "of_game": game, "come": come, "gone": pruned, "more": size, "end": end}
+    if not _COUNT.run(connection, values).rowcount:
+        values = {"number": segment, "game": game, "kept": come, "pruned": pruned, "bytes": size, "size": end}
+        _FIRST.run(connection, values)
+
+
+def content(connection: Connection, match_id: int) -> bytes | None:
+    """Return a packed replay, None where there is none. ReplayPruned, ReplayDamaged."""
+    row = connection.execute(select(schema.replays).where(_REPLAYS.match_id == match_id)).one_or_none()
+    if row is None:
+        return None
+    if row.segment is None:
+        raise ReplayPruned(match_id, row.sha256)
+    try:
+        found = packed(connection, row)
+    except ReplayDamaged:
+        if pruned_since(connection, match_id):
+            raise ReplayPruned(match_id, row.sha256) from None
+        raise
+    if sha256(found).digest() != row.sha256:
+        raise ReplayDamaged(match_id, "its SHA-256 does not agree")
+    return found
+
+
+def pruned_since(connection: Connection, match_id: int) -> bool:
+    """Return whether a replay that a transaction sees has been pruned since that began, and so perhaps its file."""
+    files = attached(connection)
+    if files is None:
+        return False
+    engine = database_of(files.data).reading()
+    try:
+        with engine.connect() as other:
+            segment = other.scalar(select(_REPLAYS.segment).where(_REPLAYS.match_id == match_id))
+    finally:
+        engine.dispose()
+    return segment is None
+
+
+def prune(connection: Connection, keep: int, at: int, after: int = 0, limit: int = 100) -> tuple[int, ...]:
+    """Prune replays of matches above `after` that are not among the newest `keep`, at most `limit`, oldest first.
+
+    `at` is now, in microseconds since 1970. Return the matches whose replays were pruned. A segment is deleted when
+    none of its replays is left: replays go in the order in which they came, or nearly, so none need be written anew.
+    """
+    finished = select(_MATCHES.id).where(_MATCHES.state == "finished").order_by(_MATCHES.id.desc())
+    newest = connection.scalar(finished.offset(keep).limit(1))
+    if newest is None:
+        return ()
+    whole = (_REPLAYS.match_id > after) & (_REPLAYS.match_id <= newest) & _REPLAYS.segment.is_not(None)
+    size = case((_REPLAYS.segment == IN_ROW, func.length(_REPLAYS.content)), else_=_REPLAYS.length)
+    oldest = select(_REPLAYS.match_id, _REPLAYS.segment, _MATCHES.game, size).where(whole)
+    oldest = oldest.join_from(schema.replays, schema.matches).order_by(_REPLAYS.match_id).limit(limit)
+    rows = connection.execute(oldest).all()
+    if not rows:
+        return ()
+    found = tuple(row[0] for row in rows)
+    # Every older one is pruned already.
+    gone = update(schema.replays).where(whole, _REPLAYS.match_id <= found[-1])
+    connection.execute(gone.values(content=b"", segment=None, start=0, length=0))
+    replays, sizes = Counter[tuple[int, str]](), Counter[tuple[int, str]]()
+    for _, segment, game, length in rows:
+        replays[segment, game] += 1
+        sizes[segment, game] += length
+    for (segment, game), went in replays.items():
+        count(connection, segment, game, -went, -sizes[segment, game], pruned=went)
+    _delete_empty(connection, {segment for segment, _ in replays} - {IN_ROW})
+    log.append(connection, LeafKind.PRUNE, at, through=found[-1], replays=len(found))
+    return found
+
+
+def _delete_empty(connection: Connection, segments: set[int]) -> None:
+    """Have those of these files deleted, once this is committed, of which no replay is left."""
+    if (files := attached(connection)) is not None:
+        for segment in segments:
+            if not connection.scalar(select(func.sum(_SEGMENT.kept)).where(_SEGMENT.number == segment)):
+                files.delete(segment)

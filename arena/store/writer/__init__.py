@@ -1,0 +1,1 @@
+"""The writer process and its group commit."""

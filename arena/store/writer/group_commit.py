@@ -1,0 +1,108 @@
+"""Group commit: all waiting jobs run in one transaction and share one wait for the disk.
+
+Each job runs in its own savepoint, so a job that fails undoes nothing of the others. Results are delivered after the
+commit; if the commit fails, every job in it fails and nothing is stored. A commit to a file that was deleted or
+replaced counts as failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from arena.store.base import leaves as log
+from arena.store.base.database import Database
+from arena.store.base.errors import StoreError
+from arena.store.base.open_files import OpenFiles
+from arena.store.base.statements import run
+from arena.store.replays.files import attach
+
+Job: TypeAlias = Callable[[Connection], Any]
+
+
+class Outcome(NamedTuple):
+    """The result of a job: its value or its error."""
+
+    value: Any
+    error: Exception | None = None
+    """Why nothing of the job is stored; None on success."""
+
+
+class AtEnd(NamedTuple):
+    """A job's value that is worked out at the end of the transaction, when all its jobs have run."""
+
+    complete: Job
+    """Returns the value; it reads only."""
+
+
+def nothing(connection: Connection) -> None:
+    """End a transaction as it is."""
+
+
+class Committer:
+    """Runs jobs on one connection, in their order."""
+
+    def __init__(self, connection: Connection, database: Database, end: Callable[[Connection], None] = nothing) -> None:
+        """Write on `connection`; `database` translates its errors, `end` runs at the end of each transaction."""
+        self._end: Final = end
+        self._connection: Final = connection
+        self._database: Final = database
+        self._files: Final = OpenFiles(database.files)
+        self._replays: Final = attach(connection, database.path.parent)
+
+    def commit(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Run these jobs in one transaction and return their outcomes. Raises nothing: the writer survives errors."""
+        try:
+            with self._replays.transaction(self._connection):
+                outcomes = [self._try(job) for job in jobs]
+                self._end(self._connection)
+                outcomes = [self._completed(outcome) for outcome in outcomes]
+            self._files.check()
+            return outcomes
+        except Exception as error:  # noqa: BLE001 - every caller must get an outcome
+            self._roll_back()
+            reason = self._database.named(error)
+            return [Outcome(None, reason if isinstance(reason, StoreError) else _undone_error(error))] * len(jobs)
+
+    def close(self) -> None:
+        """Close what it has open besides the connection."""
+        self._replays.close()
+
+    def _try(self, job: Job) -> Outcome:
+        # SQLAlchemy's own savepoints cost as much as all the statements of a match.
+        run(self._connection, "SAVEPOINT job", {})
+        try:
+            value = job(self._connection)
+            run(self._connection, "RELEASE SAVEPOINT job", {})
+        except Exception as error:  # noqa: BLE001 - becomes the outcome, or `commit` handles it
+            try:
+                run(self._connection, "ROLLBACK TO SAVEPOINT job", {})
+            except DBAPIError:  # the database gave up the whole transaction, as on a full disk
+                raise error  # noqa: B904 - the first error is the cause
+            log.forget(self._connection)
+            run(self._connection, "RELEASE SAVEPOINT job", {})
+            return Outcome(None, self._database.named(error))
+        return Outcome(value)
+
+    def _completed(self, outcome: Outcome) -> Outcome:
+        value = outcome.value
+        return Outcome(value.complete(self._connection)) if isinstance(value, AtEnd) else outcome
+
+    def _roll_back(self) -> None:
+        """Roll back after a failed commit: the database may keep a transaction open that SQLAlchemy considers ended."""
+        log.forget(self._connection)
+        driver = self._connection.connection.dbapi_connection
+        assert driver is not None, "the connection is open"
+        with suppress(self._connection.dialect.loaded_dbapi.Error):  # the next transaction reports it
+            driver.rollback()
+
+
+def _undone_error(error: Exception) -> StoreError:
+    """Return the error for jobs whose transaction was undone by an error that is not theirs."""
+    undone = StoreError(f"the transaction was undone: {error}")
+    undone.__cause__ = error
+    return undone

@@ -16,8 +16,8 @@ import trio
 from arena import STALE_BUILD, build
 from arena.api.server import serve_arena
 from arena.cli.operate.log_output import log_to_stderr
+from arena.cli.operate.server_socket import with_socket
 from arena.cli.operate.web_process import show_pages
-from arena.cli.server_socket import with_socket
 from arena.processes.garbage import collect_rarely
 from arena.processes.huge_pages import keep_in_huge_pages
 from arena.server.arena import open_arena

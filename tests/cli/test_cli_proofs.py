@@ -408,6 +408,24 @@ def test_a_receipt_that_was_touched_proves_nothing(
     assert why in words
 
 
+@NODE
+def test_bad_keys_after_a_receipt_leave_it_good_and_spoil_what_comes_after(recorded: Recorded, tmp_path: Path) -> None:
+    """A client without checks writes down whatever keys a server shows."""
+    keys, receipt = (recorded.receipts / "bot-1.receipts").read_text().splitlines(keepends=True)
+    pin = json.loads(keys)
+    added = json.loads(pin["keys"][0]) | {"number": 9, "signature": "00" * 64}
+    bad = json.dumps(pin | {"keys": [*pin["keys"], json.dumps(added, separators=(",", ":"))]}) + "\n"
+    file = tmp_path / "bot.receipts"
+    file.write_text(keys + receipt + bad)
+    shown("replay", "verify", recorded.file, "--receipts", file)
+    status, words = in_javascript(recorded.file, file)
+    assert status == 0, words
+    file.write_text(keys + bad + receipt)
+    assert "the key of leaf 9 is not signed by" in refused(recorded, recorded.file, "--receipts", file)
+    status, words = in_javascript(recorded.file, file)
+    assert (status, "a key that the one before it did not sign" in words) == (1, True), words
+
+
 def test_a_log_that_was_changed_since_the_receipt_is_refused(recorded: Recorded, tmp_path: Path) -> None:
     changed = copied(recorded, tmp_path)
     with open_to_amend(changed) as connection:

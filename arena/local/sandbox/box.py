@@ -128,7 +128,10 @@ class Box(NamedTuple):
             options += ["--ro-bind-try", str(place), str(place)]
         options += ["--dev", "/dev", *_temporary("/dev/shm", SHARED), "--remount-ro", "/dev"]  # noqa: S108 - a box's
         options += _temporary("/tmp", TEMPORARY)  # noqa: S108 - the box's own
-        options += ["--proc", "/proc"] if Ability.PROCESSES in self.able else ["--dir", "/proc"]
+        if Ability.PROCESSES in self.able:
+            options += ["--proc", "/proc", "--remount-ro", "/proc"]  # else it chose who is killed when memory runs out
+        else:
+            options += ["--dir", "/proc"]
         folders = readable_folders(words, Ability.USER in self.able)
         mounted = [*folders] if shared is None else [*folders, shared]
         above = {each for place in (*mounted, Path.cwd()) for each in (place, *place.parents)}

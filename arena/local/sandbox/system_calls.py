@@ -58,10 +58,17 @@ REFUSED: Final = {
     "quotactl_fd": (443, 443),
     "personality": (135, 92),
     "shmget": (29, 194),
+    "semget": (64, 190),
+    "msgget": (68, 186),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "setxattrat": (463, 463),
 }
 """System calls that fail with EPERM, by name: their numbers on x86_64 and on aarch64.
 
-`shmget` is among them since its memory counts for no process.
+The last ones give memory of the kernel that counts for no process: semaphores up to tens of gigabytes, and lists of
+access to a file of 64 KiB each.
 """
 MISSING: Final = {"clone3": (435, 435), "memfd_create": (319, 279), "memfd_secret": (447, 447)}
 """System calls that fail with ENOSYS, as on a system without them: programs then do without.

@@ -75,7 +75,8 @@ class Story:
     def ended(self, title: str) -> dict[str, Any]:
         """Return it as it is written down."""
         kept = self._file.read_text("utf-8") if self._file.exists() else ""
-        return {"title": title, "steps": self.steps, "kept": kept.splitlines()}
+        without_checks = title not in CHECKS_DECIDE
+        return {"title": title, "without_checks": without_checks, "steps": self.steps, "kept": kept.splitlines()}
 
 
 def stories() -> Iterator[dict[str, Any]]:
@@ -210,6 +211,19 @@ def _under_another_key(story: Story) -> None:
 def _reported(change: Callable[[MatchReport], object]) -> Callable[[Story], None]:
     return lambda story: story.result(7, change)
 
+
+CHECKS_DECIDE: frozenset[str] = frozenset(
+    {
+        "An entry was changed",
+        "The proof is refused",
+        "The head is signed by another",
+        "The next key is not named by the one before",
+        "A retired key signs what came after it",
+        "The log was restored from a backup",
+        "The log was restored, and changed before that",
+    }
+)
+"""Stories in which a client without checks writes other lines: only a proof or a signature tells it not to."""
 
 STORIES: dict[str, Callable[[Story], None]] = {
     "A log that grows, under a key that names the next": _grows,

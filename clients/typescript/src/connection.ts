@@ -6,7 +6,6 @@ import { create, fromBinary } from "@bufbuild/protobuf";
 
 import { ArenaError, DroppedError, ParkedError, TokenRefusedError, UnreachableError } from "./errors.js";
 import { log } from "./log.js";
-import { LogChecker } from "./log_check.js";
 import type { Profile } from "./options.js";
 import { Receipts } from "./receipts.js";
 import { concernsBot, Progress, Session } from "./session.js";
@@ -61,8 +60,6 @@ export interface Channel {
   play(token: string, events: CallEvents): Call;
   /** Rejects with the CallStatus where it fails. */
   register(request: RegisterBotRequest, patience: number): Promise<RegisterBotResponse>;
-  /** Return undefined where the server refuses; rejects where there was no answer. */
-  consistency(first: bigint, second: bigint): Promise<readonly Uint8Array[] | undefined>;
   close(): void;
 }
 
@@ -88,7 +85,6 @@ export function longestWait(outage: number): number {
 export class Connection {
   readonly #progress: Progress;
   readonly #receipts: Receipts | undefined;
-  readonly #logChecker: LogChecker | undefined;
   readonly #ended: Promise<never>;
   readonly #alarms = new Set<() => void>();
   #end: (reason: Error) => void = () => {};
@@ -112,8 +108,7 @@ export class Connection {
   ) {
     this.#name = profile.name;
     this.#progress = new Progress(profile.matches);
-    this.#receipts = profile.receipts === null ? undefined : new Receipts(profile.receipts);
-    this.#logChecker = this.#receipts && new LogChecker(this.#receipts);
+    this.#receipts = profile.receipts === undefined ? undefined : new Receipts(profile.receipts);
     this.#ended = new Promise((_, reject) => (this.#end = reject));
     this.#ended.catch(() => {});
   }
@@ -274,7 +269,7 @@ export class Connection {
         const first = session === undefined;
         if (session === undefined) {
           tooLate();
-          session = this.#welcome(message.welcome ?? create(WelcomeSchema), channel);
+          session = this.#welcome(message.welcome ?? create(WelcomeSchema));
         }
         const reply = session.receive(message);
         if (reply !== undefined) call.write(reply);
@@ -304,7 +299,7 @@ export class Connection {
     });
   }
 
-  #welcome(welcome: Session["welcome"], channel: Channel): Session {
+  #welcome(welcome: Session["welcome"]): Session {
     const { address, games, capacity, challengers } = this.profile;
     log.info(`${welcome.bot} is connected to ${address} (Arena ${welcome.server})`);
     this.#name = welcome.bot;
@@ -312,9 +307,7 @@ export class Connection {
     const session = new Session(welcome, games, capacity, this.#progress, this.#receipts, challengers);
     this.#welcomed = this.#reached = true;
     this.#session += 1;
-    this.#logChecker
-      ?.check(welcome.log, (first, second) => channel.consistency(first, second))
-      .catch((error: Error) => log.info(`the server's log of results was not checked: ${error.message}`));
+    if (welcome.log !== undefined) this.#receipts?.recordLog(welcome.log);
     return session;
   }
 

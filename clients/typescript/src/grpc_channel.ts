@@ -9,7 +9,6 @@ import type { Call, CallEvents, Channel } from "./connection.js";
 import { ArgumentError } from "./errors.js";
 import { type CallStatus, readDetails } from "./status.js";
 import { BotService, type RegisterBotRequest, type RegisterBotResponse } from "./v1/arena/v1/bots_pb.js";
-import { LogService } from "./v1/arena/v1/log_pb.js";
 import { type PlayRequest, PlayRequestSchema, PlayService } from "./v1/arena/v1/play_pb.js";
 
 const OPTIONS = {
@@ -18,9 +17,6 @@ const OPTIONS = {
   "grpc.use_local_subchannel_pool": 1, // a new try is a new connection, not the old one's waiting time
   "grpc.enable_retries": 0,
 };
-const PROOF_TIME = 20_000;
-/** Answers by which a server that shows a log will not prove it. */
-const REFUSALS = new Set(["INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION", "OUT_OF_RANGE", "UNIMPLEMENTED"]);
 
 interface Unary<I extends DescMessage, O extends DescMessage> {
   readonly name: string;
@@ -64,17 +60,6 @@ export class GrpcChannel implements Channel {
 
   register(request: RegisterBotRequest, patience: number): Promise<RegisterBotResponse> {
     return this.#unary(BotService.method.registerBot, request, patience);
-  }
-
-  async consistency(first: bigint, second: bigint): Promise<readonly Uint8Array[] | undefined> {
-    try {
-      const request = { $typeName: "arena.v1.GetConsistencyRequest" as const, first, second };
-      return (await this.#unary(LogService.method.getConsistency, request, PROOF_TIME)).proof;
-    } catch (error) {
-      const { status, text } = error as CallStatus;
-      if (REFUSALS.has(status)) return undefined;
-      throw new Error(text);
-    }
   }
 
   close(): void {

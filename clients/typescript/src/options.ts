@@ -50,8 +50,8 @@ export interface Profile {
   tls: boolean | string;
   matches: number | undefined;
   giveUpAfter: number | undefined;
-  /** The file of receipts; undefined for none on the disk, null to check and keep none at all. */
-  receipts: string | undefined | null;
+  /** The file of receipts; undefined to keep none. */
+  receipts: string | undefined;
   casual: boolean;
   challenges: boolean;
   /** Whose challenges it takes, in small letters; undefined for everybody's. */
@@ -131,7 +131,7 @@ export function profileOf(bot: Bot, options: Options): Profile {
     tls,
     matches: options.matches,
     giveUpAfter: options.giveUpAfter,
-    receipts: options.receipts === false ? null : token !== undefined && tokenFile === undefined ? undefined : `${file}.receipts`,
+    receipts: options.receipts === false || (token !== undefined && tokenFile === undefined) ? undefined : `${file}.receipts`,
     casual: options.casual ?? false,
     challenges: typeof challenges === "boolean" ? challenges : challenges.length > 0,
     challengers: typeof challenges === "boolean" ? undefined : new Set(challenges.map((each) => each.toLowerCase())),

@@ -1,7 +1,7 @@
 // The conversation of one stream as far as it needs nothing of the bot: heartbeats, invitations, which matches go on.
 // So it goes on while the bot thinks. It never waits, moves no bytes (connection.ts does) and calls no bot (caller.ts does).
 
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 
 import { create } from "@bufbuild/protobuf";
 
@@ -18,8 +18,8 @@ export class Progress {
   finished = 0;
   /** Matches that have begun. */
   readonly playing = new Set<bigint>();
-  /** Invitations accepted whose matches have yet to begin, with their commitments and the bot's own chance. */
-  readonly accepted = new Map<bigint, { commitment: Uint8Array; nonce: Uint8Array }>();
+  /** Accepted invitations whose matches have yet to begin, with the bot's own chance in each deal. */
+  readonly accepted = new Map<bigint, Uint8Array>();
   /** What is known of the matches that have begun. */
   readonly seats = new Map<bigint, Seat>();
   /** Whether no more matches are to begin, however many are wanted. */
@@ -109,12 +109,12 @@ export class Session {
   }
 
   #invited(invitation: Invitation, reply: PlayRequest): void {
-    const { invitationId, commitment } = invitation;
+    const { invitationId } = invitation;
     if (invitation.kind === MatchKind.CHALLENGE && !this.#takes(invitation)) {
       reply.declined.push(invitationId);
     } else if (this.progress.more || this.progress.accepted.has(invitationId)) {
       const nonce = randomBytes(16);
-      this.progress.accepted.set(invitationId, { commitment, nonce });
+      this.progress.accepted.set(invitationId, nonce);
       reply.ready.push(create(ReadySchema, { invitationId, nonce }));
     } else {
       reply.declined.push(invitationId);
@@ -130,16 +130,12 @@ export class Session {
   }
 
   #start({ matchId, invitationId, seat, salt, commitment }: MatchStart): void {
-    const accepted = this.progress.accepted.get(invitationId);
+    const nonce = this.progress.accepted.get(invitationId) ?? new Uint8Array();
     this.progress.accepted.delete(invitationId);
-    const shown = createHash("sha256").update(salt).update(commitment).digest();
-    if (accepted !== undefined && !shown.equals(accepted.commitment)) {
-      log.error(`match ${matchId}: its commitment is not the one of the invitation: the server may have chosen the deal`);
-    }
     this.progress.playing.add(matchId);
     const known = this.progress.seats.get(matchId);
     if (known === undefined || !Buffer.from(known.commitment).equals(commitment)) {
-      this.progress.seats.set(matchId, { seat, nonce: accepted?.nonce ?? new Uint8Array(), salt, commitment });
+      this.progress.seats.set(matchId, { seat, nonce, salt, commitment });
     }
   }
 
@@ -147,7 +143,7 @@ export class Session {
     this.progress.playing.delete(report.matchId);
     const seat = this.progress.seats.get(report.matchId);
     this.progress.seats.delete(report.matchId);
-    if (report.entry !== undefined) this.receipts?.take(report, seat);
+    if (report.entry !== undefined) this.receipts?.recordMatch(report, seat);
     if (!report.interrupted) this.progress.finished += 1;
   }
 }

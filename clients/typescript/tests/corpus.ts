@@ -256,7 +256,6 @@ class Play {
         this.#tries.push(registration);
         return registration.answer;
       },
-      consistency: async () => undefined,
       close: () => {},
     };
   }

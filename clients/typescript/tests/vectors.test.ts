@@ -1,24 +1,22 @@
-// What the package makes of the vectors that all clients share, and of those of the log of results.
+// The vectors that all clients share: views, decisions, and the file of receipts.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "node:test";
 
-import { create, fromJson, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import { fromJson, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 
 import { RuleBot } from "../samples/rules.js";
 import { type Catalog, catalogOf, type Decision, decisionOf } from "../src/decision.js";
 import { logTo } from "../src/log.js";
-import { LogChecker } from "../src/log_check.js";
-import { consistent, type Head, included, Keys } from "../src/merkle.js";
 import * as nullern from "../src/nullern.js";
 import { Receipts } from "../src/receipts.js";
 import * as sixthSense from "../src/sixth_sense.js";
 import { GameCatalogSchema } from "../src/v1/arena/v1/game_pb.js";
-import { LogEntrySchema, LogHeadSchema, LogStateSchema } from "../src/v1/arena/v1/log_pb.js";
+import { LogStateSchema } from "../src/v1/arena/v1/log_pb.js";
 import { NullernViewSchema } from "../src/v1/arena/v1/nullern_pb.js";
 import { DecisionSchema, MatchReportSchema } from "../src/v1/arena/v1/play_pb.js";
 import { SixthSenseViewSchema } from "../src/v1/arena/v1/sixth_sense_pb.js";
@@ -93,69 +91,65 @@ it("knows what a round scores", () => {
   assert.deepEqual([[0, 0], [3, 3], [0, 2], [4, 0]].map(([bid, tricks]) => nullern.points(bid, tricks)), [20, 13, -3, -5]);
 });
 
-const log = read("arena/log/vectors.json");
-const hex = (digits: string) => Buffer.from(digits, "hex");
-const headOf = (size: number): Head => {
-  const { root, signature } = log.heads.find((each: { size: number }) => each.size === size);
-  return create(LogHeadSchema, { size: BigInt(size), root: hex(root), signature: hex(signature) });
-};
-const changed = (bytes: Uint8Array) => Uint8Array.from(bytes, (byte, at) => (at ? byte : byte ^ 1));
-
-it("takes the proofs and signatures of the log's vectors, and no others", () => {
-  const keyLeaves = log.leaves.map(({ leaf }: { leaf: string }) => Buffer.from(leaf)).filter((leaf: Buffer) => JSON.parse(leaf.toString()).kind === "key");
-  assert.throws(() => new Keys([]), /a log without a key/);
-  assert.throws(() => new Keys([keyLeaves[0], Buffer.from(keyLeaves[1].toString().replace(/"signature":"../, '"signature":"00'))]), /did not sign/);
-  for (const { size } of log.heads) {
-    const head = headOf(size);
-    const known = keyLeaves.filter((leaf: Buffer) => JSON.parse(leaf.toString()).number <= size);
-    assert.ok(new Keys(known).signed(head));
-    assert.ok(!new Keys(known).signed({ ...head, root: changed(head.root) }));
-    assert.ok(!new Keys(known).signed({ ...head, signature: changed(head.signature) }));
-  }
-  for (const { number, size, proof } of log.inclusion) {
-    const leaf = Buffer.from(log.leaves[number - 1].leaf);
-    const entry = create(LogEntrySchema, { number: BigInt(number), leaf, head: headOf(size), proof: proof.map(hex) });
-    assert.ok(included(entry));
-    assert.ok(!included({ ...entry, leaf: changed(leaf) }));
-    assert.ok(!included({ ...entry, number: entry.number + 1n }));
-    if (proof.length) assert.ok(!included({ ...entry, proof: entry.proof.slice(1) }));
-  }
-  for (const { first, second, proof } of log.consistency) {
-    const [one, other] = [headOf(first), headOf(second)];
-    assert.ok(consistent(one, other, proof.map(hex)));
-    assert.ok(!consistent({ ...one, root: changed(one.root) }, other, proof.map(hex)));
-    assert.ok(!consistent(one, { ...other, root: changed(other.root) }, proof.map(hex)));
-  }
-});
-
 const SEAT = { seat: 1, nonce: new Uint8Array(16), salt: new Uint8Array(32), commitment: new Uint8Array(32) };
-for (const { title, steps, kept } of read("clients/conformance/vectors/receipts.json")) {
-  it(`keeps and says of a log of results what the others do: ${title}`, async () => {
+const stories = read("clients/conformance/vectors/receipts.json").filter((story: any) => story.without_checks);
+assert.ok(stories.length > 10);
+for (const { title, steps, kept } of stories) {
+  it(`writes the same receipts as the other packages: ${title}`, () => {
     const folder = mkdtempSync(join(tmpdir(), "arena-client-"));
-    const file = join(folder, "bot.receipts");
+    const file = join(folder, "bots", "bot.receipts");
     const said: string[] = [];
     logTo((level, text) => said.push(`${level}: ${text.replaceAll(file, "FILE")}`));
     let receipts!: Receipts;
-    let checker!: LogChecker;
     try {
       for (const step of steps) {
-        if ("starts" in step) checker = new LogChecker((receipts = new Receipts(file)));
+        if ("starts" in step) receipts = new Receipts(file);
         else if ("tears" in step) truncateSync(file, statSync(file).size - step.tears);
-        else if ("reports" in step) receipts.take(fromJson(MatchReportSchema, step.reports), SEAT);
-        else {
-          const state = step.shows === null ? undefined : fromJson(LogStateSchema, step.shows);
-          await checker.check(state, async (first, second) => {
-            const proof = step.proofs[`${first} ${second}`];
-            assert.notEqual(proof, undefined, "it asks for what the others ask for");
-            return proof?.map((each: string) => Buffer.from(each, "base64"));
-          });
-        }
-        assert.deepEqual(said.splice(0), step.says);
+        else if ("reports" in step) receipts.recordMatch(fromJson(MatchReportSchema, step.reports), SEAT);
+        else if (step.shows !== null) receipts.recordLog(fromJson(LogStateSchema, step.shows));
+        // The errors in a story come of checks.
+        assert.deepEqual(said.splice(0), step.says.filter((text: string) => text.startsWith("warn: ")));
       }
       assert.deepEqual(existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [], kept);
+      if (existsSync(file)) assert.equal(statSync(file).mode & 0o777, 0o600, "the file is for its owner only");
     } finally {
       logTo(undefined);
       rmSync(folder, { recursive: true });
     }
   });
 }
+
+it("prunes the file to the newest receipts, under the newest keys", () => {
+  const folder = mkdtempSync(join(tmpdir(), "arena-client-"));
+  const file = join(folder, "bot.receipts");
+  try {
+    const receipts = new Receipts(file);
+    const [shown] = stories[0].steps.filter(({ shows }: any) => shows).map(({ shows }: any) => fromJson(LogStateSchema, shows));
+    receipts.recordLog(shown);
+    const [reported] = stories[0].steps.filter(({ reports }: any) => reports).map(({ reports }: any) => fromJson(MatchReportSchema, reports));
+    for (let match = 1n; match <= 2001n; match++) receipts.recordMatch({ ...reported, matchId: match }, undefined);
+    const lines = readFileSync(file, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line));
+    assert.deepEqual(lines[0].keys, shown.keys.map((key: Uint8Array) => Buffer.from(key).toString()));
+    assert.ok(lines.length >= 1001 && lines.length <= 1004, `${lines.length} lines`);
+    assert.deepEqual(lines.slice(1).map(({ match }) => match), lines.slice(1).map((_, at) => 2001 - (lines.length - 2) + at));
+    assert.deepEqual(readdirSync(folder), ["bot.receipts"]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+it("plays on where receipts cannot be written, and says so once", () => {
+  const folder = mkdtempSync(join(tmpdir(), "arena-client-"));
+  const said: string[] = [];
+  logTo((level, text) => said.push(`${level}: ${text}`));
+  try {
+    const receipts = new Receipts(folder); // a folder is in the place of the file
+    const [reported] = stories[0].steps.filter(({ reports }: any) => reports).map(({ reports }: any) => fromJson(MatchReportSchema, reports));
+    for (const _ of [1, 2]) receipts.recordMatch(reported, undefined);
+    assert.equal(said.length, 1);
+    assert.match(said[0], /^warn: receipts cannot be kept in .*; the bot plays on without$/);
+  } finally {
+    logTo(undefined);
+    rmSync(folder, { recursive: true });
+  }
+});

@@ -124,10 +124,35 @@ def memory() -> str | None:
 def unbound_memory() -> str | None:
     got = [
         name
-        for name, made in (("memfd", call((319, 279), b"x", 0)), ("shmget", call((29, 194), 0, 4096, 0o1600)))
+        for name, made in (
+            ("memfd", call((319, 279), b"x", 0)),
+            ("shmget", call((29, 194), 0, 4096, 0o1600)),
+            ("semget", call((64, 190), 0, 32000, 0o1600)),
+            ("msgget", call((68, 186), 0, 0o1600)),
+        )
         if made is not None
     ]
     return ", ".join(got) or None
+
+
+def file_attributes() -> str | None:
+    path = Path("/tmp/attributes")
+    path.touch()
+    try:
+        with path.open() as file:
+            for place in (path, file.fileno()):
+                os.setxattr(place, "user.x", bytes(60_000))
+        return "60 kB beside a file"
+    finally:
+        path.unlink()
+
+
+def outlive_others() -> str | None:
+    own = Path("/proc/self/oom_score_adj")
+    if own.read_text() != "1000\n":
+        return "other processes are killed first where memory is short"
+    own.write_text("0")
+    return "it is killed after other processes"
 
 
 def temporary() -> str | None:
@@ -288,6 +313,8 @@ PROBES: tuple[Probe, ...] = (
     fork_bomb,
     memory,
     unbound_memory,
+    file_attributes,
+    outlive_others,
     temporary,
     signal_runner,
     others_processes,

@@ -47,6 +47,7 @@ IN_PLAIN = {
     "ptrace",
     "temporary",
     "unbound_memory",
+    "outlive_others",
 }
 """Ways that are open to anybody who is in no box."""
 
@@ -225,6 +226,28 @@ def test_a_box_whose_processes_use_too_much_memory_together_is_ended_by_name(fol
     assert end is not None
     assert running.end() == end
     assert end.status == -9
+    assert str(end).startswith("was ended, as its box used more than 200 MiB of memory")
+
+
+TABLES = """
+import mmap, os, time
+size = 3 << 30
+for _ in range(40):
+    if not os.fork():
+        read = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, prot=mmap.PROT_READ)
+        for at in range(0, size, 2 << 20):
+            read[at]     # of a page that all share; what says where it lies is 4 KiB for 2 MiB
+        break
+time.sleep(1000)
+"""
+
+
+def test_page_tables_are_memory_of_a_box(folder: Path) -> None:
+    sandbox = probed(weak=False)
+    words = sandbox.box().words([sys.executable, written(folder, TABLES)])
+    running = RunningCommand(words, {}, folder / "log", fence=sandbox.fence._replace(memory=200 << 20))
+    end = running.ended(PATIENCE)
+    assert running.end() == end
     assert str(end).startswith("was ended, as its box used more than 200 MiB of memory")
 
 

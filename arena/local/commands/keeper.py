@@ -145,8 +145,14 @@ def _readable(content: bytes) -> int:
 
 
 def _begin(keeper: int, boxed: bool) -> None:
-    """Have the command end with the keeper, also where that is killed."""
-    if not boxed:
+    """Have the command end with the keeper, also where that is killed.
+
+    Where memory runs out, the system kills processes of a box first: some of the kernel's own is not counted.
+    """
+    if boxed:
+        with suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("1000")
+    else:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -229,17 +235,18 @@ def _kill_rest(command: subprocess.Popen[bytes]) -> None:
 
 
 def used_memory(few: int) -> int:
-    """Return the bytes of memory, swapped out or not, of all processes below this one.
+    """Return the bytes of memory, swapped out or not, of all processes below this one, with their page tables.
 
     Up to `few` they are counted quickly: what is shared counts for each. What is more is that in fair shares, if the
     system tells.
     """
     below = _below()
-    most = sum(_told(pid, "status", ("VmRSS:", "VmSwap:")) or 0 for pid in below)
+    tables = sum(_told(pid, "status", ("VmPTE:",)) or 0 for pid in below)
+    most = tables + sum(_told(pid, "status", ("VmRSS:", "VmSwap:")) or 0 for pid in below)
     if most <= few:
         return most
     shares = [_told(pid, "smaps_rollup", ("Pss:", "SwapPss:")) for pid in below]
-    return most if None in shares else sum(each or 0 for each in shares)
+    return most if None in shares else tables + sum(each or 0 for each in shares)
 
 
 def own_files() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -12,6 +13,7 @@ from arena.ladder.quota import NO_QUOTA, Quota
 from arena.queries.remote import connect
 from arena.server.config import OPEN_QUOTA, Config, quota_in_force
 from tests.cli.cli_rig import PATIENCE, let_play, serving, shown
+from tests.cli.web_process_rig import browsing
 
 GAME = "sixth_sense"
 
@@ -51,6 +53,10 @@ def test_a_server_with_a_quota_keeps_a_ladder_and_replays_that_verify(tmp_path: 
         words = "two guests count 2 matches of a day and 1 matches of a week together at most, and all new bots of the "
         words += "last 7 days are one of them for most others"
         assert words in " ".join(shown("ladder", "--server", server.server).split())
+        with browsing("--server", server.server) as (host, port):
+            with urlopen(f"http://{host}:{port}/ladder/{GAME}", timeout=PATIENCE) as page:
+                text = " ".join(page.read().decode().split())
+            assert f"{words.capitalize()}." in text
     for match in (1, 2, 3):
         assert "OK" in shown("replay", "verify", str(match), "--data", data)
     text = shown("ladder", "rebuild", "--verify", "--game", GAME, "--data", data)

@@ -36,17 +36,24 @@ class Receipt(NamedTuple):
 
 
 def receipts_of(content: str, source: str, match_id: int) -> Iterator[Receipt]:
-    """Yield the receipts of a match in a file. ReceiptUnusable where one is damaged or not signed."""
-    keys: LogKeys | None = None
+    """Yield the receipts of a match in a file.
+
+    Keys are read only where a receipt of the match stands under them. Some clients write the keys that a server shows
+    without checking them, and bad ones do not spoil the receipts before them.
+
+    Raises:
+        ReceiptUnusable: a receipt is damaged or not signed.
+    """
+    leaves: list[bytes] | None = None
     for number, text in enumerate(content.splitlines(), 1):
         try:
             line = json.loads(text)
             if "keys" in line:
-                keys = LogKeys([leaf.encode() for leaf in line["keys"]])
+                leaves = [leaf.encode() for leaf in line["keys"]]
             elif line["match"] == match_id:
-                if keys is None:
+                if leaves is None:
                     raise ReceiptUnusable("no key of a log stands before it")
-                yield _receipt(line, source, keys)
+                yield _receipt(line, source, LogKeys(leaves))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             why = error if isinstance(error, LeafError | ReceiptUnusable) else f"{type(error).__name__}: {error}"
             raise ReceiptUnusable(f"{source}, line {number}: it proves nothing: {why}") from error

@@ -55,14 +55,14 @@ export function rootOf({ number, leaf, head, proof }) {
 export function receiptsOf(path, match) {
   const files = statSync(path).isDirectory() ? readdirSync(path).filter((name) => name.endsWith(".receipts")).map((name) => join(path, name)) : [path];
   return files.sort().flatMap((file) => {
-    let keys;
+    let leaves;
     return readFileSync(file, "utf8").split("\n").filter(Boolean).flatMap((text, at) => {
       try {
         const line = JSON.parse(text);
-        if (line.keys) keys = keysOf(line.keys);
+        if (line.keys) leaves = line.keys;
         if (line.keys || line.match !== match) return [];
-        check(keys, "no key of a log stands before it");
-        check(headSigned(keys, line.head), "its head is not signed by the key of the log");
+        check(leaves, "no key of a log stands before it");
+        check(headSigned(keysOf(leaves), line.head), "its head is not signed by the key of the log");
         check(rootOf(line) === line.head.root, "its head does not include its leaf");
         const leaf = JSON.parse(line.leaf);
         check(leaf.match === match && leaf.number === line.number, "its leaf is of another match");

@@ -148,7 +148,7 @@ impl Connection {
         };
         let effects = &mut self.effects;
         let reply = session.receive(&mut self.progress, &message, &mut |report, seat| {
-            effects.push_back(Effect::Keep { report: report.clone().into(), seat });
+            effects.push_back(Effect::RecordMatch { report: report.clone().into(), seat });
         });
         self.session = Some(session);
         if let Some(reply) = reply {
@@ -250,7 +250,7 @@ impl Connection {
         let session = Session::new(welcome, &self.settings, &self.progress)?;
         (self.greeted, self.reached) = (true, true);
         self.number += 1;
-        self.effects.push_back(Effect::CheckLog(welcome.log.clone()));
+        self.effects.extend(welcome.log.clone().map(Effect::RecordLog));
         Ok(session)
     }
 

@@ -272,7 +272,7 @@ impl Performance {
             }
             Effect::Over { session } => self.lost.store(session, Ordering::SeqCst),
             Effect::Done(why) => self.ended = Some(why),
-            Effect::HangUp | Effect::Hurry | Effect::CheckLog(_) | Effect::Keep { .. } => {}
+            Effect::HangUp | Effect::Hurry | Effect::RecordLog(_) | Effect::RecordMatch { .. } => {}
             Effect::Look { .. } => panic!("it looks for obstacles"),
         }
     }

@@ -16,18 +16,14 @@ mod decision;
 mod errors;
 #[cfg(test)]
 mod listener;
-mod log_check;
-#[cfg(test)]
-mod log_proofs;
-#[cfg(test)]
-mod log_stories;
-mod merkle;
 mod network;
 pub mod nullern;
 mod options;
 mod private_file;
 mod probe;
 mod receipt_lines;
+#[cfg(test)]
+mod receipt_stories;
 mod receipts;
 mod running;
 mod session;

@@ -5,18 +5,17 @@ use std::{error::Error as _, fs, time::Duration};
 use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::{
-    Code, Request, Status,
+    Request, Status,
     metadata::{Ascii, MetadataValue},
     transport::{Certificate, Channel, ClientTlsConfig, Endpoint},
 };
 
 use crate::connection::ANSWER_TIME;
-use crate::errors::{Error, one_line};
-use crate::log_check::{Proof, Prover};
+use crate::errors::Error;
 use crate::options::Settings;
 use crate::v1::{
-    GetConsistencyRequest, PlayRequest, PlayResponse, RegisterBotRequest, RegisterBotResponse,
-    bot_service_client::BotServiceClient, log_service_client::LogServiceClient, play_service_client::PlayServiceClient,
+    PlayRequest, PlayResponse, RegisterBotRequest, RegisterBotResponse, bot_service_client::BotServiceClient,
+    play_service_client::PlayServiceClient,
 };
 
 /// What comes of a try.
@@ -88,11 +87,6 @@ impl Network {
         }));
     }
 
-    /// Returns the server's log of results.
-    pub fn log_service(&mut self) -> LogService {
-        LogService(LogServiceClient::new(self.line()))
-    }
-
     pub fn write(&self, request: PlayRequest) {
         if let Some(say) = &self.say {
             let _ = say.send(request); // what cannot be sent the stream's status tells
@@ -112,25 +106,6 @@ impl Network {
         self.channel.get_or_insert_with(|| self.endpoint.connect_lazy()).clone()
     }
 }
-
-/// The log of results of a server, asked by the connection of one try.
-pub(crate) struct LogService(LogServiceClient<Channel>);
-
-impl Prover for LogService {
-    async fn consistency(&self, first: u64, second: u64) -> Result<Proof, String> {
-        let mut service = self.0.clone();
-        let answer = timeout(ANSWER_TIME, service.get_consistency(GetConsistencyRequest { first, second })).await;
-        match answer.unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer"))) {
-            Ok(answer) => Ok(Proof::Given(answer.into_inner().proof)),
-            Err(status) if REFUSES.contains(&status.code()) => Ok(Proof::Refused),
-            Err(status) => Err(one_line(with_cause(status).message())),
-        }
-    }
-}
-
-/// The answers by which a server that shows a log will not prove it.
-const REFUSES: [Code; 5] =
-    [Code::InvalidArgument, Code::NotFound, Code::FailedPrecondition, Code::OutOfRange, Code::Unimplemented];
 
 fn endpoint(settings: &Settings) -> Result<Endpoint, Error> {
     let Settings { address, tls, tls_roots, .. } = settings;

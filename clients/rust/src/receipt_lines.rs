@@ -1,15 +1,15 @@
-//! The lines of a file of receipts, as docs/log.md of the Arena describes them. They hold what they are given, and check nothing.
+//! The lines of a file of receipts, as docs/log.md of the Arena describes them. They are only written and read, never verified.
 
 use serde::{Deserialize, Serialize};
 
 use crate::session::Seat;
 use crate::v1::LogHead;
 
-/// How a line begins that is no receipt.
+/// The beginning of a line that is no receipt.
 pub(crate) const PIN_BEGIN: &str = "{\"arena_receipts\"";
 
 /// A head of the log.
-#[derive(Deserialize, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct HeadLine {
     pub size: u64,
     #[serde(with = "hex")]
@@ -18,19 +18,17 @@ pub(crate) struct HeadLine {
     pub signature: Vec<u8>,
 }
 
-/// What is known of the log.
-#[derive(Deserialize, Serialize)]
+/// The log that a welcome shows.
+#[derive(Serialize)]
 pub(crate) struct PinLine {
     pub arena_receipts: u32,
     pub keys: Vec<String>,
     pub restores: Vec<String>,
     pub head: HeadLine,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cut: Option<u64>,
 }
 
 /// The receipt of a match.
-#[derive(Deserialize, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct ReceiptLine {
     #[serde(rename = "match")]
     pub match_id: u64,
@@ -44,7 +42,7 @@ pub(crate) struct ReceiptLine {
 }
 
 /// What is known from a match's beginning.
-#[derive(Deserialize, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct BeginLine {
     pub nonce: String,
     pub salt: String,
@@ -57,17 +55,23 @@ impl From<&LogHead> for HeadLine {
     }
 }
 
-impl From<HeadLine> for LogHead {
-    fn from(line: HeadLine) -> Self {
-        Self { size: line.size, root: line.root, signature: line.signature }
-    }
-}
-
 impl From<&Seat> for BeginLine {
     fn from(seat: &Seat) -> Self {
         let [nonce, salt, commitment] = [&seat.nonce, &seat.salt, &seat.commitment].map(hex::encode);
         Self { nonce, salt, commitment }
     }
+}
+
+/// The fields of any line that are needed again after it was written.
+#[derive(Deserialize)]
+pub(crate) struct Known {
+    pub keys: Option<Vec<String>>,
+    pub head: KnownHead,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct KnownHead {
+    pub size: u64,
 }
 
 /// Returns a leaf as text.

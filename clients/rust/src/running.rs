@@ -19,13 +19,13 @@ use crate::bot::Bot;
 use crate::caller::Caller;
 use crate::connection::{Connection, Effect, PROBES};
 use crate::errors::Error;
-use crate::log_check::LogChecker;
 use crate::network::{Network, News};
 use crate::options::{Options, Settings, drain_limit};
 use crate::probe::obstacle;
+use crate::receipts::Receipts;
 use crate::signals::Signals;
 use crate::status::Failure;
-use crate::v1::{LogState, PlayRequest};
+use crate::v1::PlayRequest;
 
 /// Connects a bot to the server at `host:port` and plays until Ctrl-C or until enough matches are finished.
 ///
@@ -87,8 +87,7 @@ struct Run {
     lost: Arc<AtomicU64>,
     /// Whether the bot is to be called no more; one that still computes is then not waited for.
     interrupted: Arc<AtomicBool>,
-    /// What is kept of the log of results, if anything.
-    log: Option<Arc<LogChecker>>,
+    receipts: Option<Receipts>,
     looked: (mpsc::UnboundedSender<Look>, mpsc::UnboundedReceiver<Look>),
     began: Instant,
     /// Why the connection has ended.
@@ -121,7 +120,7 @@ impl Run {
             });
             let _ = say.send(Answer::Over(answered));
         });
-        let log = (!settings.no_receipts).then(|| LogChecker::new(settings.token.receipts()).into());
+        let receipts = settings.token.receipts().filter(|_| !settings.no_receipts).map(Receipts::new);
         let connection = Connection::new(settings.clone(), Box::new(fastrand::f64), PROBES);
         Ok(Self {
             settings,
@@ -132,7 +131,7 @@ impl Run {
             deliveries: Some(deliveries),
             lost,
             interrupted,
-            log,
+            receipts,
             looked: mpsc::unbounded_channel(),
             began,
             ended: None,
@@ -207,10 +206,14 @@ impl Run {
                 }
                 Effect::Over { session } => self.lost.store(session, Ordering::SeqCst),
                 Effect::Hurry => self.interrupted.store(true, Ordering::SeqCst),
-                Effect::CheckLog(shown) => self.check(shown),
-                Effect::Keep { report, seat } => {
-                    if let Some(log) = &self.log {
-                        log.take(&report, seat.as_ref());
+                Effect::RecordLog(shown) => {
+                    if let Some(receipts) = &mut self.receipts {
+                        receipts.record_log(&shown);
+                    }
+                }
+                Effect::RecordMatch { report, seat } => {
+                    if let Some(receipts) = &mut self.receipts {
+                        receipts.record_match(&report, seat.as_ref());
                     }
                 }
                 Effect::Look { attempt, lost } => self.look(attempt, lost),
@@ -220,17 +223,6 @@ impl Run {
                 }
             }
         }
-    }
-
-    fn check(&mut self, shown: Option<LogState>) {
-        let Some(log) = self.log.clone() else { return };
-        let Some(question) = log.welcomed(shown) else { return };
-        let service = self.network.log_service();
-        tokio::spawn(async move {
-            if let Err(problem) = log.prove(question, &service).await {
-                info!("the server's log of results was not checked: {problem}");
-            }
-        });
     }
 
     fn look(&self, attempt: u64, lost: Failure) {

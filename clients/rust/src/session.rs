@@ -2,21 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use log::{error, info};
+use log::info;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::errors::{Error, Kind};
-use crate::merkle::hashed;
 use crate::options::Settings;
 use crate::v1::{
     Hello, Invitation, MatchKind, MatchReport, MatchStart, NoticeKind, PlayRequest, PlayResponse, Ready, Welcome,
 };
-
-/// What is known of an invitation: its commitment, and the bot's own chance in the deal.
-struct Acceptance {
-    commitment: Vec<u8>,
-    nonce: Vec<u8>,
-}
 
 /// What a bot knows of a match from its beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,8 +28,8 @@ pub(crate) struct Progress {
     finished: u64,
     /// Matches that have begun.
     pub playing: BTreeSet<u64>,
-    /// Invitations whose matches have yet to begin.
-    accepted: BTreeMap<u64, Acceptance>,
+    /// Accepted invitations whose matches have yet to begin, with the bot's own chance in each deal.
+    accepted: BTreeMap<u64, Vec<u8>>,
     /// What is known of the matches that have begun.
     seats: BTreeMap<u64, Seat>,
     /// Whether no more matches are to begin, however many are wanted.
@@ -169,9 +162,7 @@ impl Session {
         } else if progress.accepted.contains_key(&number) || progress.more() {
             let mut nonce = vec![0; 16];
             SystemRandom::new().fill(&mut nonce).expect("the operating system has chance");
-            progress
-                .accepted
-                .insert(number, Acceptance { commitment: invitation.commitment.clone(), nonce: nonce.clone() });
+            progress.accepted.insert(number, nonce.clone());
             reply.ready.push(Ready { invitation_id: number, nonce });
         } else {
             reply.declined.push(number);
@@ -192,15 +183,9 @@ impl Session {
 }
 
 fn started(progress: &mut Progress, start: &MatchStart) {
-    let accepted = progress.accepted.remove(&start.invitation_id);
-    let shown = hashed(&[&start.salt, &start.commitment]);
-    if accepted.as_ref().is_some_and(|known| shown != known.commitment) {
-        let told = "its commitment is not the one of the invitation: the server may have chosen the deal";
-        error!("match {}: {told}", start.match_id);
-    }
+    let nonce = progress.accepted.remove(&start.invitation_id).unwrap_or_default();
     progress.playing.insert(start.match_id);
     if progress.seats.get(&start.match_id).is_none_or(|before| before.commitment != start.commitment) {
-        let nonce = accepted.map(|known| known.nonce).unwrap_or_default();
         let seat = Seat { nonce, salt: start.salt.clone(), commitment: start.commitment.clone() };
         progress.seats.insert(start.match_id, seat);
     }

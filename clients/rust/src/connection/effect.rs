@@ -26,10 +26,10 @@ pub(crate) enum Effect {
     Over { session: u64 },
     /// There is no time left, and the bot is to be called no more.
     Hurry,
-    /// Check the log of results that a welcome shows, `None` where it shows none.
-    CheckLog(Option<LogState>),
-    /// Keep what a report says of the log, and what is known from the match's beginning.
-    Keep { report: Box<MatchReport>, seat: Option<Seat> },
+    /// Record the log of results that a welcome shows.
+    RecordLog(LogState),
+    /// Record a report's entry of the log, and what is known from the match's beginning.
+    RecordMatch { report: Box<MatchReport>, seat: Option<Seat> },
     /// Look for what is in the way for good; it goes to `looked`.
     Look { attempt: u64, lost: Failure },
     /// The end, once.

@@ -64,7 +64,7 @@ class Timing(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """Whether the median is within the bar."""
+        """True if the median is within the bar."""
         return self.median <= self.bar
 
 

@@ -49,7 +49,7 @@ class Sample(NamedTuple):
     file: Path
     """Made by the SDK's build."""
     warms_up: bool = False
-    """Whether it is compiled while it runs, the more the longer."""
+    """True if it is compiled while it runs, the more the longer."""
 
 
 def _program(file: Path) -> Sample:

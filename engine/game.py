@@ -99,7 +99,7 @@ class RoundReport(Protocol):
 
     @property
     def round(self) -> int:
-        """Its number, from 0."""
+        """Number, from 0."""
 
     @property
     def points(self) -> tuple[int, ...]:

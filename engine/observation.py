@@ -23,7 +23,7 @@ class Field:
     offset: int
     """Where in the vector it begins."""
     shape: tuple[int, ...]
-    """Its dimensions, the last one running fastest; () is a single number."""
+    """Dimensions, the last one running fastest; () is a single number."""
     low: float
     high: float
     """No number of it is below `low` or above `high`."""

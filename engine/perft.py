@@ -21,7 +21,7 @@ class End(NamedTuple):
     scores: tuple[int, ...]
     """Points of the game so far, by seat."""
     over: bool
-    """Whether the game is over, and not only the round."""
+    """True if the game is over, and not only the round."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,7 @@ class GameProgress:
         self.past = ("",) * table.seats
         """By seat, what it knows of the rounds that are over."""
         self.stopped = False
-        """Whether the game is broken off: `state` has the result, and a deal that is none."""
+        """True if the game is broken off: `state` has the result, and a deal that is none."""
         self._go_on()
 
     def __deepcopy__(self, _: dict[int, Any]) -> GameProgress:
@@ -306,7 +306,7 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
         return int(pyspiel.PlayerId.TERMINAL) if self._progress.player == OVER else self._progress.player
 
     def is_terminal(self) -> bool:
-        """Whether the game is over."""
+        """True if the game is over."""
         return not self._progress.wanted and self._progress.player == OVER
 
     def returns(self) -> list[float]:

@@ -30,7 +30,7 @@ class UnknownBotError(ValueError):
 
 
 def house_bot(game: str, name: str) -> HouseBot:
-    """Return a house bot by its name, with or without "house-"; `UnknownBotError`, `UnknownGameError`."""
+    """Return a house bot by its name, with or without "house-". Raises: UnknownBotError, UnknownGameError."""
     title, found = GAMES[game].title, {bot.name: bot for bot in named_bots(game)}
     if PREFIX + name.removeprefix(PREFIX) not in found:
         names = ", ".join(each.removeprefix(PREFIX) for each in found)

@@ -165,7 +165,7 @@ class VectorEnv:
         masks[np.repeat(self._starts, counts) + allowed] = 1
 
     def _checked(self, actions: Any) -> list[int]:
-        """Return the actions, one for each game; IllegalActionError."""
+        """Return the actions, one for each game. Raises: IllegalActionError."""
         if not self._states:
             raise IllegalActionError("nothing is dealt yet: call reset")
         chosen = np.asarray(actions)

@@ -31,7 +31,10 @@ class DatasetWriter:
     """Writes a dataset into a new folder; `close` makes it whole."""
 
     def __init__(self, folder: Path, bot: str = "") -> None:
-        """Take the folder, which is not there yet or empty, and the bot whose decisions are wanted; DatasetError."""
+        """Take the folder, which is not there yet or empty, and the bot whose decisions are wanted.
+
+        Raises: DatasetError.
+        """
         self._folder, self._bot = folder, bot
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -176,7 +179,7 @@ class DecisionBatch(NamedTuple):
     points: Any
     """What the seat scored in the round [decisions], int16."""
     places: Any
-    """Its place in the match [decisions], int8."""
+    """Place in the match [decisions], int8."""
 
 
 def batches(folder: Path, table: str, size: int = ROWS) -> Iterator[DecisionBatch]:

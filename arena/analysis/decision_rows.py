@@ -20,7 +20,7 @@ class DecisionRow(NamedTuple):
     round: int
     """From 0."""
     decision: int
-    """Its number in the match, from 1."""
+    """Number in the match, from 1."""
     features: bytes
     """What the seat saw, as `game.observation` describes it: float32 of this machine's byte order."""
     mask: bytes
@@ -29,7 +29,7 @@ class DecisionRow(NamedTuple):
     points: int
     """What the seat scored in the round."""
     place: int
-    """Its place in the match, 1 the best."""
+    """Place in the match, 1 the best."""
 
 
 def decision_rows(replay: Replay, bot: str = "") -> Iterator[DecisionRow]:

@@ -34,7 +34,7 @@ class RoundPoints:
     house: int
     """What the house bot made of the same cards in the same seat."""
     kept: bool | None
-    """Whether it took the tricks that it had bid or predicted; None in a game without bids."""
+    """True if it took the tricks that it had bid or predicted; None in a game without bids."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Whether a replay is what was played: compared with a bot's receipt, and with what a server's log says now."""
+"""True if a replay is what was played: compared with a bot's receipt, and with what a server's log says now."""
 
 from __future__ import annotations
 
@@ -78,7 +78,10 @@ def compare_receipt(replay: Replay, receipt: Receipt) -> None:
 
 
 def compare_log(replay: Replay, source: LogSource, receipt: Receipt | None = None) -> LogProof:
-    """Compare a replay with a log as it is now; with a receipt also whether the log began as it was then. NotProved."""
+    """Compare a replay with a log as it is now; with a receipt also whether the log began as it was then.
+
+    Raises: NotProved.
+    """
     state = source.log_state()
     try:
         keys = LogKeys(state.keys)

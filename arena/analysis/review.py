@@ -123,7 +123,7 @@ def costly(
 
 
 def _chose(steps: Sequence[Step], number: int, seat: int) -> bool:
-    """Whether the bot of a seat itself had a choice at a step."""
+    """True if the bot of a seat itself had a choice at a step."""
     made = steps[number].made
     return (
         made is not None and (made.seat, made.forced) == (seat, None) and len(steps[number - 1].state.legal(seat)) > 1

@@ -76,7 +76,7 @@ class Decision:
 
     @property
     def own(self) -> bool:
-        """Whether the bot made it."""
+        """True if the bot made it."""
         return self.made is not None and self.forced is None
 
     @property
@@ -155,7 +155,7 @@ class SeatTimeline:
     events: tuple[Event, ...]
     """Events in the order in which they happened."""
     spoilt: bool = False
-    """Whether house bots played too much of it for the result to move its opponents' ratings."""
+    """True if house bots played too much of it for the result to move its opponents' ratings."""
 
     @property
     def lost(self) -> Counter[Cause]:

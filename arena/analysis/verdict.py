@@ -1,4 +1,4 @@
-"""Whether a replay is what was played: what was checked and what was not, in words."""
+"""True if a replay is what was played: what was checked and what was not, in words."""
 
 from __future__ import annotations
 

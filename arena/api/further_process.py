@@ -66,7 +66,7 @@ class PlayServiceHere:
         self._further = further
 
     async def Play(self, stream: Stream[bytes, bytes]) -> None:  # noqa: N802 - the proto's name
-        """Hold a bot's stream until the first process closes it; CallRefused."""
+        """Hold a bot's stream until the first process closes it. Raises: CallRefused."""
         end = await self._further.serve(stream, bearer(stream))
         if end is not None:
             code, text, details = end
@@ -85,7 +85,7 @@ class PassedOn:
             setattr(self, method.name, partial(passed, path))
 
     def _calling(self, path: str, call: Call) -> AbstractAsyncContextManager[OutgoingCall]:
-        """Make the call again at the first process, for the same peer; CallRefused."""
+        """Make the call again at the first process, for the same peer. Raises: CallRefused."""
         try:
             host = _host(call.peer)
             ours = connection_for(self._line, (host, 0, 0, 0) if ":" in host else (host, 0))

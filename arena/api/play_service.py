@@ -44,7 +44,7 @@ class PlayHost(Protocol):
 
     @property
     def config(self) -> Config:
-        """Its settings."""
+        """Settings."""
 
     @property
     def authorization(self) -> Authorization:

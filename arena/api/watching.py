@@ -47,7 +47,10 @@ class Watching:
     async def watch(
         self, wants: Callable[[LiveMatch], bool] | None, stream: Stream[object, matches_pb2.WatchMatchesResponse]
     ) -> None:
-        """Send what runs, then what happens, of the matches that are wanted, until the watcher goes; CallRefused."""
+        """Send what runs, then what happens, of the matches that are wanted, until the watcher goes.
+
+        Raises: CallRefused.
+        """
         with self._admitted(stream), self._live.watch() as watcher:
             with watcher.scope:
                 running = [each for each in self._live.running if wants is None or wants(each)]

@@ -27,7 +27,7 @@ class ExpectedCosts(NamedTuple):
     worlds: int
     """Worlds that were solved."""
     exact: bool
-    """Whether these are all."""
+    """True if these are all."""
 
 
 class _TooMany(Exception):  # noqa: N818 - says what is the matter, to the next function
@@ -98,7 +98,7 @@ class SolvedWorlds(NamedTuple):
     values: Mapping[int, Sequence[float]]
     """By action, its value for the seat in each world."""
     exact: bool
-    """Whether these are all worlds."""
+    """True if these are all worlds."""
 
     def mean(self, action: int) -> float:
         """Return what an action comes to, on the mean."""

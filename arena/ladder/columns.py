@@ -96,7 +96,7 @@ class Block(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether all pairs count for both nodes alike."""
+        """True if all pairs count for both nodes alike."""
         return bool(self.counts.all()) and not self.spoilt.any() and self.later_shares is None
 
     def moves(self, own: int, other: int) -> Flags:

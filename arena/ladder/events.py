@@ -31,9 +31,9 @@ class Entrant(NamedTuple):
     parent: Node | None = None
     """The bot's previous version, whose rating it starts from."""
     anchor: bool = False
-    """Whether its rating takes part in the mean that fixes the scale: house bots do."""
+    """True if its rating takes part in the mean that fixes the scale: house bots do."""
     newest: bool = True
-    """Whether it is its bot's newest version; only newest versions are ranked."""
+    """True if it is its bot's newest version; only newest versions are ranked."""
 
 
 class Guest(NamedTuple):

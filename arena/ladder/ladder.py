@@ -20,12 +20,12 @@ ESTABLISHED_MIN_OPPONENTS: Final = 8
 
 
 def established(error: float) -> bool:
-    """Whether a fitted rating with this standard error, in Elo, is known well enough to be an opponent that counts."""
+    """True if a fitted rating with this standard error, in Elo, is known well enough to be an opponent that counts."""
     return error <= ESTABLISHED_MAX_ERROR
 
 
 def provisional(error: float, opponents: int, others: int) -> bool:
-    """Whether too little is known of a bot to rely on its rating.
+    """True if too little is known of a bot to rely on its rating.
 
     `error` is that of its fitted rating, `opponents` are the bots that it has met, `others` the established ones that
     it could have met: a newcomer makes nobody provisional again.

@@ -38,7 +38,7 @@ class ReplayedMatch(NamedTuple):
     kind: DealKind
     nodes: tuple[Node, ...]
     counts: tuple[bool, ...]
-    """Whether the result counts for the node."""
+    """True if the result counts for the node."""
     scores: tuple[int, ...]
     baselines: tuple[int, ...]
     """Points of the replaying bots, summed over them."""

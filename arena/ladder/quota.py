@@ -21,7 +21,7 @@ class Quota(NamedTuple):
 
     @property
     def bounds(self) -> bool:
-        """Whether there is any bound."""
+        """True if there is any bound."""
         return bool(self.day or self.week)
 
 

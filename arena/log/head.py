@@ -24,14 +24,14 @@ class LogEntry(NamedTuple):
     number: int
     """From 1."""
     leaf: bytes
-    """Its canonical bytes."""
+    """Canonical bytes."""
     head: LogHead
     proof: tuple[bytes, ...]
     """Hashes from the leaf to the root."""
 
     @property
     def included(self) -> bool:
-        """Whether the proof leads from the leaf to the head's root."""
+        """True if the proof leads from the leaf to the head's root."""
         made = root_of_inclusion(self.number - 1, self.head.size, leaf_hash(self.leaf), self.proof)
         return made == self.head.root
 

@@ -38,7 +38,7 @@ class Signer:
 
     @staticmethod
     def read(pem: bytes) -> Signer:
-        """Read a key from the text of a file in PEM (PKCS 8), as `openssl pkey` reads it. KeyUnreadable."""
+        """Read a key from the text of a file in PEM (PKCS 8), as `openssl pkey` reads it. Raises: KeyUnreadable."""
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key

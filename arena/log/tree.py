@@ -78,7 +78,7 @@ def root(size: int, nodes: Nodes) -> bytes:
 
 
 def inclusion_proof(index: int, size: int, nodes: Nodes) -> list[bytes]:
-    """Return the proof that a leaf is in the tree of `size` leaves (PATH in RFC 6962, 2.1.1). ValueError."""
+    """Return the proof that a leaf is in the tree of `size` leaves (PATH in RFC 6962, 2.1.1). Raises: ValueError."""
     if not 0 <= index < size:
         raise ValueError(f"there is no leaf {index} in a tree of {size}")
     proof, start, end = [], 0, size

@@ -70,13 +70,13 @@ class Cause(Enum):
     """Why the server made a decision for a seat."""
 
     TIME = "time"
-    """Its time ran out."""
+    """Time ran out."""
     ILLEGALITY = "illegality"
     """Too many of its answers were illegal."""
     SUSPENSION = "suspension"
     """It is suspended."""
     ABSENCE = "absence"
-    """Its bot is gone and a house bot played. There is no `Force` for this: the choice is an input."""
+    """Bot is gone and a house bot played. There is no `Force` for this: the choice is an input."""
 
 
 class Force(NamedTuple):

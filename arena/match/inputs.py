@@ -73,7 +73,7 @@ class Left(NamedTuple):
     at: Instant
     seat: int
     in_order: bool = False
-    """Whether it said that it leaves: a house bot plays its seat on at once, and that is no trouble."""
+    """True if it said that it leaves: a house bot plays its seat on at once, and that is no trouble."""
 
 
 class Returned(NamedTuple):

@@ -73,7 +73,7 @@ class Match:
 
     @property
     def over(self) -> bool:
-        """Whether the match has ended, with a result or without."""
+        """True if the match has ended, with a result or without."""
         return self._over
 
     @property
@@ -91,16 +91,16 @@ class Match:
         return None if known is None else known.decision or None
 
     def owes(self, seat: int, decision: int) -> bool:
-        """Whether a seat is asked for this decision and its own bot is to make it."""
+        """True if a seat is asked for this decision and its own bot is to make it."""
         asked = self._seats[seat]
         return asked.decision == decision and not asked.substituted
 
     def substituted(self, seat: int) -> bool:
-        """Whether a house bot plays the seat."""
+        """True if a house bot plays the seat."""
         return self._seats[seat].substituted
 
     def suspended(self, seat: int) -> bool:
-        """Whether the server plays for a seat at once until its bot is ready again."""
+        """True if the server plays for a seat at once until its bot is ready again."""
         return self._seats[seat].suspended
 
     def receive(self, event: Input) -> list[Effect]:

@@ -29,7 +29,7 @@ class Presence:
 
     @property
     def held(self) -> bool:
-        """Whether all clocks are stopped after a restart, until all bots are back."""
+        """True if all clocks are stopped after a restart, until all bots are back."""
         return self._held_until != NEVER
 
     def start(self, seat: Seat, now: Instant, lag: int = 0) -> None:

@@ -24,9 +24,9 @@ class Standing(NamedTuple):
 
     places: tuple[int, ...]
     counts: tuple[bool, ...]
-    """Whether any pair of the seat counts for its bot."""
+    """True if any pair of the seat counts for its bot."""
     spoilt: tuple[bool, ...]
-    """Whether house bots played too much of it: a loss to the seats that are not spoilt, and nothing to their bots.
+    """True if house bots played too much of it: a loss to the seats that are not spoilt, and nothing to their bots.
 
     Empty under rule 1.
     """

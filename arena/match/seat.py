@@ -43,7 +43,7 @@ class Seat:
         self.legal: Sequence[int] = ()
         """Legal actions of the open decision."""
         self.sent = False
-        """Whether the open question was handed to the transport since the bot's last return."""
+        """True if the open question was handed to the transport since the bot's last return."""
         self.decision_rejections = 0
         """Rejected answers to the open decision so far."""
         self.rejections = 0
@@ -53,21 +53,21 @@ class Seat:
         self.forced = 0
         """Decisions that the server made."""
         self.suspended = False
-        """Whether the server decides for it at once."""
+        """True if the server decides for it at once."""
         self.away = False
-        """Whether its bot is gone."""
+        """True if its bot is gone."""
         self.away_until: int = NEVER
         """Instant at which a house bot takes over; `NEVER` unless its bot is gone."""
         self.incidents = 0
         """Number of times its bot was gone."""
         self.substituted = False
-        """Whether a house bot plays it."""
+        """True if a house bot plays it."""
         self.substituted_rounds = 0
         """Rounds in which a house bot played it, at least in part."""
         self.troubled = False
-        """Whether it was ever suspended or substituted."""
+        """True if it was ever suspended or substituted."""
 
     @property
     def clocked(self) -> bool:
-        """Whether its clock runs although its bot is gone: from the second absence on."""
+        """True if its clock runs although its bot is gone: from the second absence on."""
         return self.away and self.incidents > 1 and not self.substituted

@@ -48,7 +48,10 @@ class Calls:
         self._why = ""
 
     async def call(self, message: object) -> Any:
-        """Return the helper's answer; the message is sent before this first waits. HelperEnded, FrameTooLarge."""
+        """Return the helper's answer; the message is sent before this first waits.
+
+        Raises: HelperEnded, FrameTooLarge.
+        """
         ticket = Ticket()
         if not self._ended.is_set():
             self._channel.send(message)

@@ -29,7 +29,7 @@ class Channel:
         """Bytes that the socket did not accept yet; `_send_rest` sends them."""
         self._nursery: trio.Nursery | None = None
         self._complete = False
-        """Whether the caller will send nothing more."""
+        """True if the caller will send nothing more."""
         self._last_active = trio.current_time()
         """Instant when something was last sent or received, by trio's clock."""
 
@@ -55,7 +55,7 @@ class Channel:
             self._shut()
 
     async def receive(self) -> list[Any]:
-        """Wait for and return the next messages; an empty list if the helper has ended. FrameTooLarge."""
+        """Wait for and return the next messages; an empty list if the helper has ended. Raises: FrameTooLarge."""
         while True:
             await trio.lowlevel.wait_readable(self._line)
             try:
@@ -74,7 +74,7 @@ class Channel:
         return self._line
 
     def received(self) -> list[Any] | None:
-        """Return the messages that have come, without waiting; None if the helper has ended. FrameTooLarge."""
+        """Return the messages that have come, without waiting; None if the helper has ended. Raises: FrameTooLarge."""
         try:
             piece = self._line.recv(PIECE)
         except BlockingIOError:

@@ -23,7 +23,7 @@ class FrameTooLarge(Exception):  # noqa: N818 - the name says what is the matter
 
 
 def packed(message: object) -> bytes:
-    """Return the frame of a message; FrameTooLarge."""
+    """Return the frame of a message. Raises: FrameTooLarge."""
     content = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     if len(content) > MOST:
         raise FrameTooLarge(len(content))

@@ -47,12 +47,12 @@ class Helper:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """Process id."""
         return self._process.pid
 
     @property
     def status(self) -> int | None:
-        """Its exit status, negative for a signal; None while it runs."""
+        """Exit status, negative for a signal; None while it runs."""
         return self._process.returncode
 
     def kill(self) -> None:

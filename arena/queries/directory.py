@@ -176,7 +176,7 @@ class Directory:
         return read_journal(self._path, match_id) if playing else ()
 
     def _of_tables(self, game: str, seats: int) -> LadderRows:
-        """Compute the ladder of tables of one size; NoSuchTable, NoLadder."""
+        """Compute the ladder of tables of one size. Raises: NoSuchTable, NoLadder."""
         from arena.ladder.errors import LadderError
         from arena.store.ladder.fits import Fits  # numpy
 
@@ -191,7 +191,7 @@ class Directory:
 
 
 def games_named(game: str | None) -> tuple[str, ...]:
-    """Return the named game, or all games for None; UnknownGame."""
+    """Return the named game, or all games for None. Raises: UnknownGame."""
     if game is None:
         return tuple(GAMES)
     _require(game)

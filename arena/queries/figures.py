@@ -25,5 +25,5 @@ def quota_in_words(day: int, week: int, young_days: int) -> str:
 
 
 def is_house(bot: str) -> bool:
-    """Whether a bot is a house bot, by its name."""
+    """True if a bot is a house bot, by its name."""
     return bot.startswith(HOUSE_PREFIX)

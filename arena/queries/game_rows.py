@@ -22,7 +22,7 @@ class OptionRow:
 
     name: str
     default: Option
-    """Its type is that of the option."""
+    """Type is that of the option."""
     description: str
 
 

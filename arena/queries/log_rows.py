@@ -54,7 +54,7 @@ class LogEntryRow:
 
 
 def head_row(state: LogState) -> LogHeadRow:
-    """Return the newest head, which its key has signed; UnprovenLog."""
+    """Return the newest head, which its key has signed. Raises: UnprovenLog."""
     keys, newest = _keys(state), state.head
     if not keys.signed_now(newest):
         raise UnprovenLog("the log's head is not signed by its key")
@@ -69,7 +69,7 @@ def head_row(state: LogState) -> LogHeadRow:
 
 
 def entry_rows(state: LogState, entries: Sequence[LogEntry]) -> tuple[LogEntryRow, ...]:
-    """Return what a log says, with proofs that were checked; UnprovenLog."""
+    """Return what a log says, with proofs that were checked. Raises: UnprovenLog."""
     keys = _keys(state)
     for entry in entries:
         if not (entry.included and keys.signed_now(entry.head)):

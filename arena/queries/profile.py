@@ -30,7 +30,7 @@ class SeatRecord:
     points: float
     """Mean points above the mean of the others at the table."""
     points_error: float | None
-    """Its standard error; None after one match."""
+    """Standard error; None after one match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class MatchPoints:
 
     match_id: int = field(metadata={JSON_KEY: "match"})
     points: float
-    """Its points above the mean of the others at the table."""
+    """Points above the mean of the others at the table."""
     place: int
 
 
@@ -119,7 +119,7 @@ def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
 
 
 def lost(row: MatchRow, typed: str) -> bool:
-    """Whether a bot finished a match without winning it; `typed` as in `profile`."""
+    """True if a bot finished a match without winning it; `typed` as in `profile`."""
     places = [seat.place for seat in row.seats if seat.bot == _name([row], typed)]
     return bool(places) and all(place is not None and place > 1 for place in places)
 

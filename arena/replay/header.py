@@ -62,9 +62,9 @@ class SeatedBot(NamedTuple):
 
     name: str
     house: bool
-    """Whether it is a house bot."""
+    """True if it is a house bot."""
     newcomer: bool = False
-    """Whether it had not finished a match yet, and so has less time to come back."""
+    """True if it had not finished a match yet, and so has less time to come back."""
 
 
 @dataclass(frozen=True, slots=True)

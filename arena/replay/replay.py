@@ -46,13 +46,13 @@ class RecordedResult:
     forced: tuple[int, ...]
     """Number of decisions that the server made."""
     troubled: tuple[bool, ...]
-    """Whether the bot was ever suspended or replaced by a house bot."""
+    """True if the bot was ever suspended or replaced by a house bot."""
     counts: tuple[bool, ...]
-    """Whether the result counts for the bot."""
+    """True if the result counts for the bot."""
     interrupted: str
     """Why the match was broken off; empty if it has a result."""
     spoilt: tuple[bool, ...] = ()
-    """Whether house bots played too much of the seat to move its opponents' ratings; empty under rating rule 1."""
+    """True if house bots played too much of the seat to move its opponents' ratings; empty under rating rule 1."""
 
 
 @dataclass(frozen=True, slots=True)

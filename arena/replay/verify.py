@@ -56,11 +56,11 @@ class ReplayVerdict:
     inputs: int
     result: RecordedResult
     ratings: bool
-    """Whether the rating changes were computed again and agreed."""
+    """True if the rating changes were computed again and agreed."""
 
     @property
     def verified(self) -> bool:
-        """Whether every line is what re-playing gives."""
+        """True if every line is what re-playing gives."""
         return self.difference is None
 
 

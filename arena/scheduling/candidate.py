@@ -36,17 +36,17 @@ class Waiting(NamedTuple, Generic[BotT]):
     value: MatchValue = NEWCOMER
     """Information that a match of it gives the ladder, as of the last fit."""
     pending: int = 0
-    """Its matches whose results are not in `value`, such as those it is playing."""
+    """Matches whose results are not in `value`, such as those it is playing."""
     last_match: LastMatch | None = None
-    """Its last match; None if it has been given a match since, or has not played."""
+    """Last match; None if it has been given a match since, or has not played."""
     pace_class: int = 0
     """How slow it is, see `PaceRules.pace_class`: bots of one class wait for each other without limit."""
     patient: bool = True
-    """Whether it may be seated with a bot of a slower class now."""
+    """True if it may be seated with a bot of a slower class now."""
     free_at: float = -inf
     """Without room, the instant at which it is expected to have some; −∞ if that is not known."""
     held_up: bool = False
-    """Whether it has no room since it is at tables with slower bots only."""
+    """True if it has no room since it is at tables with slower bots only."""
     tables: int = 0
     """Number of tables at which it sits or was offered a seat."""
     spent: frozenset[BotT] = frozenset()
@@ -64,7 +64,7 @@ class Candidate(Generic[BotT]):
         self.number = number
         """Number of its own, counted from 0."""
         self.beyond_share = False
-        """Whether it sits at more tables than one bot is given while others wait."""
+        """True if it sits at more tables than one bot is given while others wait."""
         self.turn = 0.0
         """Random rank for coverage within a round, plus the round's number: each table leads to the next round."""
         self._met: dict[int, int] = {}

@@ -32,7 +32,7 @@ class Order(Generic[BotT]):
         return len(self._heads)
 
     def has_owner(self, owner: str) -> bool:
-        """Whether a candidate of an owner is here."""
+        """True if a candidate of an owner is here."""
         return owner in self._own
 
     def put(self, candidate: Candidate[BotT], first: float, second: float, third: float) -> None:

@@ -32,7 +32,7 @@ class PaceRules:
     """Time after which a bot's pace has halved, if it plays no slower match."""
 
     def much_slower(self, pace: float, own: float) -> bool:
-        """Whether a bot with the one pace is much slower than a bot with the other."""
+        """True if a bot with the one pace is much slower than a bot with the other."""
         return pace > self.quick and pace > 2 * own
 
     def pace_class(self, pace: float | None) -> int:
@@ -56,7 +56,7 @@ class Pace:
 
     @property
     def known(self) -> bool:
-        """Whether a match has told it."""
+        """True if a match has told it."""
         return self._pace is not None
 
     @property

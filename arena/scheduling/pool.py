@@ -92,7 +92,7 @@ class Pool(Generic[BotT]):
         """Number of seats of the connected bots at tables."""
 
     def __contains__(self, bot: object) -> bool:
-        """Whether a bot is connected, waiting or not."""
+        """True if a bot is connected, waiting or not."""
         return bot in self._candidates
 
     @property
@@ -199,7 +199,7 @@ class Pool(Generic[BotT]):
         return waiting.tables >= SHARE * self._taken / len(self._candidates)
 
     def _others(self, further: Lane[BotT], now: float) -> bool:
-        """Whether bots within their share wait, or are expected, that could sit with some that are beyond it."""
+        """True if bots within their share wait, or are expected, that could sit with some that are beyond it."""
         for pace_class in sorted(self._lanes):
             lane = self._lanes[pace_class]
             if len(lane.by_wait) or lane.coming(now, now + self._patience, 1):

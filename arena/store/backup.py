@@ -132,7 +132,7 @@ def _log_the_cut(directory: Path, at: int) -> None:
 
 
 def read_manifest(backup: Path) -> Backup:
-    """Return the description of a backup; BackupUnusable."""
+    """Return the description of a backup. Raises: BackupUnusable."""
     if UNFINISHED in backup.name:
         raise BackupUnusable(backup, "it is unfinished: making it was cut short, or goes on; it can be deleted then")
     try:

@@ -24,9 +24,9 @@ class ExposedFile(NamedTuple):
 
     path: Path
     before: int
-    """Its mode until then."""
+    """Mode until then."""
     now: int
-    """Its mode since; the same where the file system or its owner does not let it be changed."""
+    """Mode since; the same where the file system or its owner does not let it be changed."""
 
 
 def close_to_others(directory: Path, database: Database) -> tuple[ExposedFile, ...]:

@@ -123,7 +123,7 @@ class Store:
         raise self._replaced
 
     async def read(self, job: Callable[[Connection], T]) -> T:
-        """Run a job that only reads, in a thread, on one committed state of the store; StoreError."""
+        """Run a job that only reads, in a thread, on one committed state of the store. Raises: StoreError."""
 
         work = 0.0
 
@@ -203,7 +203,7 @@ def _replay_files(database: Database, directory: Path, progress: Callable[[int, 
 
 
 def _has_tables(database: Database) -> bool:
-    """Return whether a database has tables, without changing a byte of it; StoreCorrupt, StoreNewer."""
+    """Return whether a database has tables, without changing a byte of it. Raises: StoreCorrupt, StoreNewer."""
     if database.empty():
         return False
     with disposed(database.reading()) as reader, reader.connect() as connection, connection.begin():

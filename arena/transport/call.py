@@ -85,7 +85,7 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
 
     @property
     def busy(self) -> bool:
-        """Whether the previous message is still unsent, so that `send` would wait."""
+        """True if the previous message is still unsent, so that `send` would wait."""
 
     def hand_over(self, message: Sent_contra) -> None:
         """Queue a message without waiting, as `send` does; only allowed while the stream is not busy."""

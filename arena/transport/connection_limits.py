@@ -55,7 +55,7 @@ class OpenByOrigin:
         self._by_origin: Counter[Origin] = Counter()
 
     def add(self, origin: Origin) -> None:
-        """Count one more; TooManyOpen."""
+        """Count one more. Raises: TooManyOpen."""
         if self.count >= self._most:
             raise TooManyOpen(self.count, None)
         if origin not in (LOOPBACK, UNIX) and self._by_origin[origin] >= self._most_of_origin:
@@ -72,7 +72,7 @@ class OpenByOrigin:
 
     @contextmanager
     def counted(self, origin: Origin) -> Iterator[None]:
-        """Count one for the block; TooManyOpen."""
+        """Count one for the block. Raises: TooManyOpen."""
         self.add(origin)
         try:
             yield

@@ -71,7 +71,7 @@ class Service(NamedTuple):
     """The generated function `add_…Servicer_to_server`."""
     servicer: object
     as_bytes: bool = False
-    """Whether handlers receive requests as bytes, to parse them themselves."""
+    """True if handlers receive requests as bytes, to parse them themselves."""
 
 
 async def serve(

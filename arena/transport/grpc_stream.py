@@ -96,7 +96,7 @@ class GrpcStream(Http2Stream):
         self.origin = origin
         """Whom the call is charged to until it is trusted."""
         self.trusted = False
-        """Whether the handler has authenticated the peer."""
+        """True if the handler has authenticated the peer."""
         self.charged = 0.0
         """Seconds of processor time that the call has taken; those after `trust` are not counted."""
         self._reserved = 0.0
@@ -119,7 +119,7 @@ class GrpcStream(Http2Stream):
         self._on_message_sent: Callable[[], None] | None = None
         self._receive_error: Exception | None = None
         self._ignoring = False
-        """Whether data is dropped: the call has ended, or ends when its handler has learnt of an error."""
+        """True if data is dropped: the call has ended, or ends when its handler has learnt of an error."""
         self._receivers = trio.lowlevel.ParkingLot()
         self._senders = trio.lowlevel.ParkingLot()
 

@@ -121,15 +121,15 @@ class Http2Connection:
         self.request_flush = request_flush
         self.on_failure = on_failure
         self.settings_received = False
-        """Whether the peer has sent its SETTINGS, which completes the handshake."""
+        """True if the peer has sent its SETTINGS, which completes the handshake."""
         self.ping_pending = False
-        """Whether a ping has not been answered yet."""
+        """True if a ping has not been answered yet."""
         self.going_away = False
-        """Whether either side has sent GOAWAY: no new calls are accepted."""
+        """True if either side has sent GOAWAY: no new calls are accepted."""
         self.newest_stream_id = 0
         """The highest identifier of a stream that the peer has opened."""
         self.trusted = False
-        """Whether a call on the connection has been authenticated."""
+        """True if a call on the connection has been authenticated."""
         self.consumed = 0
         """Bytes of complete frames received."""
         self.h2_work = 0.0

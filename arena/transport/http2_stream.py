@@ -56,7 +56,7 @@ class Http2Stream:
         self.receive_window = WINDOW
         """Bytes that the peer may still send on this stream."""
         self.ended = False
-        """Whether the peer has half-closed the stream (END_STREAM)."""
+        """True if the peer has half-closed the stream (END_STREAM)."""
         self._unsent = memoryview(b"")
         self._trailers: Headers | None = None
         self._ending_since = math.inf

@@ -109,7 +109,7 @@ class Listener:
         self._trio_token = trio.lowlevel.current_trio_token()
         self._turn_context = turn
         self.closed = False
-        """Whether new connections and calls are refused."""
+        """True if new connections and calls are refused."""
         self._in_turn = self._finished = False
         self._callbacks: list[Callable[[], None]] = []
         self._to_flush: dict[Connection, None] = {}

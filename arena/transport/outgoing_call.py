@@ -181,7 +181,7 @@ async def calling(unix_socket: str, path: str, host: str, token: str = "") -> As
 
 @asynccontextmanager
 async def calling_through(socket: trio.SocketStream, path: str, token: str = "") -> AsyncIterator[OutgoingCall]:
-    """Make a call on a connection, both ended with the block; CallRefused."""
+    """Make a call on a connection, both ended with the block. Raises: CallRefused."""
     failure: Exception | None = None
     async with socket, trio.open_nursery() as nursery:
         call = OutgoingCall(socket, path, token)
@@ -196,7 +196,7 @@ async def calling_through(socket: trio.SocketStream, path: str, token: str = "")
 
 
 async def ask(unix_socket: str, path: str, host: str, request: bytes) -> bytes:
-    """Return the response to a unary call; CallRefused."""
+    """Return the response to a unary call. Raises: CallRefused."""
     async with calling(unix_socket, path, host) as call:
         await call.send(request)
         return await call.receive()

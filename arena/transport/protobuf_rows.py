@@ -30,7 +30,7 @@ class _Field(NamedTuple):
 
     name: str
     optional: bool
-    """Whether it may be absent from the message, and None in the row."""
+    """True if it may be absent from the message, and None in the row."""
     convert: Callable[[Any], Any] | None
     """Converts a value to the other side's; None where both have the same."""
 

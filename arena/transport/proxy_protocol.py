@@ -70,7 +70,7 @@ class ProxiedConnection:
 
 
 def header_for(host: str, port: int) -> bytes:
-    """Return a header (version 1) for a connection of whoever is at a numeric address; ValueError."""
+    """Return a header (version 1) for a connection of whoever is at a numeric address. Raises: ValueError."""
     address = ip_address(host.partition("%")[0])
     address = getattr(address, "ipv4_mapped", None) or address
     return b"PROXY TCP%d %s %s %d 0\r\n" % (address.version, str(address).encode(), str(address).encode(), port)
@@ -91,12 +91,12 @@ def parse_header(received: bytes) -> ProxyHeader | None:
 
 
 def networks(proxies: str) -> Networks:
-    """Return the addresses and networks in a text, with commas between; ValueError."""
+    """Return the addresses and networks in a text, with commas between. Raises: ValueError."""
     return tuple([ip_network(each.strip()) for each in proxies.split(",")])
 
 
 def among(host: str, known: Networks) -> bool:
-    """Whether a numeric address is in one of the networks, also as IPv4 within IPv6."""
+    """True if a numeric address is in one of the networks, also as IPv4 within IPv6."""
     address = ip_address(host.partition("%")[0])
     address = getattr(address, "ipv4_mapped", None) or address
     return any(address in network for network in known)

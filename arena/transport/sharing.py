@@ -69,7 +69,7 @@ def pair() -> tuple[socket.socket, socket.socket]:
 
 
 def connection_for(line: socket.socket, address: PeerAddress) -> socket.socket:
-    """Return a connection whose other end is given away, for what somebody at an address asks; OSError."""
+    """Return a connection whose other end is given away, for what somebody at an address asks. Raises: OSError."""
     ours, theirs = socket.socketpair()
     if not give(line, theirs, address):
         ours.close()

@@ -22,7 +22,10 @@ LONGEST_UNIX_PATH: Final = 107 if sys.platform == "linux" else 103
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """Return the parts of "host:port", "[host]:port" for IPv6; the host is empty for every address. ValueError."""
+    """Return the parts of "host:port", "[host]:port" for IPv6; the host is empty for every address.
+
+    Raises: ValueError.
+    """
     host, colon, port = address.rpartition(":")
     if not (colon and port.isascii() and port.isdecimal() and int(port) <= 65535):
         raise ValueError(f"{address!r} is no HOST:PORT, such as 127.0.0.1:50051 or [::1]:50051")

@@ -32,7 +32,7 @@ class Tls:
         self._received, self._to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._ssl = credentials.wrap_bio(self._received, self._to_send, server_side=True)
         self.handshake_done = False
-        """Whether application data may be encrypted."""
+        """True if application data may be encrypted."""
         self._failed = False
 
     def decrypt(self, data: bytes) -> bytes:

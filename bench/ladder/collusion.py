@@ -147,7 +147,7 @@ class _Seen(NamedTuple):
     """The same by a fit without them."""
     flagged: Mapping[FlagKind, bool]
     first: bool
-    """Whether it stands first."""
+    """True if it stands first."""
 
 
 def _look(world: Night) -> _Seen:

@@ -29,7 +29,7 @@ class Effort(Enum):
 
 
 class Verdict(Enum):
-    """Whether a figure reaches its bar."""
+    """True if a figure reaches its bar."""
 
     REACHED = "reached"
     MISSED = "missed"

@@ -61,7 +61,7 @@ def results_of(season: Season) -> Iterator[MatchResult]:
 
 
 def step_by_step(season: Season, entrants: tuple[Entrant, ...]) -> bool:
-    """Whether fits of a growing list equal that of the whole one: more results, then an old one is void."""
+    """True if fits of a growing list equal that of the whole one: more results, then an old one is void."""
     count = len(season.nodes)
     void = Void(count + 1, 7, "played by mistake")
     results = results_of(season)

@@ -69,7 +69,7 @@ class Conditions:
     ties: float = 0.0
     """Approximate share of pairs that tie."""
     changing: bool = False
-    """Whether bots are replaced during the season."""
+    """True if bots are replaced during the season."""
     luck: Luck = Luck.NORMAL
     cycle: float = 0.0
     """Amplitude of the performance that a bot gains against one opponent and loses against another."""

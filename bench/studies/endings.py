@@ -53,7 +53,7 @@ class BotErrors(NamedTuple):
     cost: float
     """Points lost a decision."""
     error: float
-    """Its standard error."""
+    """Standard error."""
     wrong: float
     """Share of decisions that surely cost something: more than two standard errors."""
 

@@ -1,4 +1,4 @@
-"""Whether the sample that searches beats a house bot at a table for two, and what its choices cost beside the other's.
+"""True if the sample that searches beats a house bot at a table for two, and what its choices cost beside the other's.
 
     python -m bench.studies.search [--matches N] [--game NAME] [--against NAME] [--json]
 

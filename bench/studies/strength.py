@@ -40,7 +40,7 @@ class Strength(NamedTuple):
     better: float
     """Points a match more than the reference has in its place."""
     error: float
-    """Its standard error."""
+    """Standard error."""
     ahead: float
     """Share of opponents left behind, ties halved."""
     ahead_error: float

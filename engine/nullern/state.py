@@ -155,7 +155,7 @@ class NullernState:
 
     @property
     def blind(self) -> bool:
-        """Whether nobody may see the cards in hand, not even their owner (N8)."""
+        """True if nobody may see the cards in hand, not even their owner (N8)."""
         return self.round == _ROUNDS - 1
 
     def waiting(self) -> tuple[int, ...]:

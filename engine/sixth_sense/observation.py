@@ -126,11 +126,11 @@ class Agreed(Protocol):
 
     @property
     def novice(self) -> bool:
-        """Whether the game is a novice game."""
+        """True if the game is a novice game."""
 
     @property
     def late_trump(self) -> bool:
-        """Whether the card is turned when all predictions are in."""
+        """True if the card is turned when all predictions are in."""
 
 
 class Seen:

@@ -54,7 +54,7 @@ class _Block:
     at: int
     """Where it stands in the round's plays."""
     followed: bool = False
-    """Whether its seat played the colour due later, so that the 0 must have followed."""
+    """True if its seat played the colour due later, so that the 0 must have followed."""
 
 
 @dataclass(frozen=True, slots=True)

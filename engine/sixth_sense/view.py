@@ -21,7 +21,7 @@ class SixthSenseView(NamedTuple):
     """0 when the number of rounds is fixed."""
     novice: bool
     late_trump: bool
-    """Whether the card is turned only when all predictions are in (S16)."""
+    """True if the card is turned only when all predictions are in (S16)."""
     dealer: int
     hand_size: int
     """Cards dealt to each seat, the prediction card among them."""

@@ -43,7 +43,10 @@ class ConfigFile:
     """Options of every game that the file offers, likewise."""
 
     def offers(self, games: Sequence[str], seats: Sequence[str], options: Sequence[str]) -> tuple[Offer, ...]:
-        """Return the games to offer; arguments come from the command line and override the file. OptionError."""
+        """Return the games to offer; arguments come from the command line and override the file.
+
+        Raises: OptionError.
+        """
         chosen = [*(games or self.seats)]
         told = {word.partition(":")[0] if ":" in word else "" for word in seats}
         usual = [word for name in chosen if not told & {"", name} for word in self.seats.get(name, ())]

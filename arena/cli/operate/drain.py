@@ -66,7 +66,7 @@ def command(limit: float | None, place: DataPlace, as_json: bool) -> None:
 
 
 def _await_the_end(data: Path, server: LockHolder | None) -> None:
-    """Wait until the server's process has ended, so that another may be started; ClickException."""
+    """Wait until the server's process has ended, so that another may be started. Raises: ClickException."""
     from arena.store.base.directory import holder
 
     end = time.monotonic() + SERVER_END

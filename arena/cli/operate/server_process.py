@@ -150,7 +150,7 @@ async def _serve_metrics(arena: Arena, metrics: str, nursery: trio.Nursery) -> N
 
 
 async def _watch(store: Store) -> None:
-    """End the server when its files are deleted or replaced; StoreReplaced."""
+    """End the server when its files are deleted or replaced. Raises: StoreReplaced."""
     try:
         await store.watch()
     except StoreReplaced as error:

@@ -60,7 +60,7 @@ class ServerSetting:
 
     @property
     def flag(self) -> str:
-        """Its flag of `arena serve`."""
+        """Flag of `arena serve`."""
         return "--" + self.name.replace("_", "-")
 
     @property
@@ -90,7 +90,7 @@ class ServerSetting:
         raise SettingError(f"must be {self.takes}, not {value!r}")
 
     def parsed(self, text: str) -> Value:
-        """Parse a value from the command line; SettingError."""
+        """Parse a value from the command line. Raises: SettingError."""
         value: object = text
         if self.kind in (int, float):
             with suppress(ValueError):

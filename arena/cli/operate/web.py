@@ -88,7 +88,7 @@ def command(
 
 
 def _sites(listen: str, web_origin: str) -> Sites:
-    """Return the sites whose pages may do more than read; BadParameter."""
+    """Return the sites whose pages may do more than read. Raises: BadParameter."""
     from arena.transport.sockets import host_and_port
     from arena.web.requests.sites import Sites
 
@@ -103,7 +103,7 @@ def _sites(listen: str, web_origin: str) -> Sites:
 
 
 def _rules(rate: float, proxies: tuple[str, ...], access_log: bool, sites: Sites) -> RequestRules:
-    """Return what holds for requests; BadParameter."""
+    """Return what holds for requests. Raises: BadParameter."""
     from arena.cli.operate.log_output import log_to_stderr
     from arena.transport.proxy_protocol import networks
     from arena.web.requests.each_request import RequestRules

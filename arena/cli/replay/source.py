@@ -42,7 +42,10 @@ def finished(source: DataSource, game: str, bot: str, limit: int, before: int | 
 
 
 def named_replays(sources: Sequence[str], place: DataPlace) -> Iterator[Replay]:
-    """Read the replays of match numbers, files and folders, one after the other; ClickException, ReplayError."""
+    """Read the replays of match numbers, files and folders, one after the other.
+
+    Raises: ClickException, ReplayError.
+    """
     from arena.replay.read import read
 
     for source in sources:
@@ -58,7 +61,7 @@ def named_replays(sources: Sequence[str], place: DataPlace) -> Iterator[Replay]:
 
 
 def read_replay(source: str, place: DataPlace) -> Replay:
-    """Return the replay of a match or in a file; ClickException."""
+    """Return the replay of a match or in a file. Raises: ClickException."""
     from arena.replay.read import read
     from arena.replay.replay import ReplayError
 
@@ -70,7 +73,7 @@ def read_replay(source: str, place: DataPlace) -> Replay:
 
 
 def replay_content(source: str, place: DataPlace) -> tuple[bytes, str]:
-    """Return the content and the name of a replay; ClickException."""
+    """Return the content and the name of a replay. Raises: ClickException."""
     if is_match(source):
         match = min(int(source), LARGEST_MATCH)
         with place.open() as opened:

@@ -77,7 +77,7 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
 
 
 def _show_game(source: str, seat: int | None, slowest: int | None, place: DataPlace, as_json: bool) -> None:
-    """Show what the seats made of their cards; ClickException."""
+    """Show what the seats made of their cards. Raises: ClickException."""
     if slowest is not None:
         raise click.UsageError("--slowest is about time; leave it out with --game")
     from dataclasses import replace
@@ -118,7 +118,7 @@ def _check_seat(seat: int, seats: int) -> None:
 
 
 def _course(source: str, place: DataPlace) -> tuple[Header, Sequence[Input]]:
-    """Return the header and the inputs so far of a match; ClickException."""
+    """Return the header and the inputs so far of a match. Raises: ClickException."""
     from arena.cli.replay.source import read_replay
     from arena.replay.read import read_unfinished
 

@@ -31,7 +31,7 @@ class TableColumn:
     cells: Sequence[Text]
     justify: Literal["left", "right"] = "right"
     folds: bool = False
-    """Whether its text may go on in the next line."""
+    """True if its text may go on in the next line."""
     style: str = ""
 
     @property
@@ -48,7 +48,7 @@ class TableColumn:
 
     @property
     def bare(self) -> bool:
-        """Whether nothing is in it."""
+        """True if nothing is in it."""
         return all(cell.plain in {"", "0"} for cell in self.cells)
 
     def _texts(self, separator: str) -> list[str]:

@@ -24,7 +24,7 @@ HEIGHT: Final = 18
 
 
 def plot_match(file: Path, subject: Subject, ordered: OrderedPairs) -> None:
-    """Draw each pair with enough sets. OSError."""
+    """Draw each pair with enough sets. Raises: OSError."""
     parts: list[RenderableType] = []
     for each in ordered.pairs:
         one, other = each.names

@@ -119,7 +119,7 @@ def _written(logs: Sequence[Path | None]) -> list[Path | None]:
 
 
 def _is_ours(spec: str) -> bool:
-    """Whether a player runs in this process."""
+    """True if a player runs in this process."""
     from arena.local.play.players import HOUSE
 
     return spec == HUMAN or spec.startswith(HOUSE)
@@ -128,7 +128,7 @@ def _is_ours(spec: str) -> bool:
 def _table(
     players: tuple[str, ...], game: str, seats: int | None, options: tuple[str, ...], seat: int | None
 ) -> tuple[tuple[str, ...], Mapping[str, Option]]:
-    """Return who sits there, and the game's options; UsageError."""
+    """Return who sits there, and the game's options. Raises: UsageError."""
     from arena.cli.game_options import parse_offers
     from arena.local.play.players import strongest_house
     from engine.game import OptionError
@@ -160,7 +160,7 @@ def _play(
     delay: float | None,
     as_json: bool,
 ) -> tuple[LiveGame, PlayedGame]:
-    """Play and draw; LocalMatchError, OSError."""
+    """Play and draw. Raises: LocalMatchError, OSError."""
     from arena.cli.workbench.keyboard_seat import KeyboardSeat
     from arena.cli.workbench.live_view import lines, pictures
     from arena.local.play.live_game import LiveGame

@@ -63,7 +63,7 @@ def refuse_without_commands(bots: tuple[str, ...]) -> None:
 
 
 def probed_sandbox(wanted: str) -> Sandbox:
-    """Return what commands are boxed by; say what it is without. SandboxRefused."""
+    """Return what commands are boxed by; say what it is without. Raises: SandboxRefused."""
     from arena.local.sandbox.sandbox import probed
 
     found = probed(weak=wanted == "weak")

@@ -52,7 +52,7 @@ class PastSeat:
 
     @property
     def above(self) -> float | None:
-        """Its points above the mean of the others at the table; None of a match without result."""
+        """Points above the mean of the others at the table; None of a match without result."""
         scores = self.replay.result.scores
         return points_above(scores, self.seat) if scores else None
 

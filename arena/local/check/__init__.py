@@ -1,1 +1,1 @@
-"""Whether a bot in any language keeps the protocol: conversations with the parts of a real server."""
+"""True if a bot in any language keeps the protocol: conversations with the parts of a real server."""

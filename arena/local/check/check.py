@@ -29,7 +29,7 @@ class Check:
     needs: tuple[str, ...]
     """Checks that must not have failed for this one to be asked."""
     disturbs: bool
-    """Whether the check itself brings about notices that otherwise would be the bot's fault."""
+    """True if the check itself brings about notices that otherwise would be the bot's fault."""
     ask: Asking
 
 

@@ -53,7 +53,10 @@ class ConversationsUnreadable(LocalMatchError):  # noqa: N818 - the name says wh
 
 
 def read_conversations(folder: Path) -> list[Check]:
-    """Return a check for each conversation in a folder that can be asked of any program. ConversationsUnreadable."""
+    """Return a check for each conversation in a folder that can be asked of any program.
+
+    Raises: ConversationsUnreadable.
+    """
     files = sorted((folder / "conversations").glob("*.json"))
     if not files:
         raise ConversationsUnreadable(f"there are no conversations in {folder}: name the folder clients/conformance")

@@ -50,11 +50,11 @@ class CheckedMatch:
         self.invited_at = trio.current_time()
         self.begun_at = math.inf
         self.settled = False
-        """Whether the ready check has ended, one way or the other."""
+        """True if the ready check has ended, one way or the other."""
 
     @property
     def begun(self) -> bool:
-        """Whether it is, or was, played."""
+        """True if it is, or was, played."""
         return self.driver is not None
 
 

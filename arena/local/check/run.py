@@ -57,7 +57,10 @@ async def run_checks(
     ended: Callable[[CheckResult], None] = lambda _: None,
     sandbox: Sandbox | None = None,
 ) -> tuple[CheckedBot, list[CheckResult]]:
-    """Ask the bot of a command; `began` and `ended` are told of each check. CommandNotStarted, SandboxRefused."""
+    """Ask the bot of a command; `began` and `ended` are told of each check.
+
+    Raises: CommandNotStarted, SandboxRefused.
+    """
     results: dict[str, CheckResult] = {}
     async with open_stage(command, folder, sandbox) as stage:
         for each in chosen:

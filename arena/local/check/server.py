@@ -59,7 +59,7 @@ class CheckServer:
         """Names by token."""
         self.registrations: list[bots_pb2.RegisterBotRequest] = []
         self.lenient = False
-        """Whether a name that is taken is given to who registers it again."""
+        """True if a name that is taken is given to who registers it again."""
         self.tried_at: list[float] = []
         """When each stream was opened, whatever became of it."""
         self.hello_fault = ""

@@ -82,7 +82,7 @@ class Stage:
         """Decisions put to it in the same checks."""
         self.token_file = folder / "token"
         self.token_given = sandbox is not None or any("{token}" in word for word in command)
-        """Whether it is told a token: in a box it could keep none."""
+        """True if it is told a token: in a box it could keep none."""
         self._command = command
         self._log = folder / "bot.log"
         self._shared = folder / SHARED
@@ -131,7 +131,7 @@ class Stage:
         return self.session.capacity
 
     async def start_bot(self) -> Program:
-        """Start the program. CommandNotStarted, SandboxRefused."""
+        """Start the program. Raises: CommandNotStarted, SandboxRefused."""
         await self.end_bot()
         values = (self.relay.address, LOOPBACK, str(self.relay.port), self._token, str(self.token_file))
         words = list(self._command)

@@ -48,7 +48,7 @@ class Wire:
         self.heard_as: Callable[[play_pb2.PlayRequest], play_pb2.PlayRequest] | None = None
         """Makes of a message of the bot what the server hears instead."""
         self.holds = False
-        """Whether what the bot says waits on its way."""
+        """True if what the bot says waits on its way."""
         self.held: list[play_pb2.PlayRequest] = []
         """What waits so."""
         self.over = False
@@ -66,7 +66,7 @@ class Wire:
 
     @property
     def busy(self) -> bool:
-        """Whether the last message has yet to leave."""
+        """True if the last message has yet to leave."""
         return self._stream.busy
 
     @property

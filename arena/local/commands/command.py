@@ -30,7 +30,7 @@ class Fence(NamedTuple):
     """What a box has besides its words."""
 
     calls: bytes
-    """Its filter of system calls, empty for none; `keeper.FILTER` stands for it in the words."""
+    """Filter of system calls, empty for none; `keeper.FILTER` stands for it in the words."""
     memory: int
     """Bytes that all its processes may use together; with more it is ended."""
     files: int
@@ -41,7 +41,7 @@ class CommandEnd(NamedTuple):
     """How a command ended."""
 
     status: int
-    """Its exit status, negative for the signal that killed it."""
+    """Exit status, negative for the signal that killed it."""
     last: tuple[str, ...]
     """The last lines that it printed."""
     why: str = ""
@@ -112,7 +112,7 @@ class RunningCommand:
             why = "it was not running in time" if said is None else said.get("not started", "its keeper failed")
             raise CommandNotStarted(shlex.join(words), why)
         self.pid: Final[int] = said["started"]
-        """Its process id, and that of its process group."""
+        """Process id, and that of its process group."""
 
     def fileno(self) -> int:
         """Return the descriptor that is readable when it has ended."""

@@ -50,7 +50,7 @@ def words_of(spec: str) -> tuple[str, ...]:
 def version_of(spec: str) -> str:
     """Return what a command's choices depend on, as far as can be seen: its words and the files that they name.
 
-    BotNotLoaded.
+    Raises: BotNotLoaded.
     """
     words_of(spec)
     digest = hashlib.sha256()

@@ -43,7 +43,7 @@ class SequentialOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """Whether t is rather `t1` than `t0`."""
+    """True if t is rather `t1` than `t0`."""
 
     t0: float = 0.0
     t1: float = 0.1

@@ -42,7 +42,7 @@ class Cluster:
     """A Dask cluster that is connected and has workers; it plays one match."""
 
     def __init__(self, client: Any, address: str, subject: Subject) -> None:
-        """`client` is a `distributed.Client`. ClusterUnusable."""
+        """`client` is a `distributed.Client`. Raises: ClusterUnusable."""
         self.workers: int = len(client.nthreads())
         """Worker processes: each plays one task at a time, however many threads it has."""
         if not self.workers:

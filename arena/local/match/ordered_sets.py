@@ -46,7 +46,7 @@ class OrderedSets:
 
     @property
     def enough(self) -> bool:
-        """Whether no more sets are needed."""
+        """True if no more sets are needed."""
         decided = self._running is not None and self._running.state.outcome is not SequentialOutcome.UNDECIDED
         return decided or len(self.scores) >= self.most
 
@@ -81,7 +81,7 @@ class OrderedPairs:
 
     @property
     def enough(self) -> bool:
-        """Whether no pair needs more sets."""
+        """True if no pair needs more sets."""
         return all(each.enough for each in self.pairs)
 
     def take(self, found: Mapping[int, PlayedSet]) -> None:

@@ -27,7 +27,7 @@ def match_number(number: int, at: int, games: int) -> int:
 
 
 def set_replays(subject: Subject, played: PlayedSet) -> dict[int, bytes]:
-    """Return the replay files of a set by match number; equal sets have equal files. LocalMatchError."""
+    """Return the replay files of a set by match number; equal sets have equal files. Raises: LocalMatchError."""
     plans = subject.planned(played.number)
     found = {}
     for at, (plan, (bots, game)) in enumerate(zip(plans, played.games, strict=True)):

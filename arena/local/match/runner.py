@@ -54,7 +54,7 @@ class TaskExecutor(Protocol):
 
 
 def versions(game: str, specs: Iterable[str]) -> tuple[str, ...]:
-    """Return the versions of bots, which are made for it. BotNotLoaded."""
+    """Return the versions of bots, which are made for it. Raises: BotNotLoaded."""
     return tuple(version_of(spec) if is_command(spec) else load(spec, GAMES[game]).version for spec in specs)
 
 

@@ -90,7 +90,7 @@ class SetsFile:
     """A file of played sets, or none."""
 
     def __init__(self, path: Path | None, subject: Subject) -> None:
-        """Read the file, or begin it; without a path nothing is kept. SetsFileRefused, OSError."""
+        """Read the file, or begin it; without a path nothing is kept. Raises: SetsFileRefused, OSError."""
         self.found: dict[int, PlayedSet] = {}
         """The sets that are in the file, by number."""
         self._descriptor: int | None = None

@@ -139,7 +139,7 @@ class _Worker:
         self.owed = 0
         """Tasks that it was sent and has not finished."""
         self.ended = False
-        """Whether it sends nothing any more."""
+        """True if it sends nothing any more."""
         self._frames = Frames()
         self.line, its = socket.socketpair()
         try:

@@ -37,7 +37,7 @@ class PlayerProcess:
     """A bot of `players.load` in a process; implements `LocalPlayer`. Close it in the end."""
 
     def __init__(self, spec: str, game: str, log: Path) -> None:
-        """Start it; what it prints goes to the file `log`. BotNotLoaded, BotCrashed, OSError."""
+        """Start it; what it prints goes to the file `log`. Raises: BotNotLoaded, BotCrashed, OSError."""
         self._spec = spec
         self._seat = 0
         self._log = log
@@ -63,7 +63,7 @@ class PlayerProcess:
         self._say((key, seat))
 
     def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
-        """See `LocalPlayer`. BotCrashed."""
+        """See `LocalPlayer`. Raises: BotCrashed."""
         self._say(message)
         yield from self._answer()
 

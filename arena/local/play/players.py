@@ -160,7 +160,7 @@ def forget() -> None:
 
 
 def house_bot(spec: str, game: Game) -> HouseBot:
-    """Return the house bot of a name; BotNotLoaded."""
+    """Return the house bot of a name. Raises: BotNotLoaded."""
     wanted = spec.removeprefix(HOUSE)
     for bot in named_bots(game.name):
         if wanted in (bot.name, bot.name.removeprefix("house-")):
@@ -202,7 +202,7 @@ def _project(file: Path) -> Iterator[None]:
 
 
 def _lies_in(module: ModuleType, folder: Path) -> bool:
-    """Whether a module belongs to a project, and to no library that happens to lie in its folder."""
+    """True if a module belongs to a project, and to no library that happens to lie in its folder."""
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or module.__name__.partition(".")[0] in ("arena", "arena_client", "engine"):
         return False

@@ -49,7 +49,7 @@ def make_project(name: str, folder: Path, games: Sequence[Game]) -> tuple[str, .
     """Write a project for a bot that plays these games; return its files, relative to the folder.
 
     All of it is there in the end, or nothing. ProjectRefused for a name that no server takes, and for a folder that is
-    there; PackageMissing, OSError.
+    there. Raises: PackageMissing, OSError.
     """
     try:
         check_name(name)

@@ -75,7 +75,7 @@ class Box(NamedTuple):
     def words(self, words: Sequence[str], shared: Path | None = None, hidden: Iterable[Path] = ()) -> list[str]:
         """Return what runs a command, with a folder that it may read besides its own, the server's socket.
 
-        Folders to hide are seen empty. SandboxRefused.
+        Folders to hide are seen empty. Raises: SandboxRefused.
         """
         entry = self._entry(words)
         if Ability.BUBBLEWRAP not in self.able:

@@ -69,7 +69,7 @@ def run_command(
 ) -> RunningCommand:
     """Start a command, in a box where there is a sandbox: it reads a folder there, the socket's, and no logs.
 
-    CommandNotStarted, SandboxRefused.
+    Raises: CommandNotStarted, SandboxRefused.
     """
     if sandbox is None:
         return RunningCommand(words, environment, log)

@@ -56,7 +56,7 @@ class CommandBot:
         self._command: RunningCommand | None = None
 
     def start(self) -> None:
-        """Start it. CommandNotStarted, SandboxRefused."""
+        """Start it. Raises: CommandNotStarted, SandboxRefused."""
         self._command = run_command(self._words, self._told, self._log, self._folder.path, self._sandbox)
 
     async def watch(self) -> None:

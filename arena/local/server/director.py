@@ -49,7 +49,7 @@ class DirectedGame(NamedTuple):
 
     played: PlayedGame
     draft: Draft
-    """Its record."""
+    """Record."""
 
     @property
     def replay(self) -> bytes:

@@ -43,7 +43,7 @@ class CommandFolder(NamedTuple):
 
     @property
     def address(self) -> str:
-        """Its address."""
+        """Address."""
         return f"unix:{self.socket}"
 
     def log(self, name: str) -> Path:

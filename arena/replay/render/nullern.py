@@ -137,7 +137,7 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         return text.append(forced_words(made.forced))
 
     def _trump_is_due(self, seen: NullernPicture, number: int, place: int) -> bool:
-        """Whether the player at this place must play a trump if able (N5); in the blind round nobody chooses (N8)."""
+        """True if the player at this place must play a trump if able (N5); in the blind round nobody chooses (N8)."""
         return place > 0 and not seen.last and self._is_trump(seen, seen.trick(number)[0])
 
     def _winner(self, seen: NullernPicture, number: int) -> str:

@@ -21,7 +21,7 @@ class NullernPicture(Picture):
     hand_size: int
     """Cards dealt to each seat."""
     last: bool
-    """Whether it is the last round: the blind one, after which Hupfers are paid for."""
+    """True if it is the last round: the blind one, after which Hupfers are paid for."""
     bids: tuple[int | None, ...]
     """Bids by seat; None for a seat that has not bid yet."""
     hupfers: bytes
@@ -36,7 +36,7 @@ class NullernPicture(Picture):
 
     @property
     def over(self) -> bool:
-        """Whether the game is over."""
+        """True if the game is over."""
         return self.last and self.points is not None
 
     @property

@@ -22,7 +22,7 @@ class NoHtmlError(TypeError):
 
 
 def html(drawn: RenderableType) -> Markup:
-    """Return what a Rich renderable shows, as HTML without any style of its own. NoHtmlError."""
+    """Return what a Rich renderable shows, as HTML without any style of its own. Raises: NoHtmlError."""
     match drawn:
         case Group():
             return Markup("").join(map(html, drawn.renderables))

@@ -157,7 +157,7 @@ def _blocked(seen: SixthSensePicture, number: int) -> dict[int, int]:
 
 
 def _reversed(seen: SixthSensePicture, number: int) -> bool:
-    """Whether the lowest card takes the trick (S10)."""
+    """True if the lowest card takes the trick (S10)."""
     blocked = _blocked(seen, number)
     actions = [ACTIONS[action] for action in seen.trick(number)]
     fours = [place for place, action in enumerate(actions) if action.value == 4 and place not in blocked]

@@ -11,7 +11,7 @@ class CardFace(NamedTuple):
     colour: str
     """Name of its colour, such as "red"; empty for a card that is face down."""
     text: str
-    """Its value, or what it was played as."""
+    """Value, or what it was played as."""
     note: str = ""
     """A sign beside it, such as "*" for trump."""
     blocked: bool = False
@@ -35,9 +35,9 @@ class SeatScene(NamedTuple):
     deals: bool
     leads: bool
     takes: bool
-    """Whether it took the trick that is shown."""
+    """True if it took the trick that is shown."""
     chose: bool
-    """Whether the choice that led to this step was its own."""
+    """True if the choice that led to this step was its own."""
 
 
 class TableScene(NamedTuple):

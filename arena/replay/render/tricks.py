@@ -157,7 +157,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         """Return what a seat bid or foretold; empty where it is not known."""
 
     def _may_know(self, scene: Scene[PictureT, MarksT], made: Made) -> bool:
-        """Whether the scene's seat may know who made the last choice."""
+        """True if the scene's seat may know who made the last choice."""
         return True
 
     @abstractmethod

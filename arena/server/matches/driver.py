@@ -109,7 +109,7 @@ class MatchDriver(SeatedMatch):
 
     @property
     def over(self) -> bool:
-        """Whether the match has ended; its result may yet have to be stored."""
+        """True if the match has ended; its result may yet have to be stored."""
         return self._over is not None
 
     def begin(self) -> None:

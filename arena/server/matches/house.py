@@ -30,11 +30,11 @@ class Seated(Protocol):
 
     @property
     def id(self) -> int:
-        """Its number."""
+        """Number."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name."""
 
     @property
     def owner(self) -> str:
@@ -42,7 +42,7 @@ class Seated(Protocol):
 
     @property
     def house(self) -> bool:
-        """Whether it is a house bot."""
+        """True if it is a house bot."""
 
 
 class House:
@@ -64,7 +64,7 @@ class House:
 
     @classmethod
     async def registered(cls, config: Config, store: Store, house_bots: Mapping[str, Sequence[HouseBot]]) -> House:
-        """Register those of the games played; StoreError."""
+        """Register those of the games played. Raises: StoreError."""
         search_bots = SEARCH_BOTS if config.house_workers else {}  # nobody searches in the server's own thread
         fillers: dict[str, list[HousePlayer]] = {}
         searchers: dict[str, HousePlayer] = {}
@@ -100,7 +100,7 @@ class House:
         return players
 
     def searches(self, game: str, players: Sequence[Player]) -> bool:
-        """Whether one of these players is the house bot that searches; the worker for it is the first process's."""
+        """True if one of these players is the house bot that searches; the worker for it is the first process's."""
         searching = self._search_bots.get(game)
         return any(isinstance(player, HousePlayer) and player.bot is searching for player in players)
 

@@ -119,7 +119,7 @@ class MatchLifecycle:
         self._drivers: dict[int, SeatedMatch] = {}
         """By number, the matches being played."""
         self.leaving = False
-        """Whether matches that run are left to the next server."""
+        """True if matches that run are left to the next server."""
 
     @property
     def playing(self) -> int:

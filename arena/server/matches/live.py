@@ -76,7 +76,7 @@ class LiveWatcher:
     def __init__(self, told: int) -> None:
         """`told`: how many events it knows of already."""
         self.dropped = False
-        """Whether too much was left unread; nothing follows."""
+        """True if too much was left unread; nothing follows."""
         self.scope: Final = trio.CancelScope()
         """Cancelled when it is dropped; for whoever sends to it."""
         self._told = told

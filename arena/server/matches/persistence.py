@@ -77,7 +77,7 @@ class Recording(Protocol):
         """By seat, whether the match counts as trouble for its bot; None where it neither counts nor absolves."""
 
     def draft(self) -> Draft:
-        """Its replay, but for its ratings; raises what went wrong in recording it."""
+        """Replay, but for its ratings; raises what went wrong in recording it."""
 
     def stored(self) -> None:
         """Release what the journal has of it."""
@@ -87,7 +87,7 @@ class Beginnings(Protocol):
     """Where a match is played: its journal there."""
 
     async def begin(self, header: Header) -> None:
-        """Store the header of a new match; StoreError."""
+        """Store the header of a new match. Raises: StoreError."""
 
     def forget(self, match_id: int) -> None:
         """Release a match that does not begin."""

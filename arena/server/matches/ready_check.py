@@ -104,7 +104,7 @@ class ReadyCheck:
         self._replacement = replacement
         asked_for = [player for player in players if isinstance(player, BotPlayer) and player.casual]
         self.charged = kind is MatchKind.RATED or (kind is MatchKind.CASUAL and not asked_for)
-        """Whether what goes wrong in the match counts as trouble: not where the bots wished that it counts nothing."""
+        """True if what goes wrong in the match counts as trouble: not where the bots wished that it counts nothing."""
         self._names = tuple([player.name for player in players]) if kind is MatchKind.CHALLENGE else ()
         for seat, player in enumerate(players):
             self._offer(seat, player, now)
@@ -226,7 +226,7 @@ class ReadyCheck:
         player.invitations[number] = self
 
     def _asked(self, seat: int) -> bool:
-        """Whether a bot that holds an invitation to a seat may still take it."""
+        """True if a bot that holds an invitation to a seat may still take it."""
         return any(invited.seat == seat for invited in self._invited.values())
 
     def _refill(self, seat: int, now: float, or_else: str | None, at_once: bool = False) -> None:

@@ -66,7 +66,7 @@ class SeatedMatch:
 
     @property
     def kind(self) -> MatchKind:
-        """Its kind."""
+        """Kind."""
         return self._header.kind
 
     @property
@@ -81,7 +81,7 @@ class SeatedMatch:
 
     @property
     def over(self) -> bool:
-        """Whether the match has ended; its result may yet have to be stored."""
+        """True if the match has ended; its result may yet have to be stored."""
         raise NotImplementedError
 
     @property
@@ -156,7 +156,7 @@ class SeatedMatch:
         raise NotImplementedError
 
     def seats(self, bot_player: BotPlayer) -> bool:
-        """Whether a bot has a seat."""
+        """True if a bot has a seat."""
         return bot_player in self._seats
 
     def dissolve(self) -> None:

@@ -23,7 +23,7 @@ class CasualMatches:
 
     @property
     def given(self) -> bool:
-        """Whether any are given here."""
+        """True if any are given here."""
         return self._casual_per_owner > 0
 
     def next_due(self, now: float) -> float:

@@ -54,7 +54,7 @@ class Challenge:
         self.until = until
         """When it has waited long enough for room."""
         self.waits = True
-        """Whether it waits for room."""
+        """True if it waits for room."""
         self.kept: Sequence[BotPlayer] = ()
         """The guests of whom a place is kept free for it while it waits."""
         self.match_id: int | None = None
@@ -90,7 +90,7 @@ class Challenges:
     ) -> Challenge:
         """Begin a challenge; `here` are the bots that are connected and the house bots of the game.
 
-        BadChallenge, NotChallenged, TooManyChallenges.
+        Raises: BadChallenge, NotChallenged, TooManyChallenges.
         """
         names = [challenger.lower(), *[each.lower() for each in opponents]]
         if len(names) not in offer.seats:

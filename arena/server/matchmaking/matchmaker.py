@@ -53,7 +53,7 @@ class PlayedMatch(Protocol):
 
     @property
     def kind(self) -> MatchKind:
-        """Its kind."""
+        """Kind."""
 
     @property
     def last_match(self) -> LastMatch:
@@ -162,13 +162,13 @@ class Matchmaker:
             self._challenges.refuse("the server is stopping", trio.current_time())
 
     def gives_casual(self, games: Iterable[str]) -> bool:
-        """Whether bots that play one of these games are given casual matches here."""
+        """True if bots that play one of these games are given casual matches here."""
         return self._casual.given and any(self._fillers[game] for game in games)
 
     async def challenge(self, challenger: str, opponents: Sequence[str], game: str) -> int:
         """Have a bot challenge others; the number of the match that begins.
 
-        BadChallenge, NotChallenged, TooManyChallenges.
+        Raises: BadChallenge, NotChallenged, TooManyChallenges.
         """
         queue = self._queues.get(game)
         if queue is None:
@@ -258,7 +258,7 @@ class Matchmaker:
         return ready_check
 
     def _may_sit(self, bot_player: BotPlayer, now: float) -> bool:
-        """Whether a bot may be given a match with house bots now; a casual one is counted."""
+        """True if a bot may be given a match with house bots now; a casual one is counted."""
         return not bot_player.casual or self._casual.take(bot_player, now)
 
     def _next(self, queue: Queue, now: float) -> Table[Player] | None:

@@ -138,7 +138,7 @@ class Queue:
         return list(self._on_trial)
 
     def has_on_trial(self, bot_player: BotPlayer) -> bool:
-        """Whether a bot is one of these."""
+        """True if a bot is one of these."""
         return bot_player in self._on_trial
 
     def with_house(self, bot_player: BotPlayer, chance: Shuffler) -> Sequence[Player]:

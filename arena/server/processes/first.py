@@ -89,7 +89,7 @@ class FurtherProcess:
         """`orphaned` is told of a match that was to begin there, and whose process has ended."""
         self.orphaned = orphaned
         self.storing = True
-        """Whether it can write its journal, as far as it has told."""
+        """True if it can write its journal, as far as it has told."""
         self.number = number
         self.journal = journal
         """Where it keeps what happens in its matches."""
@@ -105,7 +105,7 @@ class FurtherProcess:
         """The matches whose beginning it is to store, and what went wrong."""
 
     async def begin(self, header: Header) -> None:
-        """Have the beginning of a match stored in its journal; StoreUnusable."""
+        """Have the beginning of a match stored in its journal. Raises: StoreUnusable."""
         done, wrong = trio.Event(), list[str]()
         self.prepared[header.match_id] = done, wrong
         self.line.call("process", header.match_id, "prepare", header_line(header))
@@ -163,7 +163,7 @@ class FurtherProcesses:
         self._serves = True
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Keep them running until cancelled; started once all are up. RuntimeError, StoreReplaced."""
+        """Keep them running until cancelled; started once all are up. Raises: RuntimeError, StoreReplaced."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             up = [trio.Event() for _ in range(self._config.processes - 1)]
@@ -177,7 +177,7 @@ class FurtherProcesses:
 
     @property
     def storing(self) -> bool:
-        """Whether all can write their journals, as far as is known."""
+        """True if all can write their journals, as far as is known."""
         return all(process.storing for process in self._up.values())
 
     def listening(self, sockets: Sockets) -> None:

@@ -72,7 +72,7 @@ class Further:
     """What this process serves and plays."""
 
     def __init__(self, task: Task, codec: MessageCodec, channel: Channel) -> None:
-        """`channel`: to the first process. StoreUnusable."""
+        """`channel`: to the first process. Raises: StoreUnusable."""
         self._task = task
         self._codec = codec
         self._journal = open_further_journal(task.data, task.number)

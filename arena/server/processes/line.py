@@ -56,7 +56,7 @@ class ProcessLine:
 
     @property
     def over(self) -> bool:
-        """Whether the other process has ended."""
+        """True if the other process has ended."""
         return self._over
 
     def call(self, to: str, number: int, method: str, *arguments: Any) -> None:

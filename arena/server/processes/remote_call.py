@@ -40,12 +40,12 @@ class RemoteCall:
 
     @property
     def over(self) -> bool:
-        """Whether the bot has said its last, or is gone."""
+        """True if the bot has said its last, or is gone."""
         return self._ended
 
     @property
     def busy(self) -> bool:
-        """Whether a message waits: never, as the other process sends."""
+        """True if a message waits: never, as the other process sends."""
         return False
 
     def shortest_round_trip(self) -> float | None:

@@ -115,7 +115,7 @@ class RemoteMatch(SeatedMatch):
 
     @property
     def charged(self) -> bool:
-        """Whether what goes wrong counts as trouble."""
+        """True if what goes wrong counts as trouble."""
         return self._charged
 
     @property
@@ -125,7 +125,7 @@ class RemoteMatch(SeatedMatch):
 
     @property
     def over(self) -> bool:
-        """Whether it is known here that the match has ended."""
+        """True if it is known here that the match has ended."""
         return self._over is not None
 
     @property

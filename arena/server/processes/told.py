@@ -21,7 +21,7 @@ class MatchHere(Protocol):
     match_id: int
 
     def seats(self, bot_player: BotPlayer) -> bool:
-        """Whether a bot has a seat."""
+        """True if a bot has a seat."""
 
     def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
         """Apply a bot's answer that arrived at an instant."""

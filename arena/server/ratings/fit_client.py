@@ -51,7 +51,7 @@ class FitClient(Protocol):
 
     @property
     def warm(self) -> bool:
-        """Whether it has read what there is, so that a fit takes but a moment."""
+        """True if it has read what there is, so that a fit takes but a moment."""
 
     async def ready(self) -> None:
         """Wait until the next fit could begin at once, or until there is nobody to do it."""
@@ -63,7 +63,10 @@ class FitClient(Protocol):
         """
 
     async def match_values(self, game: str) -> MatchValues[int]:
-        """Return what a match of each bot, by its number, is worth to the published ladder of a game. NotFitted."""
+        """Return what a match of each bot, by its number, is worth to the published ladder of a game.
+
+        Raises: NotFitted.
+        """
 
 
 @asynccontextmanager
@@ -154,7 +157,7 @@ class _FitProcess:
         return ladder
 
     async def _answer(self, what: str, request: Request) -> Any:
-        """Have a request answered; the caller has the turn. NotFitted."""
+        """Have a request answered; the caller has the turn. Raises: NotFitted."""
         if self._calls is None:
             raise NotFitted(self._trouble)
         await self._calls.answered()  # or requests that nobody waits for any more would pile up

@@ -80,7 +80,7 @@ class LadderPublisher:
 
     @property
     def warm(self) -> bool:
-        """Whether the process that fits runs and has loaded what it needs."""
+        """True if the process that fits runs and has loaded what it needs."""
         return self._fit_client is not None and self._fit_client.warm
 
     def recorded(self, game: str) -> None:
@@ -140,7 +140,7 @@ class LadderPublisher:
         return self._news[game]
 
     async def of_tables(self, game: str, seats: int) -> Ladder:
-        """The ladder of a game at tables of one size; NotFitted."""
+        """The ladder of a game at tables of one size. Raises: NotFitted."""
         if self._fit_client is None:
             raise NotFitted("this server fits no ladders")
         return await self._fit_client.fit(game, seats)

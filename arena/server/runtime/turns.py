@@ -56,7 +56,7 @@ class Turns:
 
     @property
     def storing(self) -> bool:
-        """Whether the journal can be written, as far as is known."""
+        """True if the journal can be written, as far as is known."""
         return not self._failing
 
     def due(self, sender: Sender) -> None:

@@ -41,7 +41,7 @@ class Accounts:
         """Bots by the hash of their token, as they were looked up since the last change."""
 
     async def authenticate(self, token: str) -> bots.Bot | None:
-        """The bot that has a token now, when this returns; None if nobody has. OwnerBanned."""
+        """The bot that has a token now, when this returns; None if nobody has. Raises: OwnerBanned."""
         key = bots.secret_hash(token)
         while (bot := self._authenticated.get(key)) is None:
             changes = self._changes

@@ -29,7 +29,7 @@ class Availability:
         self.failed = {OfferOutcome.DECLINED: 0, OfferOutcome.SILENT: 0, OfferOutcome.LEFT: 0}
         """Invitations that failed since the server started, by what became of them."""
         self.paused = False
-        """Whether the bot pauses after a failed invitation."""
+        """True if the bot pauses after a failed invitation."""
         self._changed = changed
         self._watch = watch
         self._failures = 0
@@ -40,12 +40,12 @@ class Availability:
 
     @property
     def invitable(self) -> bool:
-        """Whether the bot may be sent an invitation now."""
+        """True if the bot may be sent an invitation now."""
         return not (self.paused or self._unanswered)
 
     @property
     def doubtful(self) -> bool:
-        """Whether its last invitation failed."""
+        """True if its last invitation failed."""
         return self._failures > 0
 
     @property

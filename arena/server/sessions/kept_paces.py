@@ -34,7 +34,7 @@ class KeptPaces:
         """By bot, pace, instant of the server's clock and balance as they are stored."""
 
     async def load(self) -> None:
-        """Take what an earlier server knew; StoreError."""
+        """Take what an earlier server knew. Raises: StoreError."""
         now, wall = trio.current_time(), now_us()
         for kept in await self._store.read(paces.kept):
             self._players.pace(kept.bot_id).restore(kept.pace, now - max(0, wall - kept.at) / 1e6, kept.balance)

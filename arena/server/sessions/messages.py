@@ -29,9 +29,9 @@ class Hello(NamedTuple):
     playing: tuple[int, ...] = ()
     """Matches it was playing when its earlier session ended."""
     casual: bool = False
-    """Whether all its matches are to be casual ones."""
+    """True if all its matches are to be casual ones."""
     challenges: bool = False
-    """Whether it may be sent challenges."""
+    """True if it may be sent challenges."""
 
 
 class Ready(NamedTuple):
@@ -71,7 +71,7 @@ class BotMessage:
     resumed: Sequence[int]
     """Matches in which it was suspended and is ready to choose again."""
     leaves: bool
-    """Whether it leaves in order."""
+    """True if it leaves in order."""
     size: int
     """Bytes of its encoding."""
 
@@ -290,7 +290,7 @@ class Outgoing:
 
     @property
     def routine(self) -> bool:
-        """Whether it holds questions and rounds only, as nearly all messages do."""
+        """True if it holds questions and rounds only, as nearly all messages do."""
         return (
             not (self.notices or self.reports or self.invitations or self.starts)
             and self.heartbeat is None
@@ -307,7 +307,7 @@ class Link(Protocol):
 
     @property
     def busy(self) -> bool:
-        """Whether the last message has yet to leave: the bot may not be reading."""
+        """True if the last message has yet to leave: the bot may not be reading."""
 
     @property
     def received_at(self) -> float:

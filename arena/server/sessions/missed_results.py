@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 async def missed(store: Store, players: Players, bot: Bot, playing: Collection[int]) -> Sequence[MatchOver]:
-    """Report of those of the matches that are over; the others report to the session at their end. StoreError."""
+    """Report of those of the matches that are over; the others report to the session at their end.
+
+    Raises: StoreError.
+    """
 
     def running() -> set[int]:
         bot_player = players.get(bot.id)

@@ -87,7 +87,7 @@ class BotPlayer:
         self.owner = owner
         self.session: Session | None = None
         self.lost = False
-        """Whether a process of the server took its session with it, and it is not back yet."""
+        """True if a process of the server took its session with it, and it is not back yet."""
         self.availability = availability or Availability(lambda: None, lambda _: None)
         self.pace = pace or Pace(PaceRules())
         self.version = ""
@@ -103,9 +103,9 @@ class BotPlayer:
         self.reserved = 0
         """Matches for which it has to keep room: challenges that wait for somebody else."""
         self.parked = False
-        """Whether it is given no seats."""
+        """True if it is given no seats."""
         self.newcomer = True
-        """Whether it has not finished a match yet."""
+        """True if it has not finished a match yet."""
         self.invitations: dict[int, PendingMatch] = {}
         """By the number of the invitation, the matches it was invited to."""
         self.matches: dict[int, RunningMatch] = {}
@@ -139,18 +139,18 @@ class BotPlayer:
 
     @property
     def casual(self) -> bool:
-        """Whether it plays casual matches only."""
+        """True if it plays casual matches only."""
         return self.session is not None and self.session.hello.casual
 
     @property
     def on_trial(self) -> bool:
-        """Whether its next match is with house bots, where there are any: its last invitation failed, or nobody knows
+        """True if its next match is with house bots, where there are any: its last invitation failed, or nobody knows
         its pace."""
         return self.availability.doubtful or not self.pace.known
 
     @property
     def pace_now(self) -> float | None:
-        """Its mean time owed for a decision in seconds, as it counts now; None if that is not known."""
+        """Mean time owed for a decision in seconds, as it counts now; None if that is not known."""
         return self.pace.at(trio.current_time())
 
     @property
@@ -353,7 +353,7 @@ class HousePlayer:
 
     @property
     def newcomer(self) -> bool:
-        """Whether it has not finished a match yet: no house bot leaves, so it does not matter."""
+        """True if it has not finished a match yet: no house bot leaves, so it does not matter."""
         return False
 
 

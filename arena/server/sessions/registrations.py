@@ -28,7 +28,7 @@ class Registrations:
         self._allowance = HourlyAllowance(registrations_per_address / HOUR)
 
     def take(self, origin: str, now: float) -> None:
-        """Count one more request to register; TooManyRegistrations."""
+        """Count one more request to register. Raises: TooManyRegistrations."""
         if not self._allowance.take(origin, now):
             raise TooManyRegistrations(self._registrations_per_address, self._allowance.wait(origin, now))
 

@@ -67,7 +67,7 @@ class Session:
         self.capacity = hello.capacity
         """How many matches the bot can play at once."""
         self.number = 0
-        """Its number among the sessions of all processes of the server; 0 where there is one process."""
+        """Number among the sessions of all processes of the server; 0 where there is one process."""
         self._round_trip = RoundTrip()
         self._codec = codec
         self._turns = turns
@@ -206,7 +206,7 @@ class Session:
         return max(1, (self.capacity + 1) // 2)
 
     def _may_ask(self) -> bool:
-        """Whether questions are to go out."""
+        """True if questions are to go out."""
         return bool(self._questions) and (not self._in_flight or len(self._questions) >= self._most())
 
     def send(self) -> None:

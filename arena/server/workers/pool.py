@@ -144,7 +144,7 @@ class WorkerPool:
         repetitions: int,
         bot: HouseBot,
     ) -> tuple[float, ...]:
-        """`arena.house.selfplay.baseline`, whenever there is nothing better to do; ReplayFailed."""
+        """`arena.house.selfplay.baseline`, whenever there is nothing better to do. Raises: ReplayFailed."""
         place = self._places.get(bot) if self._house_workers else None
         if place is None:
             return await _replayed_here(replays(game, seats, options, key, rounds, repetitions, bot))

@@ -43,7 +43,7 @@ class SearchWorker:
         self.spent = 0.0
         """Seconds for which choices were in its hands so far: its processor time and what it waited for a core."""
         self.down = False
-        """Whether it could not be started the last time."""
+        """True if it could not be started the last time."""
         self._turns = turns
         self._tell = tell
         self._worker: Worker | None = None
@@ -58,7 +58,7 @@ class SearchWorker:
         return int(self._worker is not None)
 
     def ready(self) -> bool:
-        """Whether it would begin with a choice soon; where it does not run it is started."""
+        """True if it would begin with a choice soon; where it does not run it is started."""
         self._wanted.set()
         return self._worker is not None and len(self._thoughts) <= FEW
 

@@ -57,7 +57,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """Process id."""
         return self.helper.pid
 
     def think(self, thoughts: Sequence[Thought]) -> None:

@@ -17,7 +17,7 @@ class LockHolder(NamedTuple):
     """The process that has locked a data directory."""
 
     pid: int | None
-    """Its process id; None in the moment before it has written it."""
+    """Process id; None in the moment before it has written it."""
     socket: Path | None
     """The Unix socket at which it listens, if it is a server that does so already."""
 
@@ -32,7 +32,7 @@ class Database(Protocol):
 
     @property
     def path(self) -> Path:
-        """Its location, for error messages."""
+        """Location, for error messages."""
 
     @property
     def migrations(self) -> Path:
@@ -60,7 +60,7 @@ class Database(Protocol):
     def copy(self, connection: Connection, directory: Path, progress: Callable[[int, int], None]) -> Database:
         """Copy the state that a transaction of `reading` sees to a directory, as its database, and return that.
 
-        `progress` is told, now and then, how many of how many parts are copied. DiskFull, StoreError.
+        `progress` is told, now and then, how many of how many parts are copied. Raises: DiskFull, StoreError.
         """
 
     def compact(self) -> None:
@@ -77,10 +77,13 @@ class Database(Protocol):
         """
 
     def announce(self, lock: int, socket: Path) -> None:
-        """Write for `holder` at which Unix socket the server listens that has locked the directory; StoreError."""
+        """Write for `holder` at which Unix socket the server listens that has locked the directory.
+
+        Raises: StoreError.
+        """
 
     def holder(self) -> LockHolder | None:
-        """Return who holds the lock, None if nobody does. StoreUnusable."""
+        """Return who holds the lock, None if nobody does. Raises: StoreUnusable."""
 
     def named(self, error: Exception) -> Exception:
         """Translate an error of the database (full, damaged, not writable …) to a StoreError with it as the cause.

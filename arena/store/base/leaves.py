@@ -214,7 +214,7 @@ def key_leaves(connection: Connection) -> tuple[bytes, ...]:
 
 
 def consistency(connection: Connection, first: int, second: int) -> tuple[bytes, ...]:
-    """Return the proof that the log of so many leaves begins that of so many more. ValueError."""
+    """Return the proof that the log of so many leaves begins that of so many more. Raises: ValueError."""
     if second > size(connection):
         raise ValueError(f"the log has {size(connection)} leaves, not {second}")
     return tuple(consistency_proof(first, second, partial(node, connection)))

@@ -21,7 +21,7 @@ def check(connection: Connection, database: Database) -> bool:
 
 
 def migrate(connection: Connection, database: Database) -> None:
-    """Create or migrate the tables, in the transaction of the connection; StoreNewer, StoreCorrupt."""
+    """Create or migrate the tables, in the transaction of the connection. Raises: StoreNewer, StoreCorrupt."""
     if _revision(connection, database) == REVISION:
         return
     from alembic import command
@@ -43,7 +43,7 @@ def require_current(connection: Connection, database: Database) -> None:
 
 
 def _revision(connection: Connection, database: Database) -> str | None:
-    """Return the last migration applied to the database, None for an empty one; StoreNewer, StoreCorrupt."""
+    """Return the last migration applied to the database, None for an empty one. Raises: StoreNewer, StoreCorrupt."""
     tables = inspect(connection).get_table_names()
     if "alembic_version" not in tables:
         if tables:

@@ -33,7 +33,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def sync_directory(path: Path) -> None:
-    """Bring the names in a directory to the disk; OSError."""
+    """Bring the names in a directory to the disk. Raises: OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -37,12 +37,12 @@ class LadderRow:
     bot: str
     owner: str
     house: bool
-    """Whether it is a house bot."""
+    """True if it is a house bot."""
     rating: float
     """The rating that is shown and ranked, in Elo: the posterior mean of the strength. It is the fitted rating shrunk
     towards the field, and moves between fits with the live rating by the same factor."""
     deviation: float
-    """Its posterior standard deviation in Elo, without the scale's error; ±1.96 of it is the 95 % interval."""
+    """Posterior standard deviation in Elo, without the scale's error; ±1.96 of it is the 95 % interval."""
     matches: int
     wins: int
     """Matches won, shared first places included."""
@@ -61,7 +61,7 @@ class LadderRow:
     opponents: int
     """Different opponents, as of the last fit."""
     provisional: bool
-    """Whether the rating is still too uncertain to be settled."""
+    """True if the rating is still too uncertain to be settled."""
     live: float
     """The live rating, which changes after every match, in Elo."""
     live_deviation: float
@@ -69,7 +69,7 @@ class LadderRow:
     fitted: float | None
     """Elo, the rating of the last fit, not shrunk; None if it does not include the bot yet."""
     fitted_deviation: float | None
-    """Its standard error in Elo, without that of the scale. A rating is provisional while it is above 40."""
+    """Standard error in Elo, without that of the scale. A rating is provisional while it is above 40."""
     forced_share: float | None
     """Share of its decisions that were made for it, from 0 to 1; None if no decision is known."""
     think_95_us: int | None
@@ -77,9 +77,9 @@ class LadderRow:
     luck: LuckRow | None
     """None if the last fit has no replayed match of the bot, and on ladders of one table size."""
     hidden: bool = False
-    """Whether the operator has taken it off the list of bots; its owner is empty then."""
+    """True if the operator has taken it off the list of bots; its owner is empty then."""
     deleted: bool = False
-    """Whether the operator has deleted it; its owner is empty then."""
+    """True if the operator has deleted it; its owner is empty then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +165,11 @@ class PastLadderRow:
     rating: float
     """The rating that was published, in Elo."""
     deviation: float
-    """Its posterior standard deviation in Elo, without the scale's error."""
+    """Posterior standard deviation in Elo, without the scale's error."""
     fitted: float
     """Elo, not shrunk."""
     fitted_deviation: float
-    """Its standard error in Elo, without that of the scale."""
+    """Standard error in Elo, without that of the scale."""
     rank_low: int
     rank_high: int
     best: float
@@ -206,7 +206,7 @@ class RatedRow:
     after: float
     deviation: float
     voided: bool
-    """Whether the result is void."""
+    """True if the result is void."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,16 +215,16 @@ class OpponentRow:
 
     opponent: str
     house: bool
-    """Whether it is a house bot."""
+    """True if it is a house bot."""
     hidden: bool
-    """Whether the operator has taken it off the list of bots."""
+    """True if the operator has taken it off the list of bots."""
     deleted: bool
     matches: int
     """Times that the two had a place in one match."""
     score: float
     """Mean of 1 for a better place, ½ for the same and 0 for a worse one."""
     error: float
-    """Its standard error, as if two matches more had been won and two lost."""
+    """Standard error, as if two matches more had been won and two lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class VersionRow:
     version: str
     """As the bot states it; may be empty."""
     shown: bool
-    """Whether the ladder shows the bot by this version."""
+    """True if the ladder shows the bot by this version."""
     matches: int
     first: datetime | None
     """When its first result was stored; None if that is not known."""
@@ -247,11 +247,11 @@ class VersionRow:
     fitted: float | None
     """Elo, the rating of the last fit, not shrunk; None if it does not include the version yet."""
     fitted_deviation: float | None
-    """Its standard error in Elo, without that of the scale."""
+    """Standard error in Elo, without that of the scale."""
     difference: float | None
     """Elo above the bot's version before it, by the fit; None for the first, and if either is not in it yet."""
     difference_deviation: float | None
-    """Its standard error if the errors of the two were independent. They share opponents: it is that at most."""
+    """Standard error if the errors of the two were independent. They share opponents: it is that at most."""
     better: float | None
     """Probability that it is better than the version before it, by these two and by how much versions gain here."""
     changed: float | None = None
@@ -273,11 +273,11 @@ class SeatRow:
     version: str
     """The version that the bot stated; may be empty."""
     hidden: bool = False
-    """Whether the operator has taken the bot off the list of bots."""
+    """True if the operator has taken the bot off the list of bots."""
     deleted: bool = False
-    """Whether the operator has deleted the bot."""
+    """True if the operator has deleted the bot."""
     spoilt: bool = False
-    """Whether house bots played too much of it for the result to move its opponents' ratings."""
+    """True if house bots played too much of it for the result to move its opponents' ratings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +295,7 @@ class MatchRow:
     voided: str
     """Why its result is void; empty if it is not."""
     pruned: bool
-    """Whether its replay was removed to save room."""
+    """True if its replay was removed to save room."""
     kind: MatchKind = MatchKind.RATED
     """What it was begun as; a match of an older server that was interrupted counts as rated."""
 

@@ -59,9 +59,9 @@ class Bot:
     forgiven: int = 0
     """Number of the newest match that does not count as troubled any more, nor does any before it."""
     hidden: bool = False
-    """Whether the operator has taken it off the list of bots."""
+    """True if the operator has taken it off the list of bots."""
     deleted: bool = False
-    """Whether the operator has deleted it."""
+    """True if the operator has deleted it."""
 
     @property
     def why_parked(self) -> str:
@@ -95,7 +95,7 @@ def register(
     With `by_invitation` an invitation is required. An invitation is used up, and its owner overrides `owner`.
     `bots_per_owner` limits the bots of an owner. A client may choose the `token` itself; registering the same name with
     the same token again changes nothing, so a client can repeat a call that got no answer.
-    NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, OwnerBanned, TooManyBots.
+    Raises: NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, OwnerBanned, TooManyBots.
     """
     check_name(name)
     check_name(owner or name)
@@ -125,7 +125,7 @@ def register(
 def invite(connection: Connection, owner: str, at: int) -> str:
     """Return the code of a new invitation for one bot of this owner; only its hash is stored.
 
-    NameNotAllowed, OwnerBanned.
+    Raises: NameNotAllowed, OwnerBanned.
     """
     check_name(owner)
     _require_welcome(connection, owner)
@@ -135,7 +135,7 @@ def invite(connection: Connection, owner: str, at: int) -> str:
 
 
 def authenticate(connection: Connection, token: str) -> Bot:
-    """Return the bot that has this token; UnknownToken, OwnerBanned."""
+    """Return the bot that has this token. Raises: UnknownToken, OwnerBanned."""
     # Safe against timing attacks without a constant-time comparison: the lookup compares SHA-256 hashes, and nobody can
     # choose guesses whose hashes approach a stored one step by step.
     row = connection.execute(select(schema.bots).where(schema.bots.c.token_hash == secret_hash(token))).one_or_none()
@@ -154,7 +154,7 @@ def holder(connection: Connection, name: str) -> Bot | None:
 
 
 def known(connection: Connection, name: str) -> Bot:
-    """Return the bot that has or had this name, house bots included, ignoring case; UnknownBot."""
+    """Return the bot that has or had this name, house bots included, ignoring case. Raises: UnknownBot."""
     bot = holder(connection, name)
     if bot is None:
         raise UnknownBot(name)
@@ -162,7 +162,10 @@ def known(connection: Connection, name: str) -> Bot:
 
 
 def find(connection: Connection, name: str) -> Bot:
-    """Return the bot that has or had this name, ignoring case. UnknownBot; OfTheHouse for a house bot; BotDeleted."""
+    """Return the bot that has or had this name, ignoring case. UnknownBot; OfTheHouse for a house bot.
+
+    Raises: BotDeleted.
+    """
     bot = known(connection, name)
     if bot.house:
         raise OfTheHouse(bot.name)
@@ -172,14 +175,14 @@ def find(connection: Connection, name: str) -> Bot:
 
 
 def rotate(connection: Connection, name: str) -> Registered:
-    """Replace a bot's token; the old one is invalid from now on. UnknownBot, OfTheHouse, BotDeleted."""
+    """Replace a bot's token; the old one is invalid from now on. Raises: UnknownBot, OfTheHouse, BotDeleted."""
     bot, token = find(connection, name), _new_token()
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=secret_hash(token)))
     return Registered(bot, token)
 
 
 def revoke(connection: Connection, name: str) -> Bot:
-    """Invalidate a bot's token; `rotate` gives it a new one. UnknownBot, OfTheHouse, BotDeleted."""
+    """Invalidate a bot's token; `rotate` gives it a new one. Raises: UnknownBot, OfTheHouse, BotDeleted."""
     bot = find(connection, name)
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=None))
     return bot
@@ -191,7 +194,10 @@ def why_banned(connection: Connection, owner: str) -> str:
 
 
 def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> tuple[Bot, ...]:
-    """Return the house bots with these names ("house-…"), in order; add those that do not exist. NameNotAllowed."""
+    """Return the house bots with these names ("house-…"), in order; add those that do not exist.
+
+    Raises: NameNotAllowed.
+    """
     bots = []
     for name in names:
         if not name.startswith(f"{HOUSE}-"):
@@ -251,7 +257,7 @@ def _banned(owner: str, reason: str | None) -> str:
 
 
 def _require_welcome(connection: Connection, owner: str) -> None:
-    """Check that an owner is not banned; OwnerBanned."""
+    """Check that an owner is not banned. Raises: OwnerBanned."""
     if why := why_banned(connection, owner):
         raise OwnerBanned(owner, why)
 
@@ -270,7 +276,7 @@ def _new_token() -> str:
 
 
 def _bot_of_chosen_token(connection: Connection, name: str, token: str) -> Bot | None:
-    """Return the bot that has this token and name; None if no bot has the token. TokenNotAllowed."""
+    """Return the bot that has this token and name; None if no bot has the token. Raises: TokenNotAllowed."""
     if not _TOKEN.fullmatch(token):
         raise TokenNotAllowed("the token is not allowed: 'arena_' and 32 random bytes in base64url, 43 characters")
     try:
@@ -289,7 +295,7 @@ def _bot_count(connection: Connection, owner: str) -> int:
 
 
 def _invited_by(connection: Connection, code: str) -> str:
-    """Return the owner that an unused invitation names; InvitationRefused."""
+    """Return the owner that an unused invitation names. Raises: InvitationRefused."""
     invitations = schema.invitations.c
     row = connection.execute(
         select(invitations.owner, invitations.used_by).where(invitations.code_hash == secret_hash(code))
@@ -302,7 +308,7 @@ def _invited_by(connection: Connection, code: str) -> str:
 
 
 def check_name(name: str) -> None:
-    """Check a name for a bot or an owner; NameNotAllowed."""
+    """Check a name for a bot or an owner. Raises: NameNotAllowed."""
     if not _NAME.fullmatch(name):
         raise NameNotAllowed(name, "1 to 40 letters, digits, '.', '_' or '-', beginning with a letter or digit")
     if name.lower() == HOUSE or name.lower().startswith(f"{HOUSE}-"):
@@ -310,7 +316,7 @@ def check_name(name: str) -> None:
 
 
 def check_free(name: str) -> None:
-    """Check that a name is not reserved; NameNotAllowed."""
+    """Check that a name is not reserved. Raises: NameNotAllowed."""
     if name.lower() in RESERVED:
         raise NameNotAllowed(name, f"{name} is reserved")
 

@@ -59,7 +59,7 @@ class Journal:
         self._file = _open(_path(directory, number))
         self._size = os.fstat(self._file).st_size
         self._torn = False
-        """Whether the file ends with a partly written block, to be cut off before the next write."""
+        """True if the file ends with a partly written block, to be cut off before the next write."""
         self._unwritten: list[str] = []
         self._first_file = dict.fromkeys(running, number)  # match → number of the file with its header
 
@@ -151,7 +151,7 @@ def open_journal(
     """Open the journal of a data directory; also return what it holds of the matches `playing`.
 
     `check` raises what it likes on that before anything is changed. A file of `full` bytes or more is followed by a
-    new one. StoreUnusable, DiskFull.
+    new one. Raises: StoreUnusable, DiskFull.
     """
     directory = data / _DIRECTORY
     try:
@@ -171,7 +171,7 @@ def open_journal(
 
 
 def open_further_journal(data: Path, process: int) -> Journal:
-    """Open the journal of a further process, which has none yet; StoreUnusable."""
+    """Open the journal of a further process, which has none yet. Raises: StoreUnusable."""
     directory = data / _DIRECTORY / str(process)
     try:
         directory.mkdir(mode=0o700)
@@ -181,7 +181,7 @@ def open_further_journal(data: Path, process: int) -> Journal:
 
 
 def read_further_journal(data: Path, process: int) -> JournalContent:
-    """Return what a further process that has ended left in its journal; StoreUnusable."""
+    """Return what a further process that has ended left in its journal. Raises: StoreUnusable."""
     directory = data / _DIRECTORY / str(process)
     try:
         return _content(directory, _numbers(directory))
@@ -190,7 +190,7 @@ def read_further_journal(data: Path, process: int) -> JournalContent:
 
 
 def remove_further_journal(data: Path, process: int) -> None:
-    """Remove the journal of a further process, all of whose matches are elsewhere or over; StoreUnusable."""
+    """Remove the journal of a further process, all of whose matches are elsewhere or over. Raises: StoreUnusable."""
     directory = data / _DIRECTORY / str(process)
     try:
         if directory.exists():
@@ -212,7 +212,10 @@ def read_journal(data: Path, match_id: int) -> Sequence[str]:
 
 
 def read_running(data: Path, playing: Collection[int]) -> Mapping[int, Sequence[str]]:
-    """Return the lines of the matches `playing` that can be read, even while a server writes them; StoreUnusable."""
+    """Return the lines of the matches `playing` that can be read, even while a server writes them.
+
+    Raises: StoreUnusable.
+    """
     directory = data / _DIRECTORY
     try:
         lines = _all_content(directory).lines
@@ -222,7 +225,10 @@ def read_running(data: Path, playing: Collection[int]) -> Mapping[int, Sequence[
 
 
 def write_journal(data: Path, lines: Mapping[int, Sequence[str]]) -> None:
-    """Make the journal of a data directory that has none, with lines of running matches; DiskFull, StoreUnusable."""
+    """Make the journal of a data directory that has none, with lines of running matches.
+
+    Raises: DiskFull, StoreUnusable.
+    """
     directory = data / _DIRECTORY
     try:
         directory.mkdir(mode=0o700)
@@ -279,7 +285,10 @@ def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
 
 
 def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> None:
-    """Write the file of this number, whole or not at all, with these lines of matches; DiskFull, StoreUnusable."""
+    """Write the file of this number, whole or not at all, with these lines of matches.
+
+    Raises: DiskFull, StoreUnusable.
+    """
     copy, path = directory / "copy", _path(directory, number)
     # A block a match, so that damage costs no more than that one.
     blocks = [encode_block([f"{match_id} {text}" for text in each]) for match_id, each in lines.items() if each]

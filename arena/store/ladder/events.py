@@ -48,7 +48,7 @@ def add_result(
 def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str:
     """Store that the result of a match is void, for a reason of 1 to 200 printable characters; return its game.
 
-    UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
+    Raises: UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
     """
     check_reason(reason)
     kinds = {row.kind: row for row in connection.execute(select(schema.events).where(_COLUMNS.match_id == match_id))}
@@ -63,7 +63,7 @@ def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str
 
 
 def check_reason(reason: str) -> None:
-    """Check a reason that everybody will read: 1 to 200 printable characters; ReasonNotAllowed."""
+    """Check a reason that everybody will read: 1 to 200 printable characters. Raises: ReasonNotAllowed."""
     if not (0 < len(reason) <= LONGEST_REASON and reason.isprintable() and reason.strip()):
         raise ReasonNotAllowed(reason, LONGEST_REASON)
 

@@ -32,7 +32,10 @@ class Fits:
         """By game: number of the last event read, void matches up to it, and the luck columns without them."""
 
     def read(self, connection: Connection) -> None:
-        """Read the events of all games, so that the next call of `ladder` has little left to read; LadderError."""
+        """Read the events of all games, so that the next call of `ladder` has little left to read.
+
+        Raises: LadderError.
+        """
         for game in events.games(connection):
             fitted = self._read(connection, game)
             self._replayed(connection, game, fitted.through)

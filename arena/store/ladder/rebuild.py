@@ -53,7 +53,7 @@ class LadderVerdict:
 
     @property
     def identical(self) -> bool:
-        """Whether both ladders are equal, bit for bit."""
+        """True if both ladders are equal, bit for bit."""
         return self.published == self.recomputed and not self.differences
 
     @property

@@ -30,7 +30,7 @@ class LogAudit:
     root: bytes = EMPTY
     """Of all leaves."""
     kinds: Counter[str] = field(default_factory=Counter)
-    """How many leaves there are of each kind."""
+    """Number of leaves of each kind."""
     replays: int | None = None
     """How many replays were compared with their leaves; None where that was not asked."""
     faults: list[LogFault] = field(default_factory=list)

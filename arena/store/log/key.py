@@ -35,7 +35,7 @@ def open_log(
 ) -> HeadSigner:
     """Return what signs a log's heads; a log that has no leaf yet is begun. `at` is now, in microseconds since 1970.
 
-    LogKeyMissing, LogKeyUnusable, DiskFull.
+    Raises: LogKeyMissing, LogKeyUnusable, DiskFull.
     """
     leaves = log.key_leaves(connection)
     if not leaves:
@@ -62,7 +62,7 @@ def rotate(connection: Connection, directory: Path, at: int) -> LogKeys:
 
 
 def replace_key(directory: Path) -> None:
-    """Put the next key in the place of the old one, once the log names it. DiskFull, StoreUnusable."""
+    """Put the next key in the place of the old one, once the log names it. Raises: DiskFull, StoreUnusable."""
     try:
         next_key_file(directory).replace(key_file(directory))
         sync_directory(directory)

@@ -139,7 +139,7 @@ def finish(
 def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
     """Make the result of a match void, keeping the match and its replay; return its game.
 
-    UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
+    Raises: UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
     """
     game = events.add_void(connection, match_id, reason, at)
     log.append(connection, LeafKind.VOID, at, match=match_id, game=game, reason=reason)
@@ -155,7 +155,7 @@ def void_results(
     """Make void the results of a bot that were stored at the instant `since` or later and still count.
 
     Return the games of these matches, by match in order. With `limit` only so many, of matches above `after`.
-    UnknownBot, ReasonNotAllowed.
+    Raises: UnknownBot, ReasonNotAllowed.
     """
     events.check_reason(reason)
     counting = events.counting(connection, known(connection, bot).id, since, after, limit)
@@ -188,7 +188,7 @@ def playing(connection: Connection) -> tuple[MatchId, ...]:
 
 
 def started(connection: Connection, match_id: int) -> int:
-    """Return when a match began, in microseconds since 1970; UnknownMatch."""
+    """Return when a match began, in microseconds since 1970. Raises: UnknownMatch."""
     at: int | None = connection.scalar(select(_COLUMNS.started).where(_COLUMNS.id == match_id))
     if at is None:
         raise UnknownMatch(match_id)
@@ -221,7 +221,7 @@ def has_finished(connection: Connection, bot_id: int) -> bool:
 
 
 def get_match(connection: Connection, match_id: int) -> MatchRow:
-    """Return one match; UnknownMatch."""
+    """Return one match. Raises: UnknownMatch."""
     rows = connection.execute(select(schema.matches).where(schema.matches.c.id == match_id)).all()
     if not rows:
         raise UnknownMatch(match_id)
@@ -229,7 +229,7 @@ def get_match(connection: Connection, match_id: int) -> MatchRow:
 
 
 def get_replay(connection: Connection, match_id: int) -> bytes:
-    """Return the replay file of a finished match. UnknownMatch, NoReplay, ReplayPruned, ReplayDamaged."""
+    """Return the replay file of a finished match. Raises: UnknownMatch, NoReplay, ReplayPruned, ReplayDamaged."""
     _, state = _game_and_state(connection, match_id)
     content = replays.content(connection, match_id)
     if content is None:

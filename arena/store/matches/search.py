@@ -34,7 +34,7 @@ class MatchFilter:
 
     game: str = ""
     bot: str = ""
-    """Its name, also a former one."""
+    """Name, also a former one."""
     opponent: str = ""
     """Another bot that played, too; with `bot` only."""
     seats: int = 0
@@ -43,9 +43,9 @@ class MatchFilter:
     until: int | None = None
     """When they began, in microseconds since 1970: at `since` or later, before `until`."""
     faults: bool = False
-    """Whether the server made decisions for `bot`."""
+    """True if the server made decisions for `bot`."""
     lost: bool = False
-    """Whether `bot` came last, and not first."""
+    """True if `bot` came last, and not first."""
     state: MatchState | None = None
 
 
@@ -59,7 +59,10 @@ class MatchPage:
 
 
 def search(connection: Connection, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
-    """Return the newest matches below `before` that are wanted; none of a bot that nobody knows. NoSuchSearch."""
+    """Return the newest matches below `before` that are wanted; none of a bot that nobody knows.
+
+    Raises: NoSuchSearch.
+    """
     if wanted == MatchFilter(game=wanted.game, bot=wanted.bot):
         found = list_matches(connection, game=wanted.game, bot=wanted.bot, limit=limit, before=before)
         return MatchPage(found, found[-1].match_id if len(found) == limit else None)

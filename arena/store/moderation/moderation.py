@@ -35,7 +35,7 @@ LEAVES: Final = {
 def ban(connection: Connection, owner: str, reason: str, at: int) -> str:
     """Ban an owner, with or without bots: tokens of his bots are refused, and nobody registers one for him.
 
-    Return why, in words. NameNotAllowed, ReasonNotAllowed, NothingToChange.
+    Return why, in words. Raises: NameNotAllowed, ReasonNotAllowed, NothingToChange.
     """
     bots.check_name(owner)
     if bots.why_banned(connection, owner):
@@ -46,7 +46,7 @@ def ban(connection: Connection, owner: str, reason: str, at: int) -> str:
 
 
 def unban(connection: Connection, owner: str, reason: str, at: int) -> None:
-    """Let a banned owner's bots in again. ReasonNotAllowed, NothingToChange."""
+    """Let a banned owner's bots in again. Raises: ReasonNotAllowed, NothingToChange."""
     if not bots.why_banned(connection, owner):
         raise NothingToChange(owner, "not banned")
     connection.execute(delete_rows(schema.bans).where(schema.bans.c.key == owner.lower()))
@@ -56,7 +56,7 @@ def unban(connection: Connection, owner: str, reason: str, at: int) -> None:
 def hide(connection: Connection, name: str, reason: str, at: int) -> Bot:
     """Take a bot off the list of bots; it plays on, and its results show its name, but not its owner.
 
-    UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed, NothingToChange.
+    Raises: UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed, NothingToChange.
     """
     bot = bots.find(connection, name)
     if bot.hidden:
@@ -67,7 +67,7 @@ def hide(connection: Connection, name: str, reason: str, at: int) -> Bot:
 
 
 def show(connection: Connection, name: str, reason: str, at: int) -> Bot:
-    """List a hidden bot again. UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed, NothingToChange."""
+    """List a hidden bot again. Raises: UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed, NothingToChange."""
     bot = bots.find(connection, name)
     if not bot.hidden:
         raise NothingToChange(bot.name, "not hidden")
@@ -79,7 +79,7 @@ def show(connection: Connection, name: str, reason: str, at: int) -> Bot:
 def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
     """Delete a bot: its token and its owner are erased; its name stays with its results and is never given again.
 
-    Return the bot as it was. UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed.
+    Return the bot as it was. Raises: UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed.
     """
     bot = bots.find(connection, name)
     _change(connection, bot, token_hash=None, owner="", deleted=at)
@@ -92,7 +92,8 @@ def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
 def rename(connection: Connection, name: str, new_name: str, reason: str, at: int) -> Bot:
     """Give a bot another name, under which its results are shown, too; no other bot is ever given the old one.
 
-    Return the bot as it is now. UnknownBot, OfTheHouse, BotDeleted, NameNotAllowed, NameTaken, ReasonNotAllowed,
+    Return the bot as it is now.
+    Raises: UnknownBot, OfTheHouse, BotDeleted, NameNotAllowed, NameTaken, ReasonNotAllowed,
     NothingToChange.
     """
     bots.check_name(new_name)

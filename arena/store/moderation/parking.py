@@ -54,7 +54,7 @@ def count(
 def unpark(connection: Connection, name: str) -> Bot:
     """Un-park a bot: it gets seats again, and earlier matches no longer count.
 
-    UnknownBot, OfTheHouse, BotDeleted, NotParked.
+    Raises: UnknownBot, OfTheHouse, BotDeleted, NotParked.
     """
     bot = bots.find(connection, name)
     if bot.parked is None:

@@ -47,7 +47,7 @@ class Segment(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether the file is there and no shorter."""
+        """True if the file is there and no shorter."""
         return self.path.is_file() and self.path.stat().st_size >= self.size
 
 
@@ -86,7 +86,7 @@ class ReplayFiles:
         self._emptied.clear()
 
     def add(self, connection: Connection, content: bytes) -> tuple[int, int]:
-        """Write a packed replay; return its segment and where it starts. DiskFull, StoreUnusable."""
+        """Write a packed replay; return its segment and where it starts. Raises: DiskFull, StoreUnusable."""
         try:
             if self._file < 0 or self._end >= FULL:
                 self._begin(connection)
@@ -122,7 +122,10 @@ class ReplayFiles:
         return tuple(Segment(number, self.path(number), size) for number, size in connection.execute(kept))
 
     def sweep(self, connection: Connection) -> tuple[Segment, ...]:
-        """Remove what no row names, where nobody writes; return the segments that are not whole. StoreUnusable."""
+        """Remove what no row names, where nobody writes; return the segments that are not whole.
+
+        Raises: StoreUnusable.
+        """
         segments = {segment.path: segment for segment in self.segments(connection)}
         try:
             self.directory.mkdir(mode=0o700, exist_ok=True)
@@ -186,7 +189,7 @@ def attached(connection: Connection) -> ReplayFiles | None:
 
 
 def packed(connection: Connection, row: Any) -> bytes:
-    """Return the packed replay of a row of `replays` that is not pruned, as it is there. ReplayDamaged."""
+    """Return the packed replay of a row of `replays` that is not pruned, as it is there. Raises: ReplayDamaged."""
     if row.segment == IN_ROW:
         return bytes(row.content)
     files = attached(connection)

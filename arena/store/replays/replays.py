@@ -31,7 +31,7 @@ _FIRST: Final = Statement(insert(schema.replay_segments), "number", "game", "kep
 
 
 def keep(connection: Connection, match_id: int, game: str, content: bytes) -> None:
-    """Store a packed replay. DiskFull, StoreUnusable."""
+    """Store a packed replay. Raises: DiskFull, StoreUnusable."""
     row = {"match_id": match_id, "content": content, "sha256": sha256(content).digest()}
     row |= {"segment": IN_ROW, "start": 0, "length": 0}
     if (files := attached(connection)) is not None:
@@ -52,7 +52,7 @@ def count(connection: Connection, segment: int, game: str, come: int, size: int,
 
 
 def content(connection: Connection, match_id: int) -> bytes | None:
-    """Return a packed replay, None where there is none. ReplayPruned, ReplayDamaged."""
+    """Return a packed replay, None where there is none. Raises: ReplayPruned, ReplayDamaged."""
     row = connection.execute(select(schema.replays).where(_REPLAYS.match_id == match_id)).one_or_none()
     if row is None:
         return None

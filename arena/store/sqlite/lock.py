@@ -30,7 +30,8 @@ def locked(directory: Path) -> Iterator[int]:
     """Lock a directory for one server, creating it for its user only if it does not exist; yield the descriptor.
 
     The lock is held until every process that has the descriptor open has closed it or ended.
-    StoreLocked: another server has the lock. StoreUnusable: it is not a directory or cannot be written. DiskFull.
+    StoreLocked: another server has the lock. StoreUnusable: it is not a directory or cannot be written.
+    Raises: DiskFull.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -87,7 +88,7 @@ def _alive(pid: int) -> bool:
 
 
 def holder(directory: Path) -> LockHolder | None:
-    """Return who has locked a directory, None if nobody has. StoreUnusable."""
+    """Return who has locked a directory, None if nobody has. Raises: StoreUnusable."""
     path = directory / _LOCK
     try:
         lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -42,7 +42,7 @@ class Sources:
     table_ladders: TableLadders
 
     async def read(self, query: Callable[[DataSource], Result]) -> Result:
-        """Return what a query of the data source returns; Missing, Unavailable."""
+        """Return what a query of the data source returns. Raises: Missing, Unavailable."""
         return await self.reader.read(query)
 
 
@@ -64,7 +64,7 @@ class Endpoint:
     path: str
     """Below the interface's own, with parameters in braces."""
     name: str
-    """Its name in the description, unique."""
+    """Name in the description, unique."""
     summary: str
     answers: Any
     """The document's shape, see `Schemas.schema`; None for the bytes of a replay."""

@@ -24,7 +24,7 @@ class BadParameterError(Exception):
         self.name = name
         self.value = value[:SHOWN]
         self.in_path = in_path
-        """Whether it stands in the path: then there is nothing at the address."""
+        """True if it stands in the path: then there is nothing at the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Parameter:
     default: Any = None
 
     def value(self, text: str | None) -> Any:
-        """Return the value of a text, the default where there is none; BadParameterError."""
+        """Return the value of a text, the default where there is none. Raises: BadParameterError."""
         if not text:
             if self.required:
                 raise BadParameterError(self.name, "", "is required here", self.where == "path")

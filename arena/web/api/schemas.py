@@ -35,7 +35,7 @@ class Schemas:
         """By the name of a row's class."""
 
     def schema(self, shape: Any) -> Mapping[str, Any]:
-        """Return the schema of a type, of an object `{"name": shape}` or of an array `[shape]`. TypeError."""
+        """Return the schema of a type, of an object `{"name": shape}` or of an array `[shape]`. Raises: TypeError."""
         if isinstance(shape, Mapping):
             return _object({name: self.schema(inner) for name, inner in shape.items()})
         if isinstance(shape, list):

@@ -70,11 +70,11 @@ class Live:
 
     @property
     def has_server(self) -> bool:
-        """Whether there is a server to ask."""
+        """True if there is a server to ask."""
         return self._open_server is not None
 
     async def status(self) -> StatusRow:
-        """Return how the server is; Unavailable."""
+        """Return how the server is. Raises: Unavailable."""
         if self._open_server is None:
             raise Unavailable(self.feed.silent)
         try:

@@ -28,7 +28,7 @@ def known_game(name: str) -> str:
 
 
 def number_asked(request: Request, name: str, largest: int = LARGEST_MATCH) -> int | None:
-    """Return a whole number from 0 to `largest`; None where it is not asked for. Missing."""
+    """Return a whole number from 0 to `largest`; None where it is not asked for. Raises: Missing."""
     typed = request.query_params.get(name, "")
     if not typed:
         return None

@@ -46,7 +46,7 @@ class InGame(NamedTuple):
 
     @property
     def curve(self) -> Markup:
-        """Its live rating drawn; empty after fewer than two matches."""
+        """Live rating drawn; empty after fewer than two matches."""
         return rating_curve(self.history)
 
 

@@ -1,4 +1,4 @@
-"""Whether the pages can show what there is to show, for whoever watches over them: `/healthz`."""
+"""True if the pages can show what there is to show, for whoever watches over them: `/healthz`."""
 
 from __future__ import annotations
 

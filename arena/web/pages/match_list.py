@@ -40,7 +40,7 @@ async def matches(request: Request) -> Response:
 
 
 def _wanted(request: Request) -> MatchFilter:
-    """Return what the address asks for. Missing."""
+    """Return what the address asks for. Raises: Missing."""
     given = request.query_params
     game, state = given.get("game", ""), given.get("state", "")
     if game:

@@ -104,7 +104,7 @@ async def round_frames(request: Request) -> Response:
 
 
 async def first_fault(request: Request) -> Response:
-    """Go to the first choice that the server made for a seat, or for any seat. Missing."""
+    """Go to the first choice that the server made for a seat, or for any seat. Raises: Missing."""
     number, seat = request.path_params["number"], number_asked(request, "seat", 100)
 
     def query(source: DataSource) -> int:
@@ -123,7 +123,7 @@ async def first_fault(request: Request) -> Response:
 
 
 async def picture(request: Request) -> Response:
-    """Return a finished match as a picture, for sites that show links to it. Missing."""
+    """Return a finished match as a picture, for sites that show links to it. Raises: Missing."""
     number = request.path_params["number"]
 
     row = await request.app.state.reader.read(lambda source: match_row(source, number))

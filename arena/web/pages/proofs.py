@@ -1,4 +1,4 @@
-"""Whether a replay is what was played: the words of `arena replay verify`, said of what the pages read."""
+"""True if a replay is what was played: the words of `arena replay verify`, said of what the pages read."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class PlaySocket:
             await _close(socket, end)
 
     async def _opened(self, socket: WebSocket, host: str) -> str:
-        """Return the token that a bot shows, after the registrations that it asks for; CallRefused."""
+        """Return the token that a bot shows, after the registrations that it asks for. Raises: CallRefused."""
         while True:
             with trio.move_on_after(OPENING_LIMIT) as waiting:
                 opening = _opening(await socket.receive())
@@ -168,7 +168,7 @@ def _frame(received: Any) -> str | bytes:
 
 
 def _opening(received: Any) -> dict[str, Any]:
-    """Return a frame before the conversation: an object with a token or a registration; CallRefused."""
+    """Return a frame before the conversation: an object with a token or a registration. Raises: CallRefused."""
     frame = _frame(received)
     document = _document(frame) if isinstance(frame, str) and len(frame) <= LARGEST_OPENING else None
     token = document.get("token") if isinstance(document, dict) else None
@@ -182,7 +182,7 @@ def _opening(received: Any) -> dict[str, Any]:
 
 
 def _document(frame: str) -> Any:
-    """Return what a text is as JSON; CallRefused."""
+    """Return what a text is as JSON. Raises: CallRefused."""
     try:
         return json.loads(frame)
     except (ValueError, RecursionError) as error:
@@ -190,7 +190,7 @@ def _document(frame: str) -> Any:
 
 
 def _parsed(document: Any, message: Message) -> Message:
-    """Return a message from protobuf's JSON mapping; CallRefused."""
+    """Return a message from protobuf's JSON mapping. Raises: CallRefused."""
     try:
         return ParseDict(document, message)
     except (ParseError, RecursionError, TypeError, ValueError, AttributeError) as error:

@@ -33,7 +33,7 @@ class RoundRecord(NamedTuple):
 
     points: tuple[int, ...]
     kept: tuple[bool, ...]
-    """Whether each seat took the tricks that it had bid; empty in a game without bids."""
+    """True if each seat took the tricks that it had bid; empty in a game without bids."""
 
 
 class RoundMean(NamedTuple):

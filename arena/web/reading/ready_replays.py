@@ -36,7 +36,7 @@ class ReadyReplay:
 
     @cached_property
     def verdict(self) -> ReplayVerdict:
-        """Whether it is consistent in itself."""
+        """True if it is consistent in itself."""
         return verified(self.course.replay)
 
     @property
@@ -87,7 +87,7 @@ class ReadyReplays:
 
 
 def match_row(source: DataSource, number: int) -> MatchRow:
-    """Return a match; Missing."""
+    """Return a match. Raises: Missing."""
     rows = source.matches(limit=1, before=number + 1) if number < LARGEST_MATCH else ()
     if not rows or rows[0].match_id != number:
         raise Missing(f"there is no match {number}")

@@ -31,7 +31,7 @@ class SiteRefused(Exception):  # noqa: N818 - a decision, not an error
 
 
 def site_names(web_origin: str) -> Mapping[str, str]:
-    """Return the hosts, with their ports, of origins with commas between, by origin. ValueError."""
+    """Return the hosts, with their ports, of origins with commas between, by origin. Raises: ValueError."""
     named: dict[str, str] = {}
     for word in web_origin.split(","):
         found = ORIGIN.fullmatch(word.strip().lower())

@@ -33,9 +33,9 @@ class Caller:
         if on_error not in get_args(OnError):
             raise ArgumentError(f"on_error is {on_error!r}: it is 'raise' or 'continue'")
         self.thinking = False
-        """Whether the bot's own code is running."""
+        """True if the bot's own code is running."""
         self.interrupted = False
-        """Whether `interrupt` has ended the bot's own code."""
+        """True if `interrupt` has ended the bot's own code."""
         self._may_think = True
         self._subject: Decision | str = ""
         """What the bot's own code runs for: a decision, or the name of the method that is called with news."""

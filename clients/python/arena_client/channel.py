@@ -60,7 +60,10 @@ class DroppedError(Exception):
 
 
 def checked_address(address: str) -> str:
-    """Return an address as it is if it has a port: gRPC would try 443 for ever where it has none. `ArgumentError`."""
+    """Return an address as it is if it has a port: gRPC would try 443 for ever where it has none.
+
+    Raises: ArgumentError.
+    """
     if address.startswith(_SCHEMES) or ((parts := _ADDRESS.fullmatch(address)) and 0 < int(parts[2]) <= 65535):
         return address
     host = address if address and ":" not in address and "/" not in address else "HOST"

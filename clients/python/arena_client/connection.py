@@ -150,7 +150,7 @@ class Connection:
         self._stream: _Stream | None = None
         self._leaving = False
         self._reached = False
-        """Whether there ever was a connection."""
+        """True if there ever was a connection."""
         self._task: asyncio.Task[None] | None = None
         self._inbox: Inbox
         self._calls: Calls | None = None
@@ -374,7 +374,7 @@ def _matches(count: int) -> str:
 
 @contextlib.contextmanager
 def _files() -> Iterator[None]:
-    """Say of a file that cannot be used which it is, instead of a traceback: `ArgumentError`."""
+    """Say of a file that cannot be used which it is, instead of a traceback. Raises: ArgumentError."""
     try:
         yield
     except OSError as error:

@@ -53,7 +53,7 @@ def wanted_tricks(view: NullernView, seat: int) -> int:
 
 
 def eager(view: NullernView, seat: int) -> bool:
-    """Whether a seat has a use for a trick: for its bid, or, when that is lost anyway, for the point."""
+    """True if a seat has a use for a trick: for its bid, or, when that is lost anyway, for the point."""
     return wanted_tricks(view, seat) != 0
 
 

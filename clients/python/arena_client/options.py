@@ -40,11 +40,11 @@ class Options(TypedDict, total=False):
     give_up_after: float | None
     """Seconds without any connection after which the run ends."""
     receipts: bool
-    """Whether to keep what the server's log says of the matches."""
+    """True if to keep what the server's log says of the matches."""
     casual: bool
-    """Whether all its matches are with house bots only and unrated."""
+    """True if all its matches are with house bots only and unrated."""
     challenges: bool | Iterable[str]
-    """Whether it accepts challenges, or the names of the bots whose challenges it accepts."""
+    """True if it accepts challenges, or the names of the bots whose challenges it accepts."""
 
 
 def check_names(told: Mapping[str, object], function: str) -> None:

@@ -34,7 +34,7 @@ class Seat:
 
     seat: int
     nonce: bytes
-    """Its own chance in the deal; empty where an earlier run of the program sent it."""
+    """Own chance in the deal; empty where an earlier run of the program sent it."""
     salt: bytes
     commitment: bytes
 

@@ -164,9 +164,9 @@ class _Stopping:
     def __init__(self, caller: Caller, connection: Connection, drain: float) -> None:
         """`drain`: seconds in which the matches that go on are finished."""
         self.asked = False
-        """Whether there was a signal."""
+        """True if there was a signal."""
         self.at_once = False
-        """Whether nothing is to be finished."""
+        """True if nothing is to be finished."""
         self._caller, self._connection = caller, connection
         self._drain = drain
 

@@ -48,7 +48,7 @@ class Progress:
     seats: dict[int, Seat] = field(default_factory=dict)
     """What is known of the matches that have begun."""
     ending: bool = False
-    """Whether no more matches are to begin, however many are wanted."""
+    """True if no more matches are to begin, however many are wanted."""
     parked: str = ""
     """Why the server gives the bot no seats; empty where it does."""
 
@@ -67,7 +67,7 @@ class Progress:
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to play."""
+        """True if nothing is left to play."""
         return not (self.more or self.playing or self.accepted)
 
     def reconnect(self) -> None:
@@ -100,7 +100,7 @@ class Session:
         """
         self.send = send
         self.over = False
-        """Whether the stream has ended: what it asked is asked again by the next one."""
+        """True if the stream has ended: what it asked is asked again by the next one."""
         self.games = {game.name: Catalog.of(game) for game in welcome.games}
         """The games that the server plays and the bot named, by name."""
         self._capacity = bot.capacity

@@ -66,7 +66,7 @@ def source_digest(bot: object, arguments: tuple[Sequence[object], Mapping[str, o
 def canonical(source: str) -> str:
     """Return Python source without comments and formatting, in a form that is the same for every version of Python.
 
-    Fields of the syntax tree that are empty are left out: newer versions have more of them. SyntaxError.
+    Fields of the syntax tree that are empty are left out: newer versions have more of them. Raises: SyntaxError.
     """
     return _tree(_parsed(source))
 
@@ -75,7 +75,7 @@ def _parsed(source: str | bytes) -> ast.AST:
     """Parse one source at a time: before Python 3.11.8, two threads that parse raise SystemError (gh-106905).
 
     So does what parses within a collection of garbage in the middle of it, as a traceback of a finalizer does, and
-    another thread's traceback, which takes no lock: it is tried again. SyntaxError, SystemError.
+    another thread's traceback, which takes no lock: it is tried again. Raises: SyntaxError, SystemError.
     """
     with _parsing:
         for _ in range(ATTEMPTS - 1):
@@ -109,7 +109,7 @@ def _is_of_client(module: ModuleType) -> bool:
 
 
 def _is_installed(path: Path) -> bool:
-    """Whether a file belongs to Python or to an installed library."""
+    """True if a file belongs to Python or to an installed library."""
     return any(part in _INSTALLED for part in path.parts) or any(path.is_relative_to(each) for each in _STANDARD)
 
 
@@ -143,7 +143,7 @@ def _tree(node: object) -> str:
 
 
 def _is_no_text(node: object) -> bool:
-    """Whether it is an empty piece of a text with holes, as Python 3.12 has some."""
+    """True if it is an empty piece of a text with holes, as Python 3.12 has some."""
     return isinstance(node, ast.Constant) and node.value == ""
 
 

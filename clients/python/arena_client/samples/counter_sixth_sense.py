@@ -122,7 +122,7 @@ class Outlook:
         return kept
 
     def overtakes(self, trick: list[Laid], card: int) -> bool:
-        """Whether an unseen card would take the trick away."""
+        """True if an unseen card would take the trick away."""
         colour, values = self.game.cards[card].colour, self.game.cards[card].values
         later = self.view.seats  # a place after all others
         return taker([*trick, Laid(-1, later, colour, values[-1])], self.table.trump) == -1

@@ -45,7 +45,7 @@ class NullernPlayouts(Playouts):
         return [score - HUPFER_COST * hupfers for score, hupfers in missed]
 
     def wants(self, view: NullernView | NullernState, seat: int, taken: int, done: int) -> bool:
-        """Whether a seat has a use for the trick after so many."""
+        """True if a seat has a use for the trick after so many."""
         bids, seats = view.bids, view.seats
         rival = bids[1 - seat] - 1 if seats == 2 else -1
         return of_use(bids[seat] - 1, rival, view.hand_size, taken, seats, view.hand_size - done)
@@ -92,7 +92,7 @@ def looks_of(seats: int) -> list[float]:
 
 @cache
 def of_use(bid: int, rival: int, size: int, taken: int, seats: int, left: int) -> bool:
-    """Whether a seat is better off with this trick, the ones after it going to anybody.
+    """True if a seat is better off with this trick, the ones after it going to anybody.
 
     Of two seats each gains what the other loses, so the bid of the other (`rival`, else −1) counts, too.
     """

@@ -44,6 +44,8 @@ MIN_RTT: Final = Struct("=148xI")
 """Linux's `struct tcp_info` up to and with `tcpi_min_rtt`, the smallest round trip in microseconds."""
 UNKNOWN_RTT: Final = 0xFFFFFFFF
 """No round trip was measured yet."""
+UNREAD_PER_BYTE: Final = 8
+"""Bytes of answers that a peer without a token may leave unread for each byte of memory that its requests may take."""
 REFUND_PER_CHECK: Final = 50
 """Useless frames forgiven at each check of the connection: a hundred a second."""
 
@@ -174,8 +176,7 @@ class Connection:
         except (Http2Error, TlsError) as error:
             self._give_up(str(error))
             return
-        if self.held or not self.http2.trusted:
-            self._listener.untrusted.hold(self, 0 if self.http2.trusted else self.http2.incomplete)
+        self._count_memory()
         if self.http2.ping_answers and not self.http2.trusted:
             self.http2.take_ping_answers()  # a stranger's connection is for nothing else perhaps
         if self.http2.outgoing or self._tls is not None:
@@ -191,9 +192,17 @@ class Connection:
             else:
                 start = thread_time()
                 self._flush()
+                self._count_memory()
                 self.charge(thread_time() - start)
         except Exception:  # noqa: BLE001 - see `fail`
             self.fail()
+
+    def _count_memory(self) -> None:
+        """Count what the connection keeps for a peer that is not trusted, unless it is closed."""
+        http2 = self.http2
+        if (self.held or not http2.trusted) and self.socket.fileno() >= 0:
+            unread = len(self._unsent) + http2.stalled_size
+            self._listener.untrusted.hold(self, 0 if http2.trusted else http2.incomplete + unread // UNREAD_PER_BYTE)
 
     def _flush(self) -> None:
         http2 = self.http2
@@ -290,7 +299,7 @@ class Connection:
 
     def evict(self) -> None:
         """As `Holder.evict`, in the next turn: the connection may be receiving now."""
-        reason = "the server is short of memory for peers without a token, and yours left much of it incomplete"
+        reason = "the server is short of memory for peers without a token, and much of it waits for yours"
         self._listener.run_next_turn(partial(self._disconnect, reason))
 
     def _disconnect(self, reason: str) -> None:

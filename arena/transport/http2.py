@@ -200,6 +200,14 @@ class Http2Connection:
         """Bytes kept of a frame and of a header block that the peer has not completed."""
         return len(self._incomplete) + self._header_block_size
 
+    @property
+    def stalled_size(self) -> int:
+        """Bytes that wait for a flow-control window."""
+        size = 0
+        for stream in self.stalled:
+            size += stream.unsent_size
+        return size
+
     def outgoing_sent(self) -> None:
         """Call `on_sent` of the streams in `fully_queued`: the socket has taken all of `outgoing`."""
         fully_queued, self.fully_queued = self.fully_queued, []

@@ -61,6 +61,11 @@ class Http2Stream:
         self._trailers: Headers | None = None
         self._ending_since = math.inf
 
+    @property
+    def unsent_size(self) -> int:
+        """Bytes written that wait for a flow-control window."""
+        return len(self._unsent)
+
     def on_open(self) -> None:
         """Handle the opening of the stream; from now on it may be written to."""
 

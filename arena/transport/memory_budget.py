@@ -19,7 +19,7 @@ _trim: Final = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform =
 
 
 class Holder(Protocol):
-    """What keeps bytes of an untrusted peer: a call, or a connection with an unfinished frame."""
+    """A call or a connection that keeps bytes for an untrusted peer: requests, unfinished frames, unread answers."""
 
     held: int
     """Bytes that count; only `MemoryBudget` sets it."""

@@ -27,7 +27,8 @@ class TransportSettings:
         metadata={
             "unit": "B",
             "least": 1 << 20,
-            "help": "What all such calls may have waiting in the server, unpacked; beyond it the largest end.",
+            "help": "What all such calls may have waiting in the server, unpacked, and an eighth of the answers that "
+            "their peers leave unread; beyond it the largest end.",
         },
     )
     request_timeout: float = field(

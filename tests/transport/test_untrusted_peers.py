@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import gzip
 import select
+import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from typing import Any, Final
 
 import grpc
@@ -15,13 +17,14 @@ import trio
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from h2.connection import H2Connection
 
-from arena.transport.call import CallRefused
+from arena.transport.call import Call, CallRefused
 from arena.transport.connection import Connection
 from arena.transport.grpc_server import Service
 from arena.transport.grpc_stream import GrpcStream
 from arena.transport.health import Health
 from arena.transport.http2 import Http2Connection
 from arena.transport.settings import TransportSettings
+from arena.v1 import game_pb2, game_pb2_grpc
 from arena.v1 import play_pb2 as pb
 from tests.transport.grpc_rig import PATIENCE, PlayStream, in_thread, play_service, serving
 from tests.transport.raw_http2 import (
@@ -29,12 +32,15 @@ from tests.transport.raw_http2 import (
     DEFAULT_WINDOW,
     EMPTY,
     END_HEADERS,
+    LIST_GAMES,
     PLAY,
     Answer,
     Kind,
     RawConnection,
     frame,
     message,
+    settings,
+    window,
 )
 
 pytestmark = pytest.mark.process
@@ -42,6 +48,7 @@ pytestmark = pytest.mark.process
 CALM: Final = 11
 """The code ENHANCE_YOUR_CALM (RFC 9113, section 7)."""
 KIB: Final = 1 << 10
+MIB: Final = 1 << 20
 SHORT: Final = TransportSettings(request_timeout=0.5)
 SMALL: Final = TransportSettings(max_memory_untrusted=1 << 20)
 """Room for 63 requests of 16 KiB."""
@@ -242,6 +249,58 @@ def test_who_hoards_in_unfinished_frames_is_disconnected_and_others_are_served()
             return [connection.goaway_code for connection in hoarders if connection.closed]
 
     assert set(attack(client, SMALL)) == {CALM}
+
+
+class Generous:
+    """A service whose only method answers with a MiB."""
+
+    async def ListGames(self, _: object, __: Call) -> game_pb2.ListGamesResponse:
+        return game_pb2.ListGamesResponse(games=[game_pb2.GameCatalog(title="x" * MIB)])
+
+
+def asking(address: str, initial_window: int) -> RawConnection:
+    """Connect, with windows of a given size, and let the system take little of what is not read."""
+    host, _, port = address.rpartition(":")
+    narrow = socket.socket()
+    narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    narrow.settimeout(PATIENCE)
+    narrow.connect((host, int(port)))
+    connection = RawConnection(address, sock=narrow, auto_reply=False)
+    connection.send(frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=initial_window)), window(0, 1 << 30))
+    return connection
+
+
+@pytest.mark.parametrize("initial_window", [0, 1 << 30], ids=["in the server's windows", "in the system's buffers"])
+def test_who_leaves_answers_unread_is_disconnected_and_others_are_served(initial_window: int) -> None:
+    """There are 96 MiB of answers, and room for 8 beside what the system takes of each connection, 4 at most."""
+
+    def client(address: str) -> int:
+        with ExitStack() as stack:
+            early = stack.enter_context(RawConnection(address))
+            answer = early.open(LIST_GAMES)
+            early.data(answer, EMPTY, end=True)
+            hoarders = []
+            for _ in range(12):
+                hoarders.append(stack.enter_context(asking(address, initial_window)))
+                for _ in range(8):
+                    hoarders[-1].data(hoarders[-1].open(LIST_GAMES), EMPTY, end=True)
+            assert early.outcome(answer).status == 0
+            assert len(early.answers[answer].content) > MIB
+            with RawConnection(address) as other:
+                assert other.call(LIST_GAMES).status == 0
+            closed = 0
+            for hoarder in hoarders:
+                hoarder.socket.settimeout(1.0)
+                with suppress(TimeoutError):
+                    closed += hoarder.wait_closed()
+            return closed
+
+    async def run() -> int:
+        generous = Service(game_pb2_grpc.add_GameServiceServicer_to_server, Generous())
+        async with serving(generous, settings=replace(SMALL, work_untrusted=10_000)) as address:
+            return int(await in_thread(client, address))
+
+    assert trio.run(run) > 6
 
 
 def test_a_trusted_stream_is_not_evicted() -> None:

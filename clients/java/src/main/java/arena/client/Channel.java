@@ -4,12 +4,9 @@ import arena.v1.PlayRequest;
 import arena.v1.PlayResponse;
 import arena.v1.RegisterBotRequest;
 import arena.v1.RegisterBotResponse;
-import com.google.protobuf.ByteString;
 import com.google.rpc.Status;
-import java.util.List;
-import java.util.Optional;
 
-/** Leads to the server, for one try. What it is asked it tells later, never at once, and none of its methods waits but one. */
+/** Leads to the server, for one try. What it is asked it tells later, never at once, and none of its methods waits. */
 interface Channel {
     /** One stream of gRPC's. */
     interface Call {
@@ -38,9 +35,6 @@ interface Channel {
 
     /** Registers within so many nanoseconds. */
     void register(RegisterBotRequest request, long patience, Registered registered);
-
-    /** Waits for the proof that a log of so many leaves begins a longer one; see {@link LogChecker.Consistency}. */
-    Optional<List<ByteString>> consistency(long first, long second);
 
     void close();
 }

@@ -40,7 +40,7 @@ final class Connection {
      * @param open opens a channel, which connects at its first call
      * @param chance gives numbers from 0 to 1
      * @param obstacle tells later what is in the way for good, in words, where a first connection fails; empty for nothing
-     * @param log compares and keeps what the server shows of its log of results; null for nobody
+     * @param receipts records what the server says of its log of results; null to record nothing
      * @param done is told the end, once: null where all is well
      */
     record Surroundings(
@@ -49,7 +49,7 @@ final class Connection {
             Inbox inbox,
             DoubleSupplier chance,
             Consumer<Consumer<String>> obstacle,
-            LogChecker log,
+            Receipts receipts,
             Consumer<RuntimeException> done) {}
 
     /** What the server has for a registration, for its welcome and for its goodbye. */
@@ -338,12 +338,12 @@ final class Connection {
         News.info("%s is connected to %s (Arena %s)", welcome.getBot(), profile.address, welcome.getServer());
         name = welcome.getBot();
         progress.reconnect();
-        session = new Session(welcome, profile, progress, around.log);
+        session = new Session(welcome, profile, progress, around.receipts);
         greeted = true;
         reached = true;
         number++;
-        if (around.log != null) {
-            around.log.welcomed(welcome.getLog(), channel::consistency);
+        if (around.receipts != null) {
+            around.receipts.recordLog(welcome.getLog());
         }
     }
 

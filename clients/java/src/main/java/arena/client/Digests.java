@@ -1,10 +1,9 @@
 package arena.client;
 
-import com.google.protobuf.ByteString;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 
-/** SHA-256, of one thing after the other. */
+/** Digests of bytes. */
 final class Digests {
     private Digests() {}
 
@@ -14,13 +13,5 @@ final class Digests {
         } catch (NoSuchAlgorithmException impossible) { // every Java has it
             throw new AssertionError(impossible);
         }
-    }
-
-    static ByteString sha256(ByteString... parts) {
-        MessageDigest made = sha256();
-        for (ByteString part : parts) {
-            made.update(part.asReadOnlyByteBuffer());
-        }
-        return ByteString.copyFrom(made.digest());
     }
 }

@@ -4,14 +4,11 @@ import static java.util.concurrent.TimeUnit.NANOSECONDS;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
 import arena.v1.BotServiceGrpc;
-import arena.v1.GetConsistencyRequest;
-import arena.v1.LogServiceGrpc;
 import arena.v1.PlayRequest;
 import arena.v1.PlayResponse;
 import arena.v1.PlayServiceGrpc;
 import arena.v1.RegisterBotRequest;
 import arena.v1.RegisterBotResponse;
-import com.google.protobuf.ByteString;
 import com.google.rpc.Status;
 import io.grpc.ChannelCredentials;
 import io.grpc.ClientCall;
@@ -20,14 +17,10 @@ import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
-import io.grpc.StatusRuntimeException;
 import io.grpc.TlsChannelCredentials;
 import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
-import java.util.List;
-import java.util.Objects;
-import java.util.Optional;
 
 /** The way to a server: grpc-java, one connection a try. */
 final class Network implements Channel {
@@ -86,23 +79,6 @@ final class Network implements Channel {
                 registered.answered(answer, null);
             }
         });
-    }
-
-    @Override
-    public Optional<List<ByteString>> consistency(long first, long second) {
-        GetConsistencyRequest request = GetConsistencyRequest.newBuilder().setFirst(first).setSecond(second).build();
-        try {
-            return Optional.of(LogServiceGrpc.newBlockingStub(line)
-                    .withDeadlineAfter(Connection.ANSWER_TIME, NANOSECONDS)
-                    .getConsistency(request)
-                    .getProofList());
-        } catch (StatusRuntimeException refused) {
-            return switch (refused.getStatus().getCode()) {
-                // The answers by which a server that shows a log will not prove it.
-                case INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION, OUT_OF_RANGE, UNIMPLEMENTED -> Optional.empty();
-                default -> throw new Dropped(News.oneLine(Objects.requireNonNullElse(refused.getStatus().getDescription(), "")), 0);
-            };
-        }
     }
 
     private static Status statusOf(io.grpc.Status status, Metadata trailers) {

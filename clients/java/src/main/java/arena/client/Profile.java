@@ -33,9 +33,7 @@ final class Profile {
     final String token;
     /** Where the token is kept; null where it is given. */
     final Path tokenFile;
-    /** Whether anything is kept of the log of results, and where; null for nowhere on the disk. */
-    final boolean keepsReceipts;
-
+    /** The file of receipts; null to keep none. */
     final Path receipts;
     final String invitation;
     final boolean tls;
@@ -98,9 +96,8 @@ final class Profile {
             String told = environment.getOrDefault("ARENA_TOKEN_FILE", "");
             tokenFile = told.isEmpty() ? Tokens.defaultFile(this.address, name) : Path.of(told);
         }
-        keepsReceipts = !options.noReceipts;
         Path beside = startedFor.isEmpty() && options.tokenFile != null ? options.tokenFile : tokenFile;
-        receipts = keepsReceipts && beside != null ? beside.resolveSibling(beside.getFileName() + ".receipts") : null;
+        receipts = !options.noReceipts && beside != null ? beside.resolveSibling(beside.getFileName() + ".receipts") : null;
     }
 
     private static long nanos(Duration time) {

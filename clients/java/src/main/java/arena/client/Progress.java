@@ -10,17 +10,14 @@ import java.util.TreeSet;
 
 /** What outlives a stream: how many matches are wanted, and which are being played. */
 final class Progress {
-    /** The commitment of an invitation, and the bot's own chance. */
-    record Acceptance(ByteString commitment, ByteString nonce) {}
-
     /** How many matches to play in all; 0 for no end. */
     private final int wanted;
 
     int finished;
     /** Matches that have begun. */
     final Set<Long> playing = new TreeSet<>(Long::compareUnsigned);
-    /** Invitations whose matches have yet to begin. */
-    final Map<Long, Acceptance> accepted = new HashMap<>();
+    /** Accepted invitations whose matches have yet to begin, with the bot's own chance in each deal. */
+    final Map<Long, ByteString> accepted = new HashMap<>();
     /** What is known of the matches that have begun. */
     final Map<Long, Seat> seats = new HashMap<>();
     /** Whether no more matches are to begin, however many are wanted. */

@@ -1,168 +1,185 @@
 package arena.client;
 
-import arena.client.ReceiptFile.HeadLine;
-import arena.client.ReceiptFile.Line;
-import arena.client.ReceiptFile.PinLine;
-import arena.client.ReceiptFile.ReceiptLine;
 import arena.v1.LogEntry;
 import arena.v1.LogHead;
 import arena.v1.LogState;
 import arena.v1.MatchReport;
-import com.google.gson.JsonElement;
-import com.google.gson.JsonObject;
 import com.google.gson.JsonParseException;
+import com.google.gson.annotations.JsonAdapter;
+import com.google.gson.annotations.SerializedName;
 import com.google.protobuf.ByteString;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.HexFormat;
 import java.util.List;
-import java.util.Map;
-import java.util.stream.Stream;
 
-/** The receipts of one bot at one server: the server's key and newest head, and a receipt for each match. */
+/**
+ * The file of receipts beside a bot's token: what a server says of its log of results, as JSON lines that docs/log.md of the
+ * Arena describes. Nothing is verified here: {@code arena replay verify --receipts} does that. An error of the file costs no match.
+ */
 final class Receipts {
-    /** What is known of a server's log: the leaves that name its keys and its restorations, and its newest head. */
-    record Pin(List<ByteString> keys, List<ByteString> restores, LogHead head) {}
+    /** Number of newest receipts that stay in the file when it is pruned, at twice as many lines. */
+    static final int KEPT = 1000;
 
-    private record Place(long number, long match) {}
+    private static final String PIN_BEGIN = "{\"arena_receipts\"";
 
-    private final ReceiptFile file;
-    /** Heads of receipts, the oldest first, and the number of the leaf and the match of each. */
-    private final List<LogHead> heads = new ArrayList<>();
-    private final List<Place> places = new ArrayList<>();
-    private Pin pin;
+    private record HeadLine(@JsonAdapter(StrictJson.Unsigned.class) long size, String root, String signature) {
+        static HeadLine of(LogHead head) {
+            return new HeadLine(head.getSize(), hex(head.getRoot()), hex(head.getSignature()));
+        }
+    }
+
+    private record PinLine(@SerializedName("arena_receipts") int format, List<String> keys, List<String> restores, HeadLine head) {}
+
+    /** A receipt; nonce, salt and commitment are null if nothing is known of the match's beginning. */
+    private record ReceiptLine(
+            @JsonAdapter(StrictJson.Unsigned.class) long match,
+            long seat,
+            String nonce,
+            String salt,
+            String commitment,
+            @JsonAdapter(StrictJson.Unsigned.class) long number,
+            String leaf,
+            HeadLine head,
+            List<String> proof) {}
+
+    /** The fields of any line that are needed again after it was written; keys are null in a receipt. */
+    private record Known(List<String> keys, HeadLine head) {}
+
+    private final Path path;
+    /** The newest line with the log's keys, and these keys. */
+    private String pin = "";
+    private List<String> keys = List.of();
+    /** The most entries under any head in the file, without a sign. */
+    private long longest;
+    private int lines;
     private boolean read;
+    private boolean troubled;
 
-    Receipts(ReceiptFile file) {
-        this.file = file;
+    Receipts(Path path) {
+        this.path = path;
     }
 
-    /** Where they are kept, for people. */
-    String where() {
-        return file.path == null ? "memory" : file.path.toString();
-    }
-
-    /** Reads the file once. */
-    void load() {
-        if (!read) {
-            read = true;
-            file.read(this::remember);
+    /**
+     * Records the log that a welcome shows, if it shows one. The file stays as it is if the log has fewer entries than the file
+     * knows of, or keys that do not begin with those in the file: that may be another log, under whose keys no receipt of this
+     * one is valid.
+     */
+    void recordLog(LogState state) {
+        readOnce();
+        if (!state.hasHead()) {
+            return;
+        }
+        List<String> shown = state.getKeysList().stream().map(ByteString::toStringUtf8).toList();
+        List<String> restores = state.getRestoresList().stream().map(entry -> entry.getLeaf().toStringUtf8()).toList();
+        String line = StrictJson.write(new PinLine(1, shown, restores, HeadLine.of(state.getHead())));
+        boolean continues = shown.size() >= keys.size() && shown.subList(0, keys.size()).equals(keys)
+                && Long.compareUnsigned(state.getHead().getSize(), longest) >= 0;
+        if (continues && !line.equals(pin)) {
+            add(line);
         }
     }
 
-    private void remember(Line line) {
-        LogHead head = line.logHead();
-        if (line instanceof PinLine known) {
-            if (known.cut() != null) {
-                forget(known.cut());
-            }
-            pin = new Pin(leaves(known.keys()), leaves(known.restores()), head);
-        } else if (line instanceof ReceiptLine receipt) {
-            heads.add(head);
-            places.add(new Place(receipt.number(), receipt.match()));
-        }
-    }
-
-    private static List<ByteString> leaves(List<String> texts) {
-        return texts == null ? List.of() : texts.stream().map(ByteString::copyFromUtf8).toList();
-    }
-
-    private static List<String> texts(List<ByteString> leaves) {
-        return leaves.stream().map(ByteString::toStringUtf8).toList();
-    }
-
-    /** What is known of the log; null where nothing is. */
-    Pin pin() {
-        return pin;
-    }
-
-    /** The longest head that is known, of at most so many leaves; null where there is none. */
-    LogHead latest(long size) {
-        Stream<LogHead> known = pin == null ? heads.stream() : Stream.concat(heads.stream(), Stream.of(pin.head));
-        return known.filter(head -> Long.compareUnsigned(head.getSize(), size) <= 0)
-                .max((one, other) -> Long.compareUnsigned(one.getSize(), other.getSize()))
-                .orElse(null);
-    }
-
-    /** The matches of the receipts whose leaves lie beyond a cut. */
-    List<Long> beyond(long cut) {
-        return places.stream().filter(each -> Long.compareUnsigned(each.number, cut) > 0).map(Place::match).toList();
-    }
-
-    /** Keeps keys, restorations and head of a server; cut: the leaves that a restoration left of what was known, null for all. */
-    void pinTo(LogState state, Long cut) {
-        if (cut != null) {
-            forget(cut);
-        }
-        pin = new Pin(state.getKeysList(), state.getRestoresList().stream().map(LogEntry::getLeaf).toList(), state.getHead());
-        add(new PinLine(1, texts(pin.keys), texts(pin.restores), HeadLine.of(pin.head), cut));
-    }
-
-    /** Counts no more with what lies beyond a cut; the file keeps it. */
-    private void forget(long cut) {
-        heads.removeIf(head -> Long.compareUnsigned(head.getSize(), cut) > 0);
-        places.removeIf(each -> Long.compareUnsigned(each.number, cut) > 0);
-    }
-
-    /** Checks what a report says of the log, and keeps it; seat: what is known from the match's beginning, null for nothing. */
-    void take(MatchReport report, Seat seat) {
+    /** Records a report's entry of the log; begun: what is known from the match's beginning, null for nothing. */
+    void recordMatch(MatchReport report, Seat begun) {
+        readOnce();
         LogEntry entry = report.getEntry();
-        load();
-        String problem = problemOf(report);
-        if (!problem.isEmpty()) {
-            News.error(
-                    "match %s: the server's log of results does not bear out its report: %s",
-                    Long.toUnsignedString(report.getMatchId()), problem);
-        }
         if (!entry.hasHead()) {
             return;
         }
-        heads.add(entry.getHead());
-        places.add(new Place(entry.getNumber(), report.getMatchId()));
-        add(new ReceiptLine(
+        add(StrictJson.write(new ReceiptLine(
                 report.getMatchId(),
                 Integer.toUnsignedLong(report.getSeat()),
-                seat == null ? null : ReceiptFile.hex(seat.nonce()),
-                seat == null ? null : ReceiptFile.hex(seat.salt()),
-                seat == null ? null : ReceiptFile.hex(seat.commitment()),
+                begun == null ? null : hex(begun.nonce()),
+                begun == null ? null : hex(begun.salt()),
+                begun == null ? null : hex(begun.commitment()),
                 entry.getNumber(),
                 entry.getLeaf().toStringUtf8(),
                 HeadLine.of(entry.getHead()),
-                entry.getProofList().stream().map(ReceiptFile::hex).toList()));
+                entry.getProofList().stream().map(Receipts::hex).toList())));
     }
 
-    private void add(Line line) {
-        for (List<?> kept : List.of(heads, places)) {
-            kept.subList(0, Math.max(0, kept.size() - ReceiptFile.KEPT)).clear();
-        }
-        file.add(line);
+    private static String hex(ByteString content) {
+        return HexFormat.of().formatHex(content.toByteArray());
     }
 
-    /** What is wrong with the entry of a report, in words; empty where nothing is. */
-    private static String problemOf(MatchReport report) {
-        LogEntry entry = report.getEntry();
-        if (!Merkle.included(entry)) {
-            return "its proof does not lead from leaf to head";
+    /** Reads the file at the first call, and cuts off an unfinished last line: the next line would become a part of it. */
+    private void readOnce() {
+        if (read) {
+            return;
         }
-        JsonObject leaf;
+        read = true;
         try {
-            leaf = StrictJson.read(entry.getLeaf().toStringUtf8(), JsonObject.class);
-        } catch (JsonParseException wrong) {
-            return "its leaf cannot be read (" + wrong.getMessage() + ")";
+            if (PrivateFile.cutUnfinishedLine(path)) {
+                News.warn("the last line of %s was not finished, and is left out", path);
+            }
+            for (String line : texts()) {
+                lines++;
+                note(line);
+            }
+        } catch (NoSuchFileException none) { // yet
+        } catch (IOException | JsonParseException wrong) {
+            warn(wrong);
         }
-        Map<String, String> told = new LinkedHashMap<>();
-        told.put("number", Long.toUnsignedString(entry.getNumber()));
-        told.put("match", Long.toUnsignedString(report.getMatchId()));
-        if (report.getInterrupted().isEmpty()) {
-            told.put("places", report.getPlacesList().toString());
-            told.put("points", report.getScoresList().toString());
+    }
+
+    private List<String> texts() throws IOException {
+        String text = new String(Files.readAllBytes(path), StandardCharsets.UTF_8);
+        return text.lines().filter(line -> !line.isEmpty()).toList();
+    }
+
+    private void note(String line) {
+        Known known = StrictJson.read(line, Known.class);
+        if (known.head == null) {
+            throw new JsonParseException("a line has no head");
         }
-        for (Map.Entry<String, String> each : told.entrySet()) {
-            JsonElement value = leaf.get(each.getKey());
-            String says = value == null ? "null" : value.toString().replace(",", ", ");
-            if (!says.equals(each.getValue())) {
-                return "its leaf says " + says + " for \"" + each.getKey() + "\", the report " + each.getValue();
+        if (Long.compareUnsigned(known.head.size, longest) > 0) {
+            longest = known.head.size;
+        }
+        if (known.keys != null) {
+            keys = known.keys;
+            pin = line;
+        }
+    }
+
+    /** Appends a line, whole or not at all. */
+    void add(String line) {
+        note(line);
+        try {
+            if (lines >= 2 * KEPT) {
+                prune();
+            }
+            PrivateFile.append(path, (line + "\n").getBytes(StandardCharsets.UTF_8));
+            lines++;
+        } catch (IOException wrong) {
+            warn(wrong);
+        }
+    }
+
+    /** Keeps the newest receipts and, before them, the newest line with keys. */
+    private void prune() throws IOException {
+        String newestPin = "";
+        List<String> receipts = new ArrayList<>();
+        for (String line : texts()) {
+            if (line.startsWith(PIN_BEGIN)) {
+                newestPin = line + "\n";
+            } else {
+                receipts.add(line + "\n");
             }
         }
-        return "";
+        List<String> kept = receipts.subList(Math.max(0, receipts.size() - KEPT), receipts.size());
+        PrivateFile.replace(path, (newestPin + String.join("", kept)).getBytes(StandardCharsets.UTF_8));
+        lines = kept.size() + (newestPin.isEmpty() ? 0 : 1);
+    }
+
+    private void warn(Exception wrong) {
+        if (!troubled) {
+            troubled = true;
+            News.warn("receipts cannot be kept in %s (%s); the bot plays on without", path, wrong);
+        }
     }
 }

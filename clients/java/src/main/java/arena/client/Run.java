@@ -24,7 +24,7 @@ public final class Run {
                 answering,
                 () -> ThreadLocalRandom.current().nextDouble(),
                 found -> daemon("arena-probe", () -> found.accept(Probe.obstacle(profile))),
-                profile.keepsReceipts ? new LogChecker(profile.receipts, work -> daemon("arena-log", work)) : null,
+                profile.receipts == null ? null : new Receipts(profile.receipts),
                 why -> {
                     clock.close();
                     answering.end(why);

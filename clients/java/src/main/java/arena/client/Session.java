@@ -23,12 +23,16 @@ final class Session {
 
     private final Profile profile;
     private final Progress progress;
-    private final LogChecker log;
+    private final Receipts receipts;
     /** The capacity that the server knows; below all others where it has to be said again. */
     private int room;
 
-    /** NO_GAME_IN_COMMON where the welcome shows none; log takes the reports that have an entry of the log, null for nobody. */
-    Session(Welcome welcome, Profile profile, Progress progress, LogChecker log) {
+    /**
+     * NO_GAME_IN_COMMON if the welcome shows no game of the bot's.
+     *
+     * @param receipts records the reports that have an entry of the log; null to record nothing
+     */
+    Session(Welcome welcome, Profile profile, Progress progress, Receipts receipts) {
         if (welcome.getGamesList().stream().noneMatch(game -> profile.games.contains(game.getName()))) {
             throw new ArenaException(
                     ArenaException.Kind.NO_GAME_IN_COMMON,
@@ -36,7 +40,7 @@ final class Session {
         }
         this.profile = profile;
         this.progress = progress;
-        this.log = log;
+        this.receipts = receipts;
         room = progress.room(profile.capacity);
     }
 
@@ -89,7 +93,7 @@ final class Session {
             byte[] chance = new byte[16];
             CHANCE.nextBytes(chance);
             ByteString nonce = ByteString.copyFrom(chance);
-            progress.accepted.put(number, new Progress.Acceptance(invitation.getCommitment(), nonce));
+            progress.accepted.put(number, nonce);
             reply.addReady(Ready.newBuilder().setInvitationId(number).setNonce(nonce));
         } else {
             reply.addDeclined(number);
@@ -107,25 +111,19 @@ final class Session {
 
     private void start(MatchStart start) {
         long match = start.getMatchId();
-        Progress.Acceptance accepted = progress.accepted.remove(start.getInvitationId());
-        if (accepted != null && !Digests.sha256(start.getSalt(), start.getCommitment()).equals(accepted.commitment())) {
-            News.error(
-                    "match %s: its commitment is not the one of the invitation: the server may have chosen the deal",
-                    Long.toUnsignedString(match));
-        }
+        ByteString nonce = progress.accepted.remove(start.getInvitationId());
         progress.playing.add(match);
         Seat before = progress.seats.get(match);
         if (before == null || !before.commitment().equals(start.getCommitment())) {
-            ByteString nonce = accepted == null ? ByteString.EMPTY : accepted.nonce();
-            progress.seats.put(match, new Seat(nonce, start.getSalt(), start.getCommitment()));
+            progress.seats.put(match, new Seat(nonce == null ? ByteString.EMPTY : nonce, start.getSalt(), start.getCommitment()));
         }
     }
 
     private void end(MatchReport report) {
         progress.playing.remove(report.getMatchId());
         Seat seat = progress.seats.remove(report.getMatchId());
-        if (report.hasEntry() && log != null) {
-            log.take(report, seat);
+        if (report.hasEntry() && receipts != null) {
+            receipts.recordMatch(report, seat);
         }
         if (report.getInterrupted().isEmpty()) {
             progress.finished++;

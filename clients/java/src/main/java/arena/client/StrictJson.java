@@ -11,7 +11,7 @@ import com.google.gson.stream.JsonWriter;
 import java.io.IOException;
 import java.math.BigInteger;
 
-/** JSON as its standard has it, which Gson takes more freely: leaves of a log of results, and receipts. */
+/** JSON as its standard has it, which Gson takes more freely: for receipts. */
 final class StrictJson {
     private static final Gson GSON = new GsonBuilder().setStrictness(Strictness.STRICT).disableHtmlEscaping().create();
 

@@ -180,11 +180,6 @@ class ConversationsTest {
         }
 
         @Override
-        public Optional<List<ByteString>> consistency(long first, long second) {
-            throw new AssertionError("nobody checks the log");
-        }
-
-        @Override
         public void close() {}
 
         /** Starts the bot's program. */

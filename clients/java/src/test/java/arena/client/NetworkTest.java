@@ -2,15 +2,11 @@ package arena.client;
 
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import arena.v1.BotServiceGrpc;
 import arena.v1.Decision;
 import arena.v1.GameCatalog;
-import arena.v1.GetConsistencyRequest;
-import arena.v1.GetConsistencyResponse;
-import arena.v1.LogServiceGrpc;
 import arena.v1.LogState;
 import arena.v1.PlayRequest;
 import arena.v1.PlayResponse;
@@ -19,7 +15,6 @@ import arena.v1.RegisterBotRequest;
 import arena.v1.RegisterBotResponse;
 import arena.v1.SixthSenseView;
 import arena.v1.Welcome;
-import com.google.protobuf.ByteString;
 import io.grpc.Grpc;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.Metadata;
@@ -33,11 +28,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
@@ -50,42 +42,23 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 class NetworkTest {
     private static final Metadata.Key<String> AUTHORIZATION = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
-    private static final Set<Status.Code> REFUSALS = EnumSet.of(
-            Status.Code.INVALID_ARGUMENT, Status.Code.NOT_FOUND, Status.Code.FAILED_PRECONDITION, Status.Code.OUT_OF_RANGE,
-            Status.Code.UNIMPLEMENTED);
-    private static final ByteString HASH = ByteString.copyFrom(new byte[32]);
 
     @TempDir Path folder;
     private Heard heard;
     private SmallServer small;
     private Server server;
 
-    /** Registers whoever comes, asks one decision, and proves nothing unless it is told to. */
+    /** Registers whoever comes and asks one decision. */
     private static final class SmallServer extends PlayServiceGrpc.PlayServiceImplBase implements ServerInterceptor {
         final CompletableFuture<String> shown = new CompletableFuture<>();
         final CompletableFuture<PlayRequest> left = new CompletableFuture<>();
-        final CompletableFuture<GetConsistencyRequest> asked = new CompletableFuture<>();
         LogState log = LogState.getDefaultInstance();
-        Status answer = Status.UNIMPLEMENTED;
 
         final BotServiceGrpc.BotServiceImplBase bots = new BotServiceGrpc.BotServiceImplBase() {
             @Override
             public void registerBot(RegisterBotRequest request, StreamObserver<RegisterBotResponse> out) {
                 out.onNext(RegisterBotResponse.newBuilder().setName(request.getName()).setToken(request.getToken()).build());
                 out.onCompleted();
-            }
-        };
-
-        final LogServiceGrpc.LogServiceImplBase proofs = new LogServiceGrpc.LogServiceImplBase() {
-            @Override
-            public void getConsistency(GetConsistencyRequest request, StreamObserver<GetConsistencyResponse> out) {
-                asked.complete(request);
-                if (answer.isOk()) {
-                    out.onNext(GetConsistencyResponse.newBuilder().addProof(HASH).build());
-                    out.onCompleted();
-                } else {
-                    out.onError(answer.asException());
-                }
             }
         };
 
@@ -151,7 +124,7 @@ class NetworkTest {
         heard = new Heard();
         small = new SmallServer();
         server = Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create())
-                .addService(small).addService(small.bots).addService(small.proofs).intercept(small).build().start();
+                .addService(small).addService(small.bots).intercept(small).build().start();
     }
 
     @AfterEach
@@ -184,34 +157,17 @@ class NetworkTest {
     }
 
     @Test
-    void aLogThatHasGrownIsToBeProvedAtTheWelcome() throws Exception {
+    void theLogOfAWelcomeIsRecordedBesideTheToken() throws Exception {
         Path file = folder.resolve("bot");
-        List<LogState> shown = ReceiptsTest.shownIn("A log that grows, under a key that names the next");
-        new LogChecker(folder.resolve("bot.receipts"), Runnable::run).welcomed(shown.get(0), (first, second) -> Optional.empty());
-        small.log = shown.get(shown.size() - 1);
-        Run run = new Run(new Endless(), address(), new Options().tokenFile(file));
-        GetConsistencyRequest expected =
-                GetConsistencyRequest.newBuilder().setFirst(1).setSecond(small.log.getHead().getSize()).build();
-        assertEquals(expected, small.asked.get(30, SECONDS));
+        small.log = ReceiptsTest.shownIn("A log that grows, under a key that names the next").get(0);
+        Endless bot = new Endless();
+        Run run = new Run(bot, address(), new Options().tokenFile(file));
+        assertTrue(bot.computes.await(30, SECONDS), "it is not asked");
         run.leave();
         run.await();
-    }
-
-    @Test
-    void proofsAreGivenRefusedOrNotToBeHad() {
-        Network network = network();
-        small.answer = Status.OK;
-        assertEquals(Optional.of(List.of(HASH)), network.consistency(1, 2));
-        for (Status.Code code : EnumSet.complementOf(EnumSet.of(Status.Code.OK))) {
-            small.answer = code.toStatus().withDescription("for\na reason");
-            if (REFUSALS.contains(code)) {
-                assertEquals(Optional.empty(), network.consistency(1, 2), code::name);
-            } else {
-                assertEquals("for a reason", assertThrows(Dropped.class, () -> network.consistency(1, 2), code::name).getMessage());
-            }
-        }
-        network.close();
-        assertThrows(Dropped.class, () -> network.consistency(1, 2));
+        List<String> lines = Files.readAllLines(folder.resolve("bot.receipts"));
+        assertEquals(1, lines.size());
+        assertTrue(lines.get(0).startsWith("{\"arena_receipts\":1,\"keys\":["), lines.get(0));
     }
 
     @Test

@@ -115,10 +115,8 @@ class ProfileTest {
         assertNull(profile(new Options().token("t"), Map.of("ARENA_TOKEN_FILE", "there")).receipts, "it needs no file");
         Profile startedFor = profile(new Options().tokenFile(here), Map.of("ARENA_TOKEN", "t"));
         assertNull(startedFor.receipts, "it is another bot's token");
-        assertTrue(startedFor.keepsReceipts);
         Profile without = profile(new Options().tokenFile(here).noReceipts(), Map.of());
         assertNull(without.receipts);
-        assertEquals(false, without.keepsReceipts);
     }
 
     @Test

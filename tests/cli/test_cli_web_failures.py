@@ -19,36 +19,18 @@ from arena.web.answers.problems import FAULT
 from arena.web.requests import failures
 from arena.web.requests.failures import INTERVAL, FailureLog
 from tests.cli.cli_rig import PATIENCE
+from tests.cli.failing_pages import OPENS_FIRST
 from tests.cli.web_process_rig import ask
 from tests.cli.web_socket import Refusal, Socket
-
-PROGRAM = """
-import logging
-from arena.cli.log_output import log_to_stderr
-from arena.transport.proxy_protocol import networks
-from arena.web.requests.each_request import RequestRules
-from arena.web.serving import run
-
-def broken():
-    raise ZeroDivisionError("nobody expected this")
-
-async def play(socket):
-    if socket.client.host == "192.0.2.9":
-        await socket.accept()
-    broken()
-
-log_to_stderr(level=logging.WARNING)
-run(broken, "127.0.0.1:0", "", lambda address: print(address, flush=True),
-    RequestRules(proxies=networks("127.0.0.1")), play_socket=play)
-"""
-"""The pages over a data source that fails as none does."""
 
 
 @contextmanager
 def failing(log: list[str]) -> Iterator[tuple[str, int]]:
     """Pages of which whatever reads anything fails; the lines that they log are put into `log` at the end."""
     pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=pipe, stderr=pipe, text=True) as pages:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.cli.failing_pages"], stdout=pipe, stderr=pipe, text=True
+    ) as pages:
         try:
             assert pages.stdout is not None
             assert select.select([pages.stdout], [], [], PATIENCE)[0], "it says nothing"
@@ -97,7 +79,7 @@ def test_a_websocket_that_fails_is_refused_or_closed_and_logged_once() -> None:
             with pytest.raises(Refusal) as refused:
                 Socket(*place)
             assert (refused.value.status, refused.value.problem["detail"]) == (500, FAULT)
-            with Socket(*place, {"x-forwarded-for": "192.0.2.9"}) as opened:
+            with Socket(*place, {"x-forwarded-for": OPENS_FIRST}) as opened:
                 assert opened.end()[1].code == 1011
     assert [json.loads(line)["path"] for line in log] == ["/play", "/play"]
 

@@ -1,0 +1,36 @@
+"""The pages over a data source that fails as none does: `python -m tests.cli.failing_pages` prints their address."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+from starlette.websockets import WebSocket
+
+from arena.cli.operate.log_output import log_to_stderr
+from arena.transport.proxy_protocol import networks
+from arena.web.requests.each_request import RequestRules
+from arena.web.serving import run
+
+OPENS_FIRST = "192.0.2.9"
+"""The address whose WebSockets are opened before they fail."""
+
+
+def broken() -> AbstractContextManager[Any]:
+    raise ZeroDivisionError("nobody expected this")
+
+
+async def play(socket: WebSocket) -> None:
+    if socket.client is not None and socket.client.host == OPENS_FIRST:
+        await socket.accept()
+    broken()
+
+
+def ready(address: str) -> None:
+    print(address, flush=True)
+
+
+if __name__ == "__main__":
+    log_to_stderr(level=logging.WARNING)
+    run(broken, "127.0.0.1:0", "", ready, RequestRules(proxies=networks("127.0.0.1")), play_socket=cast("Any", play))

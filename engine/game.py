@@ -24,7 +24,7 @@ Option: TypeAlias = bool | int
 
 
 class Decks(Protocol):
-    """What a match deals and rolls: the same at every call, in any order. `engine.deal.SeededDecks` is it."""
+    """The source of a match's deals and dice: the same at every call, in any order. `engine.deal.SeededDecks` is it."""
 
     def __call__(self, round: int, size: int, count: int, /) -> Sequence[int]:  # noqa: A002 - the field's word
         """The first `count` cards of the round's shuffled deck 0 … size−1; rounds are counted from 0."""
@@ -63,7 +63,7 @@ class Action:
     """The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise"."""
     card: int | None = None
     value: int | None = None
-    """What a played card counts as, the number predicted or bid, or 1 for yes and 0 for no."""
+    """The value of a played card, the number predicted or bid, or 1 for yes and 0 for no."""
     place: int | None = None
     """The place in the trick, from 0, of the card it blocks."""
 
@@ -175,7 +175,7 @@ class State(Protocol[ViewT_co, ReportT_co]):
 
 
 class Truth(NamedTuple):
-    """What a view leaves open, filled in: how a round was dealt and what was chosen, up to the view."""
+    """A round that a view allows: its deal and the choices up to the view."""
 
     deck: Sequence[int]
     """The first cards of the round's deck, as many as are dealt."""

@@ -29,7 +29,7 @@ class Field:
     """No number of it is below `low` or above `high`."""
     meaning: str
     unit: float = 1.0
-    """What one step of a byte is: a number is (byte − zero) × unit, of what fits into a byte."""
+    """The size of one step of a byte: a number is (byte − zero) × unit, where it fits into a byte."""
     zero: int = 0
     """The byte that stands for 0."""
 
@@ -122,7 +122,7 @@ class Layout(NamedTuple):
     at: Mapping[str, int]
     """The offset of each field, by name."""
     length: int
-    """How many numbers the vector has."""
+    """Number of numbers in the vector."""
 
 
 def layout(fields: Sequence[Field]) -> Layout:

@@ -16,7 +16,7 @@ from engine.game import OVER, RoundReport, SeatView, State
 
 
 class End(NamedTuple):
-    """How a line of play ends."""
+    """The end of a line of play."""
 
     scores: tuple[int, ...]
     """Points of the game so far, by seat."""
@@ -26,12 +26,12 @@ class End(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What is counted from one position."""
+    """The counts from one position."""
 
     lines: tuple[int, ...]
     """Lines of one choice, of two choices …, up to the longest; those that ended earlier are not among them."""
     ends: Mapping[End, int]
-    """How many lines end so: the histogram of final scores. Lines that were cut short are not among them."""
+    """The histogram of final scores: lines by their end. It leaves out lines that were cut short."""
 
 
 def fingerprint(state: State[SeatView, RoundReport], depth: int | None = None) -> Fingerprint:

@@ -204,7 +204,7 @@ class GameProgress:
         self._moves = 0
         """Choices and outcomes so far, as far as the last choice."""
         self.begun = 0
-        """How many of them were made before this round was dealt."""
+        """Number of choices made before this round was dealt."""
         self.own: tuple[tuple[int, ...], ...] = ((),) * table.seats
         """By seat, its choices of this round."""
         self.past = ("",) * table.seats

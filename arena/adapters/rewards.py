@@ -1,4 +1,4 @@
-"""What agents are rewarded for: points as rounds end, or the result of a match at its end."""
+"""The agents' rewards: points as rounds end, or the result of a match at its end."""
 
 from __future__ import annotations
 

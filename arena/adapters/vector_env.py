@@ -42,7 +42,7 @@ def checked_action(state: State[SeatView, RoundReport], seat: int, action: Any, 
 
 
 class AskedSeats(NamedTuple):
-    """What is asked of the games' seats. The arrays are the environment's own: the next step overwrites them."""
+    """The questions to the games' seats. The arrays are the environment's own: the next step overwrites them."""
 
     seats: Array
     """By game, the seat that is asked [games], int64."""
@@ -53,7 +53,7 @@ class AskedSeats(NamedTuple):
 
 
 class Stepped(NamedTuple):
-    """What a step led to. The arrays are the environment's own: the next step overwrites them."""
+    """The result of a step. The arrays are the environment's own: the next step overwrites them."""
 
     asked: AskedSeats
     rewards: Array

@@ -29,7 +29,7 @@ EXPLAIN_WAITING: Final = frozenset({EventKind.HELD, EventKind.LEFT, EventKind.GO
 
 
 class Sign(Enum):
-    """What was heard of a bot, or that it was gone."""
+    """A sign of life from a bot, or its absence."""
 
     ANSWER = auto()
     LEAVE = auto()

@@ -171,13 +171,13 @@ class DecisionBatch(NamedTuple):
     """Some decisions as numpy arrays, in the order of their matches."""
 
     features: Any
-    """What was seen [decisions, numbers], float32."""
+    """Observations [decisions, numbers], float32."""
     masks: Any
-    """What was allowed [decisions, actions], uint8."""
+    """Legal actions [decisions, actions], uint8."""
     actions: Any
-    """What was chosen [decisions], int16."""
+    """Chosen actions [decisions], int16."""
     points: Any
-    """What the seat scored in the round [decisions], int16."""
+    """The seat's points in the round [decisions], int16."""
     places: Any
     """Place in the match [decisions], int8."""
 

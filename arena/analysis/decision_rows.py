@@ -22,12 +22,12 @@ class DecisionRow(NamedTuple):
     decision: int
     """Number in the match, from 1."""
     features: bytes
-    """What the seat saw, as `game.observation` describes it: float32 of this machine's byte order."""
+    """The seat's observation, as `game.observation` describes it: float32 of this machine's byte order."""
     mask: bytes
     """By action of the game, 1 where it was legal."""
     action: int
     points: int
-    """What the seat scored in the round."""
+    """The seat's points in the round."""
     place: int
     """Place in the match, 1 the best."""
 

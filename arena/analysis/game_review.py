@@ -1,4 +1,4 @@
-"""What the seats of a match made of their cards, found and stored for the next time."""
+"""The review of a match: each seat's points beside a house bot's on the same cards, and costly choices."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ MOST: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class RoundPoints:
-    """What one seat made of one round."""
+    """One seat's round beside the house bot's."""
 
     round: int
     """From 0."""
     points: int
     house: int
-    """What the house bot made of the same cards in the same seat."""
+    """The house bot's points on the same cards in the same seat."""
     kept: bool | None
     """True if it took the tricks that it had bid or predicted; None in a game without bids."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeatReview:
-    """What one seat made of its cards."""
+    """One seat's match beside the house bot's."""
 
     seat: int
     bot: str
@@ -50,12 +50,12 @@ class SeatReview:
 
     @property
     def points(self) -> int:
-        """Of all rounds."""
+        """Points of all rounds."""
         return sum(each.points for each in self.rounds)
 
     @property
     def house(self) -> int:
-        """Of the house bot, of all rounds."""
+        """The house bot's points of all rounds."""
         return sum(each.house for each in self.rounds)
 
     @property

@@ -31,12 +31,12 @@ class NotProved(Exception):  # noqa: N818 - the name says it
 
 
 class LogProof(NamedTuple):
-    """What a server's log says of a match."""
+    """The proven entry of a match in a server's log."""
 
     log: str
     """The name of the log."""
     number: int
-    """Of the leaf with the result."""
+    """Number of the leaf with the result."""
     size: int
     """Leaves under the head that was shown."""
     void: str

@@ -1,4 +1,4 @@
-"""What a seat made of its cards: beside a house bot with the same ones, and the choices that cost it most.
+"""The review of a seat: its points beside a house bot's on the same cards, and its costliest choices.
 
 A choice is measured against the other legal ones by playing the round to its end from worlds that the seat could be in
 for all it knew (`Game.sample`), every seat by a house bot. Its cost is what the best other choice would have brought
@@ -25,7 +25,7 @@ from arena.replay.steps import Course, Step
 from engine.game import OVER, Chance, Game, RoundReport, SeatView, State
 
 Worth: TypeAlias = Callable[[RoundReport], Sequence[int]]
-"""What a round brought by seat, in points, with all that it costs later."""
+"""The worth of a round by seat, in points, including later costs."""
 Draws: TypeAlias = Callable[[str], Chance]
 """Gives a source of random numbers for a text; the same for the same text."""
 

@@ -35,7 +35,7 @@ class RoundTwice(NamedTuple):
     alike: int
     """Choices before the first that differs."""
     otherwise: tuple[ChosenOtherwise, ...]
-    """Who chose otherwise first: several where seats choose at once; nobody where all was alike to the end."""
+    """The first seats that chose otherwise: several if seats choose at once, none if all rounds are alike."""
     one: RoundReport | None
     other: RoundReport | None
 

@@ -51,7 +51,7 @@ class _Notes:
     suspended: bool = False
     lost_while_gone: set[int] = field(default_factory=set)
     signs: list[tuple[Instant, Sign]] = field(default_factory=list)
-    """What was heard of its bot, in order."""
+    """The signs of life from its bot, in order."""
 
 
 class _TimelineBuilder:

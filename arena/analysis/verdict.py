@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Proofs:
-    """What bears a replay out."""
+    """The proofs of a replay."""
 
     receipt: Receipt | None = None
     log: LogProof | None = None

@@ -52,7 +52,7 @@ class PlayHost(Protocol):
 
     @property
     def admission(self) -> Admission:
-        """How many streams may be open."""
+        """The limits of open streams."""
 
     async def attend(
         self, link: Link, codec: MessageCodec, authorize: Callable[[], Awaitable[Bot]], hello: Hello

@@ -1,4 +1,4 @@
-"""What choices near the end of a round are worth to a seat that does not see the others' hands.
+"""The worth of choices near the end of a round, to a seat that does not see the others' hands.
 
 The mean of the solved values over the worlds that the seat could be in (`Game.sample`): over all of them where they
 are few, each as often as `sample` gives it, else over some that chance draws. In a world everybody knows all hands, so
@@ -18,7 +18,7 @@ from engine.game import Chance, Game, RoundReport, SeatView, State
 
 
 class ExpectedCosts(NamedTuple):
-    """What a seat's choices cost beside its best one, over the same worlds."""
+    """The cost of a seat's choices beside its best one, over the same worlds."""
 
     costs: Mapping[int, float]
     """By action: points that the best one brings more; 0 for the best, the first of equals."""
@@ -91,7 +91,7 @@ def _scripts(game: Game, view: SeatView, most: int) -> Iterator[tuple[list[int],
 
 
 class SolvedWorlds(NamedTuple):
-    """What a seat's choices come to in the worlds that it could be in."""
+    """The values of a seat's choices in the worlds that it could be in."""
 
     shares: Sequence[float]
     """The probability of each world."""

@@ -16,7 +16,7 @@ from arena.match.result import points_above
 from engine.game import OVER, RoundReport, SeatView, State
 
 RoundWorth: TypeAlias = Callable[[RoundReport], Sequence[int]]
-"""What a round brought by seat, in points, with all that it costs later."""
+"""The worth of a round by seat, in points, including later costs."""
 Values: TypeAlias = tuple[float, ...]
 """By seat: points of the round above the mean of the others."""
 
@@ -61,7 +61,7 @@ class EndingSolver:
         return state.round != self._round or state.player == OVER
 
     def _ended(self, state: State[SeatView, RoundReport]) -> Sequence[int]:
-        """What the round was worth, at the end of a line."""
+        """Return the worth of the round at the end of a line."""
         self.lines += 1
         if self.lines > self._most_lines:
             raise EndingTooLongError(

@@ -1,4 +1,4 @@
-"""What all results of a bot tell of it, whatever versions it said it was: for whoever forms tables, not for the ladder.
+"""Estimates of a bot from the results of all its versions. The scheduler uses them, the ladder does not.
 
 A version is a rating of its own on the ladder; but who gets which seats must not depend on what a bot calls itself. So
 the results of all its versions count together: error⁻² = prior⁻² + Σ_v (error_v⁻² − prior⁻²), the prior being in the
@@ -41,5 +41,5 @@ def estimates(ladder: Ladder, bots: Mapping[Node, BotT]) -> dict[BotT, Rating]:
 
 
 def _told(figure: Figure) -> float:
-    """What its results tell of a version, as a precision per Elo²."""
+    """Return the information in a version's results, as a precision per Elo²."""
     return max(0.0, max(figure.error, MIN_ERROR) ** -2 - PRIOR)

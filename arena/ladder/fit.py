@@ -24,7 +24,7 @@ from arena.ladder.symmetric import Floats, Symmetric
 PRIOR_DEVIATION: Final = 250.0
 """Elo, prior standard deviation of versions about the field's centre."""
 PRIOR_PRECISION: Final = (SCALE / PRIOR_DEVIATION) ** 2
-"""Of the same, in log odds."""
+"""The prior's precision, in log odds."""
 MAX_STEPS: Final = 100
 """Newton steps before NotConverged. A common ladder takes ten; one in which many bots never lose, up to forty."""
 TOLERANCE: Final = 1e-12

@@ -57,7 +57,7 @@ class _Meetings(NamedTuple):
     matches: Floats
     weight: Floats
     surplus: Floats
-    """Of the first against the second."""
+    """The first bot's surplus against the second."""
     variance: Floats
     model: Floats
     """The variance by the model."""

@@ -74,7 +74,7 @@ class LadderLine(NamedTuple):
 
 
 class FlagKind(Enum):
-    """What stands out."""
+    """The kinds of results that are unlikely under the ratings."""
 
     PAIR = "pair"
     """A bot does better against one other than their ratings say."""
@@ -99,13 +99,13 @@ class Flag(NamedTuple):
     matches: int
     """Results that were compared."""
     size: float
-    """Of pairs, and of the opponents that a bot gains from, the mean score above the expected one; else Elo."""
+    """Mean score above the expected one, of pairs and of the opponents that a bot gains from; else Elo."""
     errors: float
     """`size` in standard errors; of many opponents, those beyond which a normal error is as seldom."""
 
 
 class FieldFigures(NamedTuple):
-    """What is common to all ratings of a ladder, in Elo."""
+    """Figures that all ratings of a ladder share, in Elo."""
 
     scale_error: float
     """Standard error of the scale: of the anchors' mean, which is set to 1500, relative to the field."""
@@ -133,6 +133,6 @@ class Ladder:
     replayed: int = 0
     """Number of the last baseline included in the luck column."""
     flags: tuple[Flag, ...] = ()
-    """What stands out, the most certain first. It is not part of the digest and affects no rating."""
+    """The flags, the most certain first. They are not part of the digest and affect no rating."""
     quota: Quota = NO_QUOTA
     """The rule by which it was fitted. What it bounds is part of the digest."""

@@ -44,7 +44,7 @@ class _Met(NamedTuple):
     pair: Ints
     """As `pair_number` has it."""
     row: Ints
-    """Of the match."""
+    """The match's number."""
     one: Ints
     """The bot in the first of the seats, and in the second: by number, from 0."""
     other: Ints

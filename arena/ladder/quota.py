@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 
 
 class Quota(NamedTuple):
-    """How many matches two guests count together at most, however often they meet; 0 for all."""
+    """The largest number of matches that two guests count together, however often they meet; 0 for no limit."""
 
     day: int = 0
-    """Of one day in UTC."""
+    """The limit of one day in UTC."""
     week: int = 0
-    """Of one week in UTC, which begins on Monday; what counts of each day is added up."""
+    """The limit of one week in UTC, from Monday on, applied to the sum of its days."""
     young_days: int = 0
     """Days from a bot's first result in which it is young: for an older one that mostly meets older ones, all young
     ones count together as one bot. 0 for none."""

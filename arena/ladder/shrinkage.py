@@ -82,7 +82,7 @@ _NO_VERSIONS: Final = (np.zeros(0), np.zeros(0))
 
 
 class _Cases(NamedTuple):
-    """What the versions of a bot come to, for each τ that it may have: arrays [cases], those of a bot in a row."""
+    """The mean of a bot's versions for each τ that it may have: arrays [cases], a bot's cases in a row."""
 
     first: NDArray[np.int64]
     """[n], of each bot."""
@@ -92,13 +92,13 @@ class _Cases(NamedTuple):
     observed: Floats
     """Elo, the weighted mean of the versions."""
     variance: Floats
-    """Of that mean beside the bot."""
+    """Variance of that mean around the bot."""
     rating: Floats
     """Elo, of the newest version."""
     own: Floats
-    """How much of the newest version's distance from the mean of the others is its own: τ²/(τ² + error²)."""
+    """The share of the newest version's distance from the others' mean that is real: τ²/(τ² + error²)."""
     left: Floats
-    """What its results leave open of that: own · error²."""
+    """The remaining variance of that distance: own · error²."""
 
 
 def _cases(ratings: Floats, variances: Floats, older: Sequence[tuple[Floats, Floats]]) -> _Cases:

@@ -26,7 +26,7 @@ class StandardErrors(NamedTuple):
     differences: Floats
     """[k, k], variances of the differences of the newest versions' ratings, in squared Elo."""
     scale: float
-    """Of the scale: of the weighted mean that is set to 1500, relative to the field's."""
+    """Standard error of the scale: of the weighted mean that is set to 1500, relative to the field's."""
 
 
 def field_shares(information: Symmetric) -> Floats:

@@ -46,7 +46,7 @@ _PRIOR: Final = tuple(spread / (1 + (spread / VERSION_DEVIATION) ** 2) ** 1.5 fo
 
 
 class VersionGains:
-    """How much versions of a ladder gain, as far as their measured differences say."""
+    """The spread of the gains of a ladder's versions, estimated from their measured differences."""
 
     def __init__(self, measured: Iterable[tuple[float, float]] = ()) -> None:
         """Learn from differences of versions from those before them, each with its standard error, in Elo."""

@@ -16,7 +16,7 @@ class ReceiptUnusable(ValueError):  # noqa: N818 - the name says it
 
 
 class Receipt(NamedTuple):
-    """What a bot was told of a match, and what the server had committed to."""
+    """A bot's record of a match: the server's commitment, and the result that it was sent."""
 
     source: str
     """The file, for messages."""
@@ -26,7 +26,7 @@ class Receipt(NamedTuple):
     seat: int
     entry: LogEntry
     leaf: Mapping[str, Any]
-    """What the leaf says."""
+    """The leaf's content."""
     nonce: bytes
     """The bot's chance in the deal; empty where it is not known."""
     salt: bytes

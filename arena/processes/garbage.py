@@ -1,4 +1,4 @@
-"""How often a process that serves looks for garbage."""
+"""Rare garbage collection for processes that serve."""
 
 from __future__ import annotations
 

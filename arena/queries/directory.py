@@ -88,81 +88,66 @@ class Directory:
         self._path = path
 
     def games(self) -> tuple[str, ...]:
-        """Return the names of all games."""
         return tuple(GAMES)
 
     def ladder(self, game: str, seats: int = 0) -> LadderRows:
-        """See `Client.ladder`."""
         _require(game)
         if seats:
             return self._of_tables(game, seats)
         return standings.current(self._connection, game)
 
     def past_ladder(self, game: str, at: datetime) -> PastLadder:
-        """See `Client.past_ladder`."""
         _require(game)
         return kept_ladders.published_until(self._connection, game, microseconds(at))
 
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
-        """See `Client.history`."""
         _require(game)
         return standings.history(self._connection, bot, game, limit)
 
     def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]:
-        """See `Client.versions`."""
         _require(game)
         return version_standings(self._connection, bot, game, limit)
 
     def opponents(
         self, bot: str, game: str, limit: int = 50, after: int = 0, last: int = 1000
     ) -> tuple[OpponentRow, ...]:
-        """See `Client.opponents`."""
         _require(game)
         return opponents(self._connection, bot, game, limit, after, last)
 
     def matches(
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
     ) -> tuple[MatchRow, ...]:
-        """See `Client.matches`."""
         if game:
             _require(game)
         return matches.list_matches(self._connection, game=game, bot=bot, limit=limit, before=before)
 
     def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
-        """See `Client.search`."""
         if wanted.game:
             _require(wanted.game)
         return match_search.search(self._connection, wanted, limit, before)
 
     def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
-        """See `Client.match`; a directory does not tell rounds of a match that is being played."""
         return matches.get_match(self._connection, match_id), ()
 
     def bots(self) -> tuple[BotRow, ...]:
-        """See `Client.bots`."""
         return bots.list_bots(self._connection)
 
     def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
-        """See `Client.bot_events`."""
         return moderation.list_events(self._connection, limit, before)
 
     def replay(self, match_id: int) -> bytes:
-        """See `Client.replay`."""
         return matches.get_replay(self._connection, match_id)
 
     def log_state(self) -> LogState:
-        """See `Client.log_state`; NoLog before its first head."""
         state = log.state(self._connection)
         if state is None:
             raise NoLog("the log of results has no head yet; a server started on the directory signs one")
         return state
 
     def log_entries(self, match_id: int) -> tuple[LogEntry, ...]:
-        """See `Client.log_entries`."""
         return log.entries(self._connection, match_id)
 
     def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
-        """See `Client.log_consistency`; NoLog where the log is shorter."""
         try:
             return log.consistency(self._connection, first, second)
         except ValueError as error:

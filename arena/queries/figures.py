@@ -1,4 +1,4 @@
-"""How figures are told, wherever they are drawn."""
+"""Figures as text, for pages and terminals alike."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 CONFIDENCE: Final = 1.96
 """Standard errors to either side of a 95 % interval."""
 HOUSE_PREFIX: Final = "house-"
-"""What house bots' names begin with; no other bot's name does."""
+"""The prefix of house bots' names. No other bot's name has it."""
 
 
 def share_in_words(share: float) -> str:

@@ -1,4 +1,4 @@
-"""What stands out in the results of a ladder, in words."""
+"""The flags of a ladder as sentences."""
 
 from __future__ import annotations
 

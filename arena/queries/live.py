@@ -1,4 +1,4 @@
-"""What a server tells of matches as they are played, and of itself, as rows."""
+"""Running matches and the server's status, as rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from arena.v1 import matches_pb2, play_pb2
 
 @dataclass(frozen=True, slots=True)
 class PointsRow:
-    """What a round brought, by seat."""
+    """The points of a round, by seat."""
 
     points: tuple[int, ...]
     scores: tuple[int, ...]
@@ -31,7 +31,7 @@ class RunningRow:
     bots: tuple[str, ...]
     """By seat."""
     rounds: tuple[PointsRow, ...]
-    """Those that are over."""
+    """The finished rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class EndRow:
 
 @dataclass(frozen=True, slots=True)
 class GameStatusRow:
-    """How a game stands on a server."""
+    """The status of a game on a server."""
 
     game: str
     waiting: int
@@ -76,7 +76,7 @@ class GameStatusRow:
 
 @dataclass(frozen=True, slots=True)
 class StatusRow:
-    """How a server is."""
+    """The status of a server."""
 
     server: str
     compiled: bool

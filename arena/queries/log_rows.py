@@ -1,4 +1,4 @@
-"""What the log of results says, proven, as rows."""
+"""Proven entries of the log of results, as rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class UnprovenLog(StoreError):  # noqa: N818 - the name says what is the matter
-    """What is said of the log is not signed by its key, or does not lead to its head."""
+    """An answer about the log is not signed by its key, or does not lead to its head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class LogEntryRow:
     root: str
     """In hex."""
     signature: str
-    """Of the head, in hex."""
+    """Signature of the head, in hex."""
     proof: tuple[str, ...]
     """Hashes from the leaf to the root, in hex."""
 

@@ -1,4 +1,4 @@
-"""What a bot's matches say of it: results by seat and against each opponent, its best and worst ones."""
+"""A bot's profile: results by seat and against each opponent, its best and worst matches."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ class BotProfile:
     seats: tuple[SeatRecord, ...]
     """By table size and seat."""
     opponents: tuple[OpponentRow, ...]
-    """Those met most often first."""
+    """The opponents, those met most often first."""
     best: tuple[MatchPoints, ...]
     worst: tuple[MatchPoints, ...]
     """By points, the best and the worst first."""
     bids: int | None = None
     """Bids or predictions in the newest of them, whose replays were read; None if there are none."""
     kept: int | None = None
-    """Those of them in which it took the tricks that it had said."""
+    """The rounds in which it took as many tricks as it had foretold or bid."""
     think_95_us: int | None = None
     """95th percentile of all its think times in microseconds; None if no decision is known."""
     flags: tuple[FlagRow, ...] = ()
-    """What stands out in all its results, the most certain first."""
+    """The flags on its results, the most certain first."""
 
 
 def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:

@@ -111,13 +111,11 @@ class Client:
         self._operator = operator_pb2_grpc.OperatorServiceStub(channel)
 
     def games(self) -> tuple[str, ...]:
-        """Return the names of the games that the server offers."""
         with self._translated_errors():
             answer = self._games.ListGames(game_pb2.ListGamesRequest(), timeout=CALL_TIMEOUT)
         return tuple(game.name for game in answer.games)
 
     def ladder(self, game: str, seats: int = 0) -> LadderRows:
-        """Return the ladder of a game; with `seats`, of tables of this size only, computed for this call."""
         with self._translated_errors():
             for _ in range(LADDER_TRIES):
                 answer, whole = self._whole_ladder(game, seats)
@@ -145,7 +143,6 @@ class Client:
         return first, whole
 
     def past_ladder(self, game: str, at: datetime) -> PastLadder:
-        """Return the last ladder of a game that was published until an instant."""
         request = ladder_pb2.GetPastLadderRequest(game=game, limit=PAGE)
         request.at.FromDatetime(at)
         with self._translated_errors():
@@ -160,14 +157,12 @@ class Client:
         return unpack(answer, PastLadder)
 
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
-        """Return the last `limit` rated matches of a bot in a game, at most 10000, in the order they were rated."""
         request = ladder_pb2.GetHistoryRequest(game=game, bot=bot, limit=limit)
         with self._translated_errors(bot):
             answer = self._ladder.GetHistory(request, timeout=CALL_TIMEOUT)
         return tuple(unpack(match, RatedRow) for match in answer.matches)
 
     def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]:
-        """Return the last `limit` versions of a bot in a game, at most 1000, the newest first."""
         request = ladder_pb2.ListVersionsRequest(game=game, bot=bot, limit=limit)
         with self._translated_errors(bot):
             answer = self._ladder.ListVersions(request, timeout=CALL_TIMEOUT)
@@ -176,7 +171,6 @@ class Client:
     def opponents(
         self, bot: str, game: str, limit: int = 50, after: int = 0, last: int = 1000
     ) -> tuple[OpponentRow, ...]:
-        """Return a bot's newest results by opponent, at most 1000; see `arena.store.ladder.opponents.opponents`."""
         request = ladder_pb2.GetOpponentsRequest(game=game, bot=bot, limit=limit, after=after, last=last)
         with self._translated_errors(bot):
             answer = self._ladder.GetOpponents(request, timeout=CALL_TIMEOUT)
@@ -185,14 +179,12 @@ class Client:
     def matches(
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
     ) -> tuple[MatchRow, ...]:
-        """Return the newest matches, newest first, at most 1000; see `arena.store.matches.matches.list_matches`."""
         request = matches_pb2.ListMatchesRequest(game=game or None, bot=bot or None, limit=limit, before=before)
         with self._translated_errors():
             answer = self._matches.ListMatches(request, timeout=CALL_TIMEOUT)
         return tuple(unpack(match, MatchRow) for match in answer.matches)
 
     def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
-        """Return a page of the matches that are wanted, the newest first; see `arena.store.matches.search.search`."""
         request = matches_pb2.ListMatchesRequest(
             game=wanted.game or None,
             bot=wanted.bot or None,
@@ -216,7 +208,6 @@ class Client:
         return MatchPage(found, answer.next if answer.HasField("next") else None)
 
     def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
-        """Return a match, and the rounds of it that are over while it is being played."""
         with self._translated_errors():
             answer = self._matches.GetMatch(matches_pb2.GetMatchRequest(match_id=match_id), timeout=CALL_TIMEOUT)
         return unpack(answer.match, MatchRow), tuple(map(round_row, answer.rounds))
@@ -229,7 +220,7 @@ class Client:
 
     @contextmanager
     def watch(self) -> Iterator[Watch]:
-        """What happens in all matches, as long as the block runs."""
+        """Yield the events of all matches, as long as the block runs."""
         with self._translated_errors():
             watch = Watch(self._matches.WatchMatches(matches_pb2.WatchMatchesRequest()))
             try:
@@ -238,7 +229,6 @@ class Client:
                 watch.cancel()
 
     def bots(self) -> tuple[BotRow, ...]:
-        """Return the bots that are neither hidden nor deleted, by name."""
         request, listed = bots_pb2.ListBotsRequest(limit=PAGE), list[bots_pb2.BotEntry]()
         with self._translated_errors():
             while True:
@@ -249,7 +239,6 @@ class Client:
                 request.after = page[-1].name
 
     def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
-        """Return what the operator did last, newest first, at most 1000; see `moderation.list_events`."""
         request = bots_pb2.ListBotEventsRequest(limit=limit, before=before)
         with self._translated_errors():
             answer = self._bots.ListBotEvents(request, timeout=CALL_TIMEOUT)
@@ -345,25 +334,21 @@ class Client:
         self._moderate(self._operator.RenameBot, request, operator_token)
 
     def replay(self, match_id: int) -> bytes:
-        """Return the replay file of a finished match."""
         with self._translated_errors():
             pieces = self._matches.GetReplay(matches_pb2.GetReplayRequest(match_id=match_id), timeout=CALL_TIMEOUT)
             return b"".join(piece.chunk for piece in pieces)
 
     def log_state(self) -> LogState:
-        """Return the server's log of results as it is now."""
         with self._translated_errors():
             log = self._log.GetLog(log_pb2.GetLogRequest(), timeout=CALL_TIMEOUT).log
         return LogState(tuple(log.keys), _head(log.head), tuple(map(_entry, log.restores)))
 
     def log_entries(self, match_id: int) -> tuple[LogEntry, ...]:
-        """Return what the log says of a match, in order."""
         request = log_pb2.ListEntriesRequest(match_id=match_id)
         with self._translated_errors():
             return tuple(map(_entry, self._log.ListEntries(request, timeout=CALL_TIMEOUT).entries))
 
     def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
-        """Return the proof that the log of so many leaves begins that of so many more."""
         request = log_pb2.GetConsistencyRequest(first=first, second=second)
         with self._translated_errors():
             return tuple(self._log.GetConsistency(request, timeout=CALL_TIMEOUT).proof)

@@ -30,24 +30,51 @@ LARGEST_PAGE: Final = 1000
 class DataSource(Protocol):
     """Queries; those of a server raise NoAnswer and Declined, those of a directory StoreError and Refused."""
 
-    def games(self) -> tuple[str, ...]: ...  # noqa: D102 - see `arena.queries.remote.Client`
-    def ladder(self, game: str, seats: int = 0) -> LadderRows: ...  # noqa: D102
-    def past_ladder(self, game: str, at: datetime) -> PastLadder: ...  # noqa: D102
-    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]: ...  # noqa: D102
-    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]: ...  # noqa: D102
-    def opponents(  # noqa: D102
+    def games(self) -> tuple[str, ...]:
+        """Return the names of the games that the server offers."""
+
+    def ladder(self, game: str, seats: int = 0) -> LadderRows:
+        """Return the ladder of a game; with `seats`, of tables of this size only, computed for this call."""
+
+    def past_ladder(self, game: str, at: datetime) -> PastLadder:
+        """Return the last ladder of a game that was published until an instant."""
+
+    def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
+        """Return the last `limit` rated matches of a bot in a game, at most 10000, in the order they were rated."""
+
+    def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]:
+        """Return the last `limit` versions of a bot in a game, at most 1000, the newest first."""
+
+    def opponents(
         self, bot: str, game: str, limit: int = 50, after: int = 0, last: int = 1000
-    ) -> tuple[OpponentRow, ...]: ...
-    def matches(  # noqa: D102
+    ) -> tuple[OpponentRow, ...]:
+        """Return a bot's newest results by opponent, at most 1000; see `arena.store.ladder.opponents.opponents`."""
+
+    def matches(
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
-    ) -> tuple[MatchRow, ...]: ...
-    def search(  # noqa: D102
-        self, wanted: MatchFilter, limit: int = 50, before: int | None = None
-    ) -> MatchPage: ...
-    def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]: ...  # noqa: D102
-    def bots(self) -> tuple[BotRow, ...]: ...  # noqa: D102
-    def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]: ...  # noqa: D102
-    def replay(self, match_id: int) -> bytes: ...  # noqa: D102
-    def log_state(self) -> LogState: ...  # noqa: D102
-    def log_entries(self, match_id: int) -> tuple[LogEntry, ...]: ...  # noqa: D102
-    def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]: ...  # noqa: D102
+    ) -> tuple[MatchRow, ...]:
+        """Return the newest matches, newest first, at most 1000; see `arena.store.matches.matches.list_matches`."""
+
+    def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
+        """Return a page of the matches that are wanted, the newest first; see `arena.store.matches.search.search`."""
+
+    def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
+        """Return a match, and the rounds of it that are over while it is being played."""
+
+    def bots(self) -> tuple[BotRow, ...]:
+        """Return the bots that are neither hidden nor deleted, by name."""
+
+    def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
+        """Return what the operator did last, newest first, at most 1000; see `moderation.list_events`."""
+
+    def replay(self, match_id: int) -> bytes:
+        """Return the replay file of a finished match."""
+
+    def log_state(self) -> LogState:
+        """Return the server's log of results as it is now."""
+
+    def log_entries(self, match_id: int) -> tuple[LogEntry, ...]:
+        """Return what the log says of a match, in order."""
+
+    def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
+        """Return the proof that the log of so many leaves begins that of so many more."""

@@ -27,7 +27,7 @@ class MatchKind(Enum):
 
 
 class OfferOutcome(Enum):
-    """What became of a seat that was offered to a bot."""
+    """The outcome of a seat's offer to a bot."""
 
     ACCEPTED = "accepted"
     DECLINED = "declined"

@@ -40,7 +40,7 @@ class Waiting(NamedTuple, Generic[BotT]):
     last_match: LastMatch | None = None
     """Last match; None if it has been given a match since, or has not played."""
     pace_class: int = 0
-    """How slow it is, see `PaceRules.pace_class`: bots of one class wait for each other without limit."""
+    """The bot's pace class, see `PaceRules.pace_class`. Bots of one class wait for each other without limit."""
     patient: bool = True
     """True if it may be seated with a bot of a slower class now."""
     free_at: float = -inf

@@ -36,12 +36,12 @@ class Lane(Generic[BotT]):
         self.by_wait: Order[BotT] = Order()
         """Bots that wait, the longest wait first."""
         self.coverage: Order[BotT] = Order()
-        """Those, by their turn."""
+        """The waiting bots, by their turn."""
         self.patient: Order[BotT] = Order()
-        """Those of them that may sit with a slower bot, by their turn."""
+        """The waiting bots that may sit with a slower bot, by their turn."""
         self._busy: Order[BotT] = Order()
         self._busy_patient: Order[BotT] = Order()
-        """Those without room, by when they are expected to have some."""
+        """The bots at capacity, by the time at which they are expected to have room."""
         self.held_up = 0
         """Number of bots that are held up by slower ones."""
         self._contention: dict[int, Order[BotT]] = {}

@@ -20,7 +20,7 @@ MOST_CLASSES: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class PaceRules:
-    """What is slow and what it may cost others; in seconds."""
+    """The rules for slow bots: when a bot is slow, and the most that it may cost others, in seconds."""
 
     quick: float = 0.05
     """Up to this pace a bot is never slow."""
@@ -88,7 +88,7 @@ class Pace:
 
 
 class OwedTime:
-    """Who owed an answer in a match and for how long, in microseconds; instants are the match's own."""
+    """The time for which each seat owed an answer, in microseconds; instants are the match's own."""
 
     __slots__ = ("_held", "_open", "_owing", "_since", "decisions", "times")
 

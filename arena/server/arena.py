@@ -172,7 +172,7 @@ def _tell_of_storage(players: Players, error: StoreError | None) -> None:
 
 
 class Arena:
-    """What bots and operators meet: players, matches, accounts, the store and the ladder."""
+    """The server's state and calls: players, matches, accounts, the store and the ladder."""
 
     def __init__(
         self,
@@ -208,7 +208,7 @@ class Arena:
         self.started = now_us()
         """When the server started, in microseconds since 1970."""
         self.figures = figures
-        """Of matches that are over."""
+        """Counts and times of finished matches."""
         self.workers = workers
         self.processes = processes
         """The further processes of the server; None without any."""

@@ -1,4 +1,4 @@
-"""What an operator decides about a server: every setting, with its unit, its default, its bounds and its meaning.
+"""The settings of a server, each with its unit, default, bounds and meaning.
 
 Nothing else repeats these: the flags of `arena serve`, the keys of its file, their checks and their documentation are
 made of the fields below and of those of `Limits`, `Policy` and `TransportSettings`. Metadata of a field: `help`; `unit`

@@ -1,4 +1,4 @@
-"""Who may use the files of a data directory: the server's user alone, also where others may enter the directory."""
+"""The modes of a data directory's files: only the server's user may use them, whoever may enter the directory."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from arena.store.log.key import key_file, next_key_file
 from arena.store.replays.files import segments_of
 
 _OTHERS: Final = 0o077
-"""What a mode allows group and others."""
+"""The bits of a mode for group and others."""
 _ENTER: Final = 0o011
-"""What of that lets them open what is in a directory."""
+"""Those of the bits that let them open files in a directory."""
 
 
 class ExposedFile(NamedTuple):

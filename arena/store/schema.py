@@ -117,7 +117,7 @@ bot_events = Table(
     Column("reason", Text, nullable=False, comment="perhaps empty"),
     info={APPEND_ONLY: AppendOnly("number")},
 )
-"""What the operator did to bots and owners. The database refuses to change or delete a row or to skip a number."""
+"""The operator's actions on bots and owners. The database refuses to change or delete a row or to skip a number."""
 
 log = Table(
     "log",
@@ -242,7 +242,7 @@ pair_days = Table(
     Column("second", Int, ForeignKey("bots.id"), primary_key=True),
     Column("matches", Int, nullable=False),
 )
-"""How often two guests have met, counted under a quota of pairs, for live ratings; the latest weeks only."""
+"""Meetings of pairs of guests in the latest weeks, counted for live ratings under a quota of pairs."""
 
 events = Table(
     "events",
@@ -383,7 +383,7 @@ flags = Table(
     Column("size", Real, nullable=False, comment="mean score beyond the expected one, or Elo"),
     Column("errors", Real, nullable=False, comment="the same in standard errors"),
 )
-"""What stands out in the results of the published ladders. No rating depends on it."""
+"""The flags of the published ladders. No rating depends on them."""
 
 replays = Table(
     "replays",
@@ -407,4 +407,4 @@ replay_segments = Table(
     Column("bytes", Int, nullable=False, comment="of those kept"),
     Column("size", Int, nullable=False, comment="where the last of them ends in the file"),
 )
-"""How many replays of each game are and were in each file, counted as they come and go; deleted files stay listed."""
+"""Numbers of replays of each game in each file, counted as they come and go. Deleted files stay listed."""

@@ -43,7 +43,7 @@ READERS: Final = 2
 """Threads that may read at the same time."""
 ADOPTING: Final = "taking what happened before into the log of results"
 MOVING: Final = "moving replays out of the database"
-"""What takes long at the first start after an upgrade."""
+"""The slow step of the first start after an upgrade."""
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Told now and then what is done, and how much of how much."""
 LOST: Final = "the server died and left no journal of the match"
@@ -53,7 +53,7 @@ DAMAGED: Final = "the server died and the journal of the match is damaged"
 
 
 class FilesFound(NamedTuple):
-    """How a start found the files of a data directory."""
+    """The state in which a start found the files of a data directory."""
 
     broken: Sequence[Segment] = ()
     """Files of replays that were missing or cut short."""
@@ -85,7 +85,7 @@ class Store:
         self.lost: Final = lost
         """Why matches that an earlier server left running were interrupted at this start, by match."""
         self.files: Final = files
-        """How this start found the files."""
+        """The state in which this start found the files."""
         self.lock: Final = lock
         """The descriptor of the data directory's lock, which is held by every process that has it open."""
         self.operator_token: Final = operator_token

@@ -40,7 +40,7 @@ class TooManyOpen(Exception):  # noqa: N818 - the name says what is the matter
     def __init__(self, count: int, origin: Origin | None) -> None:
         super().__init__(f"{count} are open, the most at once{'' if origin is None else f' of {origin}'}")
         self.count = count
-        """What is open, in all or of the origin whose limit it is."""
+        """Number of open connections, in all or of the origin whose limit it is."""
         self.origin = origin
         """Whose limit it is; None for that on all."""
 

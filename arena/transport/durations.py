@@ -1,5 +1,5 @@
 # Compiled: every decision comes by here.
-"""How long something took, counted by bucket: to add one costs some tenths of a microsecond."""
+"""Durations counted by bucket. Adding one costs some tenths of a microsecond."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ STOPPING_WAIT: Final = 1.0
 """Seconds after which a server that stops may be there again, at the earliest."""
 ENCODINGS: Final = ("", "identity", "gzip")
 CONTENT_TYPE: Final = re.compile(r"application/grpc(\+proto)?\s*(;.*)?", re.IGNORECASE)
-"""Of calls by gRPC; "application/grpc-web" and other encodings of messages are other protocols, which are refused."""
+"""The content type of gRPC calls. gRPC-Web and other encodings are other protocols, which are refused."""
 
 log = structlog.get_logger(__name__)
 

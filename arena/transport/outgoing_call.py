@@ -51,7 +51,7 @@ class OutgoingCall:
         self._changed = trio.lowlevel.ParkingLot()
         self._received: deque[bytes] = deque()
         self._unread = self._partial = b""
-        """Of a frame, and of a message, that is not complete."""
+        """The bytes of an unfinished frame, and of an unfinished message."""
         self._owed = 0
         """Bytes received that were not acknowledged."""
         self._headers: dict[str, str] = {}

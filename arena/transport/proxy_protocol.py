@@ -24,7 +24,7 @@ _TCP4, _TCP6 = 0x11, 0x21
 
 
 class ProxyHeader(NamedTuple):
-    """What a proxy told."""
+    """The content of a PROXY protocol header."""
 
     length: int
     """Bytes of the header."""

@@ -16,7 +16,7 @@ from arena.transport.proxy_protocol import PeerAddress
 BACKLOG: Final = 1024
 """Connections that may wait to be accepted; see listen(2)."""
 UNIX_SCHEME: Final = "unix:"
-"""What gRPC's name of a Unix socket begins with; its path follows."""
+"""The prefix of gRPC's name of a Unix socket; its path follows."""
 LONGEST_UNIX_PATH: Final = 107 if sys.platform == "linux" else 103
 """Bytes of a Unix socket's path, see unix(7)."""
 

@@ -31,7 +31,7 @@ _meter: ContextVar[Callable[[float], None] | None] = ContextVar("meter", default
 
 
 class WorkBudget:
-    """What each origin has left, as the instant at which it will have saved up all again."""
+    """Each origin's remaining budget, as the instant at which it will be full again."""
 
     def __init__(self, work_untrusted: float) -> None:
         """`work_untrusted`: percent of a core that one origin may take."""

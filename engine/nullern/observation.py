@@ -91,7 +91,7 @@ class _Layout:
 
 
 class Seen:
-    """What a vector tells of a view, the cards in hand left out."""
+    """The content of a vector, without the cards in hand."""
 
     __slots__ = (
         "bids",
@@ -136,7 +136,7 @@ class Seen:
 
 
 _NOTHING: Final = Seen(0, -1, 0, 0, b"", b"", b"", b"", b"", (), b"")
-"""What a vector of zeros tells."""
+"""The content of a vector of zeros."""
 
 
 @cache
@@ -172,7 +172,7 @@ class SeatVector:
         self.numbers: Final[Any] = blank(self._at.length, in_bytes)
         """A memoryview."""
         self.seen: Seen = _NOTHING
-        """What it tells."""
+        """The vector's content."""
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """Leave None in a pickled or a deep copy, which begins anew."""

@@ -23,7 +23,7 @@ _TRUMPS_OF: Final = tuple(
 
 
 class _Reading(NamedTuple):
-    """What a view tells about the hidden cards."""
+    """The constraints of a view on the hidden cards."""
 
     choices: tuple[tuple[int, int], ...]
     """All choices of the round so far, as seat and action."""

@@ -97,7 +97,7 @@ class NullernState:
     _is_trump: tuple[bool, ...]
     _others: bytes
     _leader: int
-    """Who leads the trick, once all have bid."""
+    """The seat that leads the trick, once all have bid."""
     _vectors: list[SeatVector | None] | None
     """By seat, its last vector in floats and its last in bytes; None until there is one."""
 

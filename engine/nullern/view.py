@@ -1,4 +1,4 @@
-"""What a seat may see of a game of Nullern, and what all see of a round that is over, as plain values."""
+"""A seat's view of a game of Nullern, and the public report of a finished round, as plain values."""
 
 from __future__ import annotations
 

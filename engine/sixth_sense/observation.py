@@ -134,7 +134,7 @@ class Agreed(Protocol):
 
 
 class Seen:
-    """What a vector tells of a view, but for the cards in hand, and what was agreed on."""
+    """The content of a vector, without the cards in hand and the options of the game."""
 
     __slots__ = (
         "known",
@@ -222,7 +222,7 @@ class SeatVector:
         self.numbers: Final[Any] = blank(self._at.length, in_bytes)
         """A memoryview."""
         self.seen: Seen = _NOTHING[seats]
-        """What it tells."""
+        """The vector's content."""
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """Leave None in a pickled or a deep copy, which begins anew."""

@@ -59,7 +59,7 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What a view tells about the hidden cards."""
+    """The constraints of a view on the hidden cards."""
 
     choices: tuple[tuple[int, int], ...]
     """All choices of the round so far, but for predictions, as seat and action; hidden blocks as they were seen."""

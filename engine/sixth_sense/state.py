@@ -54,7 +54,7 @@ _filled: Final = tuple.__new__
 
 
 class GameConstants(NamedTuple):
-    """What stays the same for a whole game."""
+    """The constants of a game."""
 
     seats: int
     hand_size: int
@@ -136,11 +136,11 @@ class SixthSenseState:
     _ranking: tuple[tuple[bytes, ...], ...]
     """The part of `RANKING` for this round's trump."""
     _leader: int
-    """Who leads the trick; once it is taken, who leads the next."""
+    """The seat that leads the trick; once it is taken, the seat that leads the next."""
     _blocked: int
     """The place in the trick that was blocked, −1 for none."""
     _peeker: int
-    """Who is to be asked about peeking after the taker about doubling, −1 for nobody."""
+    """The seat to ask about peeking, after the taker about doubling; −1 for none."""
     _vectors: list[SeatVector | None] | None
     """By seat, its last vector in floats and its last in bytes; None until there is one."""
 

@@ -1,4 +1,4 @@
-"""What lies on the table of a trick-taking game at one step, and what a seat may see of it. It draws nothing."""
+"""The table of a trick-taking game at one step, as one seat may see it. It draws nothing."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class SeatScene(NamedTuple):
     hand: tuple[CardFace, ...] | None
     """None where it may not be seen."""
     called: str
-    """What the bot bid or foretold, in a few characters; empty where it is not known."""
+    """The bot's bid or prediction, in a few characters; empty if unknown."""
     taken: int
     score: int
     points: int | None
     """Points of the round; None until it is over."""
     card: CardFace | None
-    """What it played to the trick that is shown; None if nothing yet."""
+    """The card that it played to the trick that is shown; None before it has played."""
     deals: bool
     leads: bool
     takes: bool

@@ -37,7 +37,7 @@ class Scene(Generic[PictureT, MarksT]):
 
 
 class Fitted:
-    """What is drawn to fit the columns that there are."""
+    """A drawing that fits the available columns."""
 
     def __init__(self, draw: Callable[[int], RenderableType]) -> None:
         self.drawn = draw

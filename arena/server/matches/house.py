@@ -26,7 +26,7 @@ class CannotBeRestored(Exception):  # noqa: N818 - the match is void, the server
 
 
 class Seated(Protocol):
-    """Who has a seat, as it is known elsewhere."""
+    """The parts of a player that a house bot's seat needs."""
 
     @property
     def id(self) -> int:

@@ -54,7 +54,7 @@ log = structlog.get_logger(__name__)
 
 
 class Observers(NamedTuple):
-    """Who is told what becomes of matches."""
+    """The observers of the end of a match."""
 
     rated: Callable[[Header], None]
     """A match that moved ratings is stored."""

@@ -43,7 +43,7 @@ class LiveMatch:
         """In microseconds since 1970."""
         self.bots: Final = tuple(bot.name for bot in header.bots)
         self.rounds: Final[list[RoundReport]] = []
-        """Those that are over, in order."""
+        """The finished rounds, in order."""
 
 
 class LiveEvent:
@@ -60,7 +60,7 @@ class LiveEvent:
 
 
 class Push:
-    """What is handed to watchers at one time."""
+    """One batch of events for the watchers."""
 
     __slots__ = ("encoded", "events")
 
@@ -118,11 +118,11 @@ class LiveMatches:
         self._playing: dict[int, LiveMatch] = {}
         """By number, also those whose beginning is not shown yet."""
         self._running: dict[int, LiveMatch] = {}
-        """Those that are shown."""
+        """The matches that are shown."""
         self._happened: list[LiveEvent] = []
-        """What is yet to be stored."""
+        """The events that are not stored yet."""
         self._shown: list[LiveEvent] = []
-        """What is stored and waits for the next push."""
+        """The stored events that wait for the next push."""
         self._count = 0
         """Events shown so far."""
         self._watchers: dict[LiveWatcher, None] = {}
@@ -131,7 +131,7 @@ class LiveMatches:
 
     @property
     def watchers(self) -> int:
-        """How many watch."""
+        """Number of watchers."""
         return len(self._watchers)
 
     @property

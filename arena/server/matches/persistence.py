@@ -56,7 +56,7 @@ class Unfinished(NamedTuple):
     bots: Sequence[bots.Bot]
     """By seat."""
     inputs: Sequence[Input]
-    """What happened in it so far."""
+    """The match's inputs so far."""
 
 
 class Recording(Protocol):
@@ -64,7 +64,7 @@ class Recording(Protocol):
 
     @property
     def header(self) -> Header:
-        """What the match was before its first input."""
+        """The match before its first input."""
 
     @property
     def thinking(self) -> Sequence[Thinking]:
@@ -94,7 +94,7 @@ class Beginnings(Protocol):
 
 
 class Recorded(NamedTuple):
-    """What was stored of the end of a match."""
+    """The stored end of a match."""
 
     over: Over
     changes: tuple[live.RatingChange, ...]
@@ -102,7 +102,7 @@ class Recorded(NamedTuple):
     parked: tuple[bots.Bot, ...]
     """Bots that are given no seats from now on."""
     entry: LogEntry | None
-    """What the log says of it; None where there is no log."""
+    """The result's entry in the log; None on a server without a log."""
 
 
 class MatchPersistence:

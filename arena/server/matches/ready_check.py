@@ -38,7 +38,7 @@ SALT_BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class ReadyLimits:
-    """How long a match waits for its bots, in seconds from an invitation."""
+    """The longest waits of a match for its bots, in seconds from an invitation."""
 
     answer: float
     """A bot that says nothing for so long has let the invitation fail."""
@@ -93,7 +93,7 @@ class ReadyCheck:
         self.concluded: Concluded = lambda _, __: None
         """Called once it is certain whether there is a match."""
         self._offers: dict[int, SeatOffer] = {}
-        """What became of each invitation in the end, by its number, in the order of the first answers."""
+        """The outcome of each invitation, by its number, in the order of the first answers."""
         self._takers: list[Player | None] = [None] * len(players)
         self._nonces = [NO_NONCE] * len(players)
         self._invited: dict[BotPlayer, _Invited] = {}

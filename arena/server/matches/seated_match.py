@@ -36,7 +36,7 @@ class SeatedMatch:
         self.wakes_at = math.inf
         self.timer_id = 0
         self.owed = OwedTime(len(players))
-        """Who owed an answer in the match, and for how long."""
+        """The time for which each seat owed an answer."""
         self.forced: list[Cause] = []
         """Why decisions were made by this server for their seats, one by one."""
         self._header = header
@@ -56,7 +56,7 @@ class SeatedMatch:
 
     @property
     def header(self) -> Header:
-        """What the match was before its first input. Secret until it is over."""
+        """The match before its first input. Secret until the match is over."""
         return self._header
 
     @property

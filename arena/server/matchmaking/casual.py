@@ -1,4 +1,4 @@
-"""How many casual matches the bots of an owner are given in an hour, and who has been told that there are no more."""
+"""The hourly allowance of casual matches for each owner's bots, and the owners that know it is spent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class CasualMatches:
-    """What each owner has left of the casual matches of an hour. Instants are seconds of the server's clock."""
+    """Each owner's remaining casual matches of an hour. Instants are seconds of the server's clock."""
 
     def __init__(self, casual_per_owner: int) -> None:
         self._casual_per_owner = casual_per_owner

@@ -61,7 +61,7 @@ class PlayedMatch(Protocol):
 
     @property
     def owed(self) -> OwedTime:
-        """Who owed an answer, and for how long."""
+        """The time for which each seat owed an answer."""
 
     @property
     def tells_paces(self) -> Sequence[bool]:

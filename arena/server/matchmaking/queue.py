@@ -117,7 +117,7 @@ class Queue:
             self.update(bot_player)
 
     def expected(self, table: Sequence[Player], bot_player: BotPlayer, now: float) -> Expected:
-        """What a bot may expect of a match with the players of a table."""
+        """Return a bot's expectation of a match with the players of a table."""
         decisions = self._decisions.get(len(table)) or max(self._decisions.values(), default=0.0)
         paces = {each: each.pace_now or 0.0 for each in table if isinstance(each, BotPlayer)}
         own = paces.get(bot_player, 0.0)

@@ -40,7 +40,7 @@ class SearchSeats:
         self._earned = 0.0
         self._since: float | None = None
         self._tables: set[Announced] = set()
-        """Those with one of them, until the match is over."""
+        """The tables with a searching bot, until the match is over."""
         self._ended = 0
 
     def taken(self, players: Sequence[Player], game: str, now: float) -> Sequence[Player] | None:

@@ -98,7 +98,7 @@ class FurtherProcess:
         """Connections go there."""
         self.pid = pid
         self.connections: Counter[Origin] = Counter()
-        """Those that it serves, by origin."""
+        """Number of connections that it serves, by origin."""
         self.calls: dict[int, RemoteCall] = {}
         self.matches: dict[int, RemoteMatch] = {}
         self.prepared: dict[int, tuple[trio.Event, list[str]]] = {}

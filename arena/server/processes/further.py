@@ -69,7 +69,7 @@ class ServedCall:
 
 
 class Further:
-    """What this process serves and plays."""
+    """The sessions and matches of this process."""
 
     def __init__(self, task: Task, codec: MessageCodec, channel: Channel) -> None:
         """`channel`: to the first process. Raises: StoreUnusable."""

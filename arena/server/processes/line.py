@@ -27,7 +27,7 @@ SOON: Final = 0.005
 
 
 class ProcessCall(NamedTuple):
-    """What one process wants of another."""
+    """A request of one process to another."""
 
     to: str
     """Whom it is for: "process", "session" or "match"."""

@@ -36,7 +36,7 @@ class PlayedOnHere(Exception):  # noqa: N818 - no error
 
 
 class SeatedPlayer(NamedTuple):
-    """Who plays a seat, as another process is told."""
+    """The player of a seat, as another process knows it."""
 
     id: int
     name: str

@@ -1,4 +1,4 @@
-"""What a further process is told when it begins."""
+"""The task of a further process, sent when it begins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arena.transport.settings import TransportSettings
 
 
 class Task(NamedTuple):
-    """What a further process is told when it begins."""
+    """The task of a further process, sent when it begins."""
 
     number: int
     """From 2."""

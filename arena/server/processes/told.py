@@ -1,5 +1,5 @@
 # Compiled: every decision comes by here.
-"""What another process tells: to a bot that is connected here, and to a match that is played here."""
+"""Messages of another process to a bot that is connected here, and to a match that is played here."""
 
 from __future__ import annotations
 

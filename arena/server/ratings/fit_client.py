@@ -25,7 +25,7 @@ from arena.processes.restart import keep
 from arena.scheduling.information_gain import MatchValues
 
 Request: TypeAlias = tuple[str, int] | str | None
-"""What the process is asked: a game's ladder, of tables with so many seats; a game's match values; to read."""
+"""A request to the process: the ladder of a game and table size, a game's match values, or to read."""
 MODULE: Final = "arena.server.ratings.fit_process"
 LEAST_LIMIT: Final = 15.0
 """Seconds that a process may always be silent before it is killed: the machine may be busy."""
@@ -47,7 +47,7 @@ class NotFitted(Exception):  # noqa: N818 - the name says what is the matter
 
 
 class FitClient(Protocol):
-    """Who fits ladders."""
+    """The interface of what fits ladders."""
 
     @property
     def warm(self) -> bool:
@@ -83,7 +83,7 @@ async def open_fit_client(directory: Path, quota: Quota = NO_QUOTA) -> AsyncIter
 
 
 class _Limit:
-    """How long an answer may take, by how long the last ones took; doubled after each silence until one comes."""
+    """The longest wait for an answer. It follows the last answers' times and doubles after each silence."""
 
     def __init__(self) -> None:
         self._took: Final = deque[float](maxlen=REMEMBERED)
@@ -121,7 +121,7 @@ class _FitProcess:
         self._reading: Final = _Limit()
         self._fitting: Final = _Limit()
         self._busy = ("is starting", trio.current_time())
-        """What the process has to do, and since when."""
+        """The process's work, and the time at which it began."""
 
     async def ready(self) -> None:
         await self._started.wait()

@@ -30,7 +30,7 @@ from arena.store.ladder.fits import Fits
 from arena.store.opening import open_readonly
 
 YIELDING: Final = 10
-"""How much it gives way to matches when the machine is busy (`nice`)."""
+"""The process's `nice` value: it gives way to matches when the machine is busy."""
 
 
 def serve(server: Parent, directory: Path, quota: Quota) -> None:
@@ -55,7 +55,7 @@ def _answer(fits: Fits, directory: Path, request: Request) -> Ladder | MatchValu
 
 
 def _match_values(connection: Connection, game: str) -> MatchValues[int]:
-    """What a match of each bot is worth to the published ladder of a game; ValueError where a rating is no number."""
+    """Return the worth of a match of each bot to the published ladder of a game. Raises: ValueError for a NaN."""
     ladder = publishing.as_published(connection, game)
     if ladder is None:
         return MatchValues()

@@ -44,7 +44,7 @@ class Unfitted(NamedTuple):
     since: int
     """Instant of the first attempt that failed."""
     why: str
-    """Of the last one."""
+    """The reason of the last failure."""
 
 
 class LadderPublisher:
@@ -190,7 +190,7 @@ class LadderPublisher:
             log.error("tables are formed by an older ladder", game=game, error=str(error))
 
     def _behind(self, connection: Connection) -> tuple[Counter[str], Counter[str]]:
-        """How many events of each game its published ladder does not have, and how many baselines."""
+        """Return the number of events, and of baselines, that each game's published ladder lacks."""
         new, replays = Counter[str](), Counter[str]()
         for game in (game.name for game in self._config.games):
             newest = events.newest(connection, game)

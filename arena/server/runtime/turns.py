@@ -50,9 +50,9 @@ class Turns:
         self._wake = trio.Event()
         self._began = 0.0
         self.lengths = Durations()
-        """How long turns took."""
+        """Durations of turns."""
         self.commits = Durations()
-        """How long commits of the journal took, each a part of a turn."""
+        """Durations of the journal's commits, each a part of a turn."""
 
     @property
     def storing(self) -> bool:

@@ -1,4 +1,4 @@
-"""Who may do what: a token is the operator's, a bot's own, or nobody's."""
+"""The rights of a token, which is the operator's, a bot's own, or unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bot did with its invitations, and whether it may be sent further ones. It outlives the bot's sessions.
+"""A bot's answers to invitations, and whether it may get further ones. They outlive the bot's sessions.
 
 A bot that declines an invitation, or leaves one without a word for too long, pauses: 1 s, doubled each time up to 60 s,
 until it has played a match. While it owes a word about an invitation it is sent no other.

@@ -1,4 +1,4 @@
-"""What somebody may have so many times an hour, saved up for an hour."""
+"""An hourly allowance for each of many keys, saved up for an hour."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_REMEMBERED: Final = 10_000
 
 
 class HourlyAllowance:
-    """What each of many has left."""
+    """The remaining allowance of each key."""
 
     def __init__(self, rate: float) -> None:
         """Allow so many a second, 0 for none, saved up for an hour."""

@@ -25,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 
 class KeptPaces:
-    """Those of one server's bots."""
+    """The paces of one server's bots."""
 
     def __init__(self, store: Store, players: Players) -> None:
         self._store = store
@@ -68,7 +68,7 @@ class KeptPaces:
             self._saved = known
 
     def _known(self) -> dict[int, tuple[float, float, float]]:
-        """What is to be stored; what bots have paid for matches that go on is paid again when these are over."""
+        """Return the values to store. Costs of running matches are charged again when these are over."""
         paid = {player.bot_id: sum(each.wait for each in player.expected.values()) for player in self._players}
         return {
             bot: (*told, pace.balance + paid.get(bot, 0.0))

@@ -1,4 +1,4 @@
-"""What one bot, or all bots of one owner, may ask of a server. Whoever asks for more is refused by name."""
+"""Limits of one bot, and of all bots of one owner. A request beyond a limit is refused by name."""
 
 from __future__ import annotations
 

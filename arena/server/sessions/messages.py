@@ -65,7 +65,7 @@ class BotMessage:
     answers: Sequence[Answer]
     heartbeat: int | None
     capacity: int | None
-    """How many matches it can play at once from now on."""
+    """The bot's new capacity."""
     declined: Sequence[int]
     """Invitations that it does not accept."""
     resumed: Sequence[int]
@@ -110,7 +110,7 @@ class Welcome:
     park_after: int
     """Troubled matches in a row that park a bot."""
     capacity: int
-    """How many matches it plays at once at most."""
+    """The bot's capacity."""
     heartbeat: float
     """Seconds between two heartbeats."""
     transport: TransportSettings
@@ -129,7 +129,7 @@ class Invitation:
     commitment: bytes
     """SHA-256 of a salt of this invitation and the match's commitment."""
     bots: tuple[str, ...] = ()
-    """Who will play, by seat: in a challenge only."""
+    """The players by seat; in a challenge only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class MatchOver:
     """By seat, whether house bots played too much of it for the result to move its opponents' ratings; empty where
     the match was interrupted, or begun under an older rule."""
     entry: LogEntry | None = None
-    """What the log of results says of it; None where there is no log."""
+    """The result's entry in the log; None on a server without a log."""
 
 
 @dataclass(init=False, slots=True)
@@ -264,7 +264,7 @@ class Outgoing:
     reports: list[MatchOver]
     heartbeat: int | None
     encoded: bytes
-    """What another process says, as the bytes that the bot is to be sent."""
+    """A message from another process, as the bytes for the bot."""
     encoded_asks: int
     """The number of things that it asks the bot for."""
 

@@ -1,5 +1,5 @@
 # Compiled: every decision comes by here.
-"""Who sits in a seat: a bot as the server knows it while it is connected or has matches, or a house bot."""
+"""The player of a seat: a connected bot, a bot with running matches, or a house bot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CROSSING: Final = 256
 
 
 class Expected(NamedTuple):
-    """What is expected of a match."""
+    """The expected duration and cost of a match."""
 
     wait: float
     """Seconds that the bot will wait for much slower ones."""
@@ -91,7 +91,7 @@ class BotPlayer:
         self.availability = availability or Availability(lambda: None, lambda _: None)
         self.pace = pace or Pace(PaceRules())
         self.version = ""
-        """What it said it was when it last came."""
+        """The version that it named when it last connected."""
         self.waiting_since: dict[str, float] = {}
         """By game it plays, when it last began to wait for a seat, in seconds of the server's clock."""
         self.pending: Counter[str] = Counter()
@@ -124,7 +124,7 @@ class BotPlayer:
         return len(self.invitations) + len(self.matches)
 
     def free(self, matches_per_bot: int) -> int:
-        """How many more matches it can play now: what it announced, `matches_per_bot` at most, one on trial.
+        """Return the number of further matches that it can play now: at most `matches_per_bot`, one on trial.
 
         None when it is gone or may not be invited.
         """
@@ -134,7 +134,7 @@ class BotPlayer:
         return max(0, (min(most, 1) if self.on_trial else most) - self.busy)
 
     def room(self, matches_per_bot: int) -> int:
-        """How many of these it is not to keep free."""
+        """Return the number of these that need not stay free."""
         return max(0, self.free(matches_per_bot) - self.reserved)
 
     @property

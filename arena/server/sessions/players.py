@@ -67,7 +67,7 @@ class Players:
         return self._paces.items()
 
     def availability(self, bot_id: int) -> Availability:
-        """What a bot did with its invitations since the server started, whether it is here or not."""
+        """Return a bot's record of invitations since the server started, whether it is connected or not."""
         if (known := self._availability.get(bot_id)) is None:
             known = self._availability[bot_id] = Availability(partial(self._available_again, bot_id), self._watch)
         return known

@@ -1,5 +1,5 @@
 # Compiled: every decision comes by here.
-"""How fast a bot may talk: token buckets that fill with time, and what a stream's messages take from them.
+"""Token buckets that limit a bot's messages: they fill with time, and each message takes from them.
 
 What a bot was asked for it may say at any speed, so the fastest bot never meets a limit by playing.
 """
@@ -49,7 +49,7 @@ class TokenBucket:
 
 
 class RateLimit:
-    """What a bot may still say on its stream."""
+    """The remaining budget of a bot's stream."""
 
     def __init__(self, unsolicited_rate: float, byte_rate: float) -> None:
         """Allow so many things that nobody asked for, and so many bytes, a second."""

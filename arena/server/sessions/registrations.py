@@ -1,4 +1,4 @@
-"""How many registrations may be asked for from one address, whatever comes of them."""
+"""The limit of registrations from one address, successful or not."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TooManyRegistrations(Refused):
 
 
 class Registrations:
-    """What each address has left."""
+    """The remaining registrations of each address."""
 
     def __init__(self, registrations_per_address: int) -> None:
         self._registrations_per_address = registrations_per_address

@@ -1,5 +1,5 @@
 # Compiled: every decision comes by here.
-"""How long the way to a bot and back takes: the shortest time in which anything showed of late that it can be done.
+"""The round-trip time to a bot: the shortest of its recent answers' times.
 
 A bot can only answer later than it might, never sooner, so the shortest of many times is the nearest to the truth and
 nothing is gained by being late: not by heartbeats answered late, nor only between thoughts. The answer to a decision

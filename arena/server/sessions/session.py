@@ -65,7 +65,7 @@ class Session:
         self.link = link
         self.hello = hello
         self.capacity = hello.capacity
-        """How many matches the bot can play at once."""
+        """The bot's capacity."""
         self.number = 0
         """Number among the sessions of all processes of the server; 0 where there is one process."""
         self._round_trip = RoundTrip()
@@ -74,7 +74,7 @@ class Session:
         self._rate_limit = RateLimit(limits.unsolicited_rate, limits.byte_rate)
         self._hear: Callable[[BotMessage], None] | None = None
         self._waiting: Outgoing | None = None
-        """What is to be said besides questions."""
+        """The message to send besides decisions."""
         self._questions: dict[tuple[int, int], tuple[Asked, Sent]] = {}
         self._in_flight: dict[tuple[int, int], float] = {}
         """Questions that the bot has yet to answer, each with the instant at which it was handed over."""

@@ -44,9 +44,9 @@ AWAY: Final = 100e-6
 """Seconds of this thread that a choice is worth: a worker's answer costs it some 30 µs, as it is a turn of its own and
 makes messages to bots smaller, and comes late; longer thoughts hold up everybody else."""
 WEIGHT: Final = 1 / 64
-"""Of the latest choice made here in the mean of what a bot takes for one."""
+"""Weight of the latest choice made here in the mean of a bot's times."""
 FADING: Final = 1 / 4096
-"""Of that mean with each choice handed over: else one slow moment would be believed for ever."""
+"""Decay of that mean with each choice that a worker makes, so that one slow moment is forgotten."""
 
 log = structlog.get_logger(__name__)
 
@@ -94,7 +94,7 @@ class WorkerPool:
     def choose(
         self, bot: HouseBot, match_id: int, ask: Ask, kind: str, chance: bytes, later: Callable[[Ask, int], None]
     ) -> int | None:
-        """What a house bot chooses, an action of a `kind`; None when `later` will be told.
+        """Return a house bot's choice, an action of a `kind`; None if `later` gets it.
 
         A fault of a bot must not hold up the table: then it is the first legal action. Where only one action is legal
         the bot thinks its latest choice of that kind over again, to no effect: else its speed would tell opponents that
@@ -265,7 +265,7 @@ class WorkerPool:
         thought.later(thought.ask, self._think(thought.match_id, thought.ask, thought.question))
 
     def _think(self, match_id: int, ask: Ask, question: Question) -> int:
-        """What this thread chooses."""
+        """Return the choice, made in this thread."""
         place, view, legal, chance = question
         bot, began = THINKERS[place], thread_time()
         action = _settled(bot, match_id, ask, answer(bot, view, legal, chance))
@@ -274,7 +274,7 @@ class WorkerPool:
 
 
 def _kind(bot: HouseBot, kind: str, ask: Ask) -> tuple[HouseBot, str, int, int, int]:
-    """What opponents know of a question and its answer's time depends on.
+    """Return the part of a question that opponents know and that the answer's time depends on.
 
     That is: bid or play, cards in hand, seats, and which card of the trick it is; as far as a game's views have these.
     """

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena.server.runtime.turns import Turns
 
 YIELDING: Final = 5
-"""How much it gives way when the machine is busy (`nice`): bots wait for it, and a fit gives way more."""
+"""The process's `nice` value when the machine is busy. Bots wait for it, so a fit gives way more."""
 LIMIT: Final = 20.0
 """Seconds after which a search counts as hung, and for which one waits for a new process: it gives way to others."""
 FEW: Final = 2

@@ -113,7 +113,7 @@ class FlagRow:
     matches: int
     """Results that were compared."""
     size: float
-    """Of "pair" and "owners" the mean score beyond the expected one; of "opponents" the same against those that it
+    """For "pair" and "owners": the mean score beyond the expected one; of "opponents" the same against those that it
     gains from; of "lift" the Elo that the rating would be lower without these results; of "change" the Elo of the newer
     half of results above the older one."""
     errors: float
@@ -143,7 +143,7 @@ class LadderRows:
     not_fitted_why: str = ""
     """Why they cannot; empty where they can."""
     flags: tuple[FlagRow, ...] = ()
-    """What stands out in the last fit, the most certain first; none on ladders of one table size."""
+    """The flags of the last fit, the most certain first; none on ladders of one table size."""
     pair_quota: int = 0
     """So many matches of a day two guests count together at most, by the last fit; 0 for all."""
     pair_week_quota: int = 0
@@ -297,7 +297,7 @@ class MatchRow:
     pruned: bool
     """True if its replay was removed to save room."""
     kind: MatchKind = MatchKind.RATED
-    """What it was begun as; a match of an older server that was interrupted counts as rated."""
+    """The match's kind; an interrupted match of an older server counts as rated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +330,7 @@ class BotRow:
 
 
 class BotEventKind(Enum):
-    """What the operator did to a bot or owner."""
+    """The operator's actions on bots and owners."""
 
     BANNED = "banned"
     UNBANNED = "unbanned"

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 _BEGINNING: Final = re.compile(rb"([0-9a-f]{8}) (?:([0-9]{1,12})\n|[0-9]+ \{)")
-"""Of a block, or of a line with a sum of its own, which is all that the oldest servers wrote."""
+"""The beginning of a block, or of a line with a checksum of its own, as the oldest servers wrote."""
 _LINE: Final = re.compile(rb"[0-9]+ ")
 _STATED: Final = re.compile(rb"([0-9a-f]{8}) ([0-9]{1,12})\n")
 _ONES: Final = 0xFFFFFFFF

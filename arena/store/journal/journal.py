@@ -31,13 +31,13 @@ from arena.store.base.errors import StoreError, StoreReplaced, StoreUnusable, fi
 from arena.store.journal.blocks import Damage, encode_block, read_blocks
 
 _DIRECTORY: Final = "journal"
-"""Of the journal, in the data directory."""
+"""The journal's folder in the data directory."""
 FULL: Final = 64 << 20
 """Bytes after which a new file is started."""
 
 
 class JournalContent(NamedTuple):
-    """What the files of a journal hold."""
+    """The content of a journal's files."""
 
     lines: Mapping[int, Sequence[str]]
     """The lines of every match that can be read without a gap: match → header, inputs."""

@@ -1,4 +1,4 @@
-"""How a bot did against each other one, from its newest results; what a page costs does not grow with the history."""
+"""A bot's results against each opponent, from its newest matches. The cost of a page does not grow with the history."""
 
 from __future__ import annotations
 

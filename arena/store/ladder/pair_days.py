@@ -1,4 +1,4 @@
-"""How often two guests have met: once the quota of a pair is spent, a match moves neither's live rating by the other.
+"""Meetings of pairs of guests. Once a pair's quota is spent, a match moves neither's live rating by the other.
 
 Versions of a bot are one, and house bots have no quota. Days and weeks are those of UTC, and a match is of the day on
 which its result was stored. These counts are for the live layer only: the fit spreads the quota evenly over the matches
@@ -44,12 +44,12 @@ _MEET_AGAIN: Final = Statement(update(schema.pair_days).where(*_OF_ONE), "matche
 
 
 class Counted(NamedTuple):
-    """What a match comes to under a quota, by pairs of seats."""
+    """The pairs of seats of a match under a quota."""
 
     beyond: frozenset[SeatPair] = frozenset()
-    """Those that had spent their quota before it."""
+    """The pairs that had spent their quota before the match."""
     again: Mapping[SeatPair, int] = MappingProxyType({})
-    """Those that have now, with the first day on which they count again."""
+    """The pairs whose quota is spent now, with the first day on which they count again."""
 
 
 def count(connection: Connection, game: str, match_id: int, at: int, quota: Quota) -> Counted:

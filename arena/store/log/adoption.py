@@ -37,7 +37,7 @@ class _Past(NamedTuple):
 
     at: int
     order: int
-    """Of what happened at the same instant: results before voids before decisions of the operator."""
+    """The order at one instant: results before voids before decisions of the operator."""
     number: int
     tell: Callable[[], None]
     """Adds its leaf."""

@@ -1,4 +1,4 @@
-"""What an audit of a log found."""
+"""The findings of a log's audit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class LogFault(NamedTuple):
     """Something that is not as it must be."""
 
     number: int | None
-    """Of the leaf; None where it is about no single one."""
+    """Number of the leaf; None if the finding is about no single one."""
     text: str
 
 
@@ -28,11 +28,11 @@ class LogAudit:
     signed: int = 0
     """Leaves under the newest head; the others are signed with the next start."""
     root: bytes = EMPTY
-    """Of all leaves."""
+    """The root of all leaves."""
     kinds: Counter[str] = field(default_factory=Counter)
     """Number of leaves of each kind."""
     replays: int | None = None
-    """How many replays were compared with their leaves; None where that was not asked."""
+    """Number of replays compared with their leaves; None if none were to be compared."""
     faults: list[LogFault] = field(default_factory=list)
     """The first of them."""
     more: int = 0

@@ -1,4 +1,4 @@
-"""What the tables say, held against the leaves of a log."""
+"""The audit of the tables against the leaves of a log."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _RATED: Final = LeafKind.RATED.value
 _CASUAL: Final = LeafKind.CASUAL.value
 _COUNTS: Final = re.compile(r"\[(?:true|false)(?:,(?:true|false))*\]")
 _REPLAY: Final = re.compile(r'(?:null|"([0-9a-f]{64})")}')
-"""How a leaf with a result ends: the digest of its replay, which no table has."""
+"""The end of a leaf with a result: the digest of its replay, which no table has."""
 
 
 class TablesAudit:
-    """What the tables say of results, voids, events and pruned replays."""
+    """The results, voids, events and pruned replays in the tables."""
 
     def __init__(self, connection: Connection, made: LogAudit) -> None:
         self._connection = connection

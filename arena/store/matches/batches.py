@@ -1,4 +1,4 @@
-"""What the tables say of matches that are over, read for many matches at once: the log and its audit go through all."""
+"""Finished matches, read from the tables many at a time, for the log and its audit."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class EndedMatches:
         self.seats: defaultdict[int, list[tuple[int, int, int, int, int]]] = defaultdict(list)
         """By seat: number of the match, bot, version, points, place."""
         self.counts: dict[int, str] = {}
-        """Of each result that moved ratings: the column `counts` of its event."""
+        """The column `counts` of each event that moved ratings."""
         self.voids: dict[int, VoidEvent] = {}
 
     def load(self, numbers: Sequence[int]) -> None:

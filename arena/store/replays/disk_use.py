@@ -1,4 +1,4 @@
-"""What a data directory takes of the disk."""
+"""The disk use of a data directory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arena.store.replays.files import segments_of
 
 @dataclass(frozen=True, slots=True)
 class ReplayUse:
-    """What the replays of one game take."""
+    """The disk use of one game's replays."""
 
     game: str
     kept: int

@@ -21,43 +21,37 @@ FILE: Final = "arena.db"
 
 @dataclass(frozen=True, slots=True)
 class SqliteDatabase:
-    """See `Database`."""
+    """The database of a data directory in SQLite."""
 
     directory: Path
 
     @property
     def path(self) -> Path:
-        """See `Database`."""
         return self.directory / FILE
 
     @property
     def migrations(self) -> Path:
-        """See `Database`."""
         return Path(__file__).with_name("migrations")
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """See `Database`: the file, its write-ahead log and the index of that."""
+        # The file, its write-ahead log and the index of that.
         return self.path, self.directory / f"{FILE}-wal", self.directory / f"{FILE}-shm"
 
     def exists(self) -> bool:
-        """See `Database`."""
         return self.path.is_file()
 
     def empty(self) -> bool:
-        """See `Database`."""
         return not self.path.is_file() or self.path.stat().st_size == 0
 
     def writing(self) -> Engine:
-        """See `Database`."""
         return engine.writing(self.path)
 
     def reading(self) -> Engine:
-        """See `Database`."""
         return engine.reading(self.path)
 
     def copy(self, connection: Connection, directory: Path, progress: Callable[[int, int], None]) -> SqliteDatabase:
-        """See `Database`: by SQLite's online backup, which neither waits for a server nor keeps one waiting."""
+        # By SQLite's online backup, which neither waits for a server nor keeps one waiting.
         copied = SqliteDatabase(directory)
         try:
             engine.copy(connection, copied.path, progress)
@@ -66,21 +60,16 @@ class SqliteDatabase:
         return copied
 
     def compact(self) -> None:
-        """See `Database`."""
         engine.compact(self.path)
 
     def locked(self) -> AbstractContextManager[int]:
-        """See `Database`."""
         return locks.locked(self.directory)
 
     def announce(self, lock: int, socket: Path) -> None:
-        """See `Database`."""
         locks.announce(self.directory, lock, socket)
 
     def holder(self) -> LockHolder | None:
-        """See `Database`."""
         return locks.holder(self.directory)
 
     def named(self, error: Exception) -> Exception:
-        """See `Database`."""
         return errors.named(error, self.path)

@@ -70,7 +70,7 @@ class ProcessWriter:
         self._closed = False
 
     async def write(self, job: Job) -> Any:
-        """See `Writer`. The job, its result and its errors must be picklable."""
+        # The job, its result and its errors must be picklable.
         if self._closed:
             raise StoreClosed
         try:
@@ -80,7 +80,6 @@ class ProcessWriter:
         return result_of(outcome)
 
     async def close(self) -> None:
-        """See `Writer`."""
         self._closed = True
         with trio.CancelScope(shield=True):
             await self._calls.close()

@@ -69,7 +69,6 @@ class ThreadWriter:
         self._thread.start()
 
     async def write(self, job: Job) -> Any:
-        """See `Writer`."""
         if self._closed:
             raise StoreClosed
         ticket = Ticket()
@@ -77,7 +76,6 @@ class ThreadWriter:
         return result_of(await ticket.answer())
 
     async def close(self) -> None:
-        """See `Writer`."""
         self._closed = True
         self._queue.put(None)
         with trio.CancelScope(shield=True):

@@ -1,4 +1,4 @@
-"""What the house scored on the deals of matches, and the luck column of published ladders. Both begin empty."""
+"""The house's scores on the deals of matches, and the luck column of published ladders. Both begin empty."""
 
 from typing import Final
 

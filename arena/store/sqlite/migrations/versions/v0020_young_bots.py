@@ -1,4 +1,4 @@
-"""How long bots were young under the quota by which a ladder was fitted: for ladders so far, never."""
+"""The time for which bots are young under a ladder's quota: zero for ladders so far."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -26,7 +26,7 @@ GRACE: Final = 3.0
 UNREAD_LIMIT: Final = 20.0
 """Seconds after which a reader that takes nothing of what is sent is dropped, where the system can tell (Linux)."""
 UNREAD_BYTES: Final = 1 << 18
-"""Of an answer that the system keeps for a reader, about."""
+"""Approximate bytes of an answer that the system buffers for a reader."""
 
 
 def run(

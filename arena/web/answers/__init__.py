@@ -1,1 +1,1 @@
-"""What a page, a document or a download is sent as."""
+"""The HTTP responses that carry pages, documents and downloads."""

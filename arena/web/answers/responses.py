@@ -30,7 +30,7 @@ HEADERS: Final[Mapping[str, str]] = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-cache",
 }
-"""Of every answer. Nothing is loaded from elsewhere, nothing runs that is not a file of ours, no page is framed."""
+"""Headers of every answer. Nothing is loaded from elsewhere, only files of ours run, no page is framed."""
 
 
 class WithHeaders:

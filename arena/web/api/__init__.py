@@ -1,1 +1,1 @@
-"""What the pages show as JSON over HTTP, described by an OpenAPI document that is made of the same declarations."""
+"""The content of the pages as JSON over HTTP. An OpenAPI document made of the same declarations describes it."""

@@ -36,7 +36,7 @@ PROFILED: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What endpoints read."""
+    """The sources from which endpoints read."""
 
     reader: Reader
     table_ladders: TableLadders

@@ -1,4 +1,4 @@
-"""What an address of the interface may ask for: each parameter with its schema, and how its text becomes a value."""
+"""Query and path parameters of the interface, each with its schema and the parser of its text."""
 
 from __future__ import annotations
 

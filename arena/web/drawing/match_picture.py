@@ -28,7 +28,7 @@ PAPER: Final = "#eef2f9"
 INK: Final = "#1c1f23"
 DIM: Final = "#5a6067"
 COLOURS: Final = ("#b3202c", "#7a5a00", "#1d6b34", "#1f4fb0", "#7b2a8f")
-"""Those of the cards."""
+"""Colours of the cards."""
 
 
 class PicturedSeat(NamedTuple):
@@ -40,7 +40,7 @@ class PicturedSeat(NamedTuple):
 
 
 class PicturedMatch(NamedTuple):
-    """What a picture says."""
+    """The content of a picture."""
 
     title: str
     game: str
@@ -54,7 +54,7 @@ class MatchPictures:
     def __init__(self) -> None:
         self._kept: OrderedDict[PicturedMatch, bytes] = OrderedDict()
         self._limiter = anyio.CapacityLimiter(1)
-        """Who waits for a picture takes no thread from other pages."""
+        """Limiter of its own, so that requests waiting for a picture take no thread from other pages."""
 
     async def picture(self, match: PicturedMatch) -> bytes:
         """Return the picture of a match as a PNG file. It may take some hundredths of a second."""

@@ -1,1 +1,1 @@
-"""What changes while it is looked at: the server followed once, boards rendered once for all who look."""
+"""Live pages: the server is followed once, and each board is rendered once for all viewers."""

@@ -1,4 +1,4 @@
-"""What changes on a board, sent to one viewer as server-sent events."""
+"""The changes of a board, sent to one viewer as server-sent events."""
 
 from __future__ import annotations
 

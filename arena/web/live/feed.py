@@ -1,4 +1,4 @@
-"""What a server tells of running matches, kept for all pages: one stream to the server, however many look.
+"""The running matches of a server, stored for all pages: one stream to the server for any number of viewers.
 
 Where there is no server, or it does not answer, nothing is running that anybody could be shown, and the feed says why.
 """
@@ -43,9 +43,9 @@ class LiveTable:
     kind: str
     bots: tuple[str, ...]
     points: list[PointsRow]
-    """Of the rounds that are over, in order."""
+    """Points of the rounds that are over, in order."""
     rounds: list[RoundRow] = field(default_factory=list)
-    """Those of them that were seen whole, in order."""
+    """The finished rounds that were seen whole, in order."""
 
 
 class LiveFeed:
@@ -58,7 +58,7 @@ class LiveFeed:
         self.newest: deque[tuple[LiveTable, RoundRow]] = deque(maxlen=KEPT_ROUNDS)
         """The newest rounds that were seen, the newest last."""
         self.seen = 0
-        """How many rounds were seen in all."""
+        """Number of rounds seen in all."""
         self.ended: dict[str, int] = {}
         """By game, how many matches were seen to end."""
         self.silent = NO_SERVER if open_server is None else NOT_YET

@@ -15,7 +15,7 @@ READING: Final = 8.0
 
 
 class Screens:
-    """What the TV shows: the newest rounds, each long enough to be read, of as many matches as there are."""
+    """The rounds on the TV: the newest ones, each shown long enough to be read, from as many matches as possible."""
 
     def __init__(self, feed: LiveFeed) -> None:
         self._feed = feed

@@ -1,4 +1,4 @@
-"""How many may look at what changes at once."""
+"""The limit of viewers that follow live pages at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arena.transport.connection_limits import OpenByOrigin
 from arena.web.live.board import MOST_OF_ADDRESS, MOST_VIEWERS
 
 READERS: Final = 4
-"""Of the files that the process may open one in so many is kept for everything but streams."""
+"""One in this many of the files that the process may open is reserved for everything but streams."""
 
 log = structlog.get_logger("arena.web")
 

@@ -1,4 +1,4 @@
-"""What an address asks for after its question mark, checked."""
+"""Checked query parameters of an address."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ LISTED: Final = 20
 """Newest matches that are listed, and whose replays are read."""
 VERSIONS: Final = 20
 OPPONENTS: Final = 12
-"""Those met most often that are shown; a page of their own has all of more matches."""
+"""The most frequent opponents that are shown; a page of their own lists all, over more matches."""
 AGE: Final = 10.0
 """Seconds that the rank shown here may be old: reading a ladder costs as much as all else of the page."""
 EVENTS: Final = 1000

@@ -26,7 +26,7 @@ KEPT: Final = 1.0
 
 
 class SourceHealth:
-    """What is wrong with what the pages read."""
+    """The faults of the data that the pages read."""
 
     def __init__(self, reader: Reader, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._reader = reader

@@ -17,7 +17,7 @@ from arena.web.reading.reader import Missing
 LISTED: Final = 50
 STATES: Final = {"": "all", "finished": "finished", "playing": "being played", "interrupted": "interrupted"}
 NAMES: Final = ("game", "bot", "opponent", "seats", "since", "until", "state", "faults", "lost")
-"""What can be filtered by, in the order of an address."""
+"""Names of the filters, in their order in an address."""
 
 
 async def matches(request: Request) -> Response:

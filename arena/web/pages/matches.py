@@ -31,7 +31,7 @@ PICTURE_FRESH: Final = 300
 
 
 class Shown(NamedTuple):
-    """What is drawn of a match."""
+    """The parts of a match that its page draws."""
 
     match: MatchRow
     drawn: Markup | None

@@ -1,4 +1,4 @@
-"""What the analysis of a match says: points beside a house bot's, bids, and the choices that cost most."""
+"""The analysis of a match: points beside a house bot's, bids, and the choices that cost most."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class FirstBot(NamedTuple):
 
     language: str
     how: Markup
-    """How a checkout gives the SDK."""
+    """Instructions for getting the SDK from a checkout."""
     code: str
 
 

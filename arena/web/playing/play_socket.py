@@ -44,7 +44,7 @@ DOMAIN: Final = "arena"
 PLAY: Final = "/arena.v1.PlayService/Play"
 REGISTER: Final = "/arena.v1.BotService/RegisterBot"
 DETAILS: Final = (error_details_pb2.ErrorInfo, error_details_pb2.RetryInfo)
-"""What the details of a status may be; JSON names them."""
+"""The message types that details of a status may have; JSON names them."""
 
 
 class PlaySocket:

@@ -1,1 +1,1 @@
-"""What pages read and work out, beside the loop, and keep for a while."""
+"""The reads and computations of pages, done beside the event loop and cached for a while."""

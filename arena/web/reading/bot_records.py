@@ -1,4 +1,4 @@
-"""What replays say of a bot's newest matches, read beside the pages: points by round and bids.
+"""Points by round and bids of a bot's newest matches, read from their replays beside the pages.
 
 Reading a replay takes as long as several pages, so no page waits for it: a process of its own reads them, each once,
 and a page says how many of them it knows.
@@ -47,7 +47,7 @@ class RoundMean(NamedTuple):
 
 
 class BidRecord(NamedTuple):
-    """What the replays of a bot's newest matches say."""
+    """The bids in the replays of a bot's newest matches."""
 
     known: int
     """Matches whose replays were read."""

@@ -1,4 +1,4 @@
-"""What many pages ask for, read once for all of them and shown for a moment."""
+"""Query results that many pages need, read once for all of them and shown for a moment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from arena.queries.source import DataSource
 from arena.web.reading.reader import Reader
 
 SECONDS: Final = 1.0
-"""How long it is shown again: a ladder is on screen within two seconds after a match."""
+"""Seconds for which a result is shown again: a ladder is on screen within two seconds after a match."""
 KEPT: Final = 64
 
 Found = TypeVar("Found")

@@ -26,11 +26,11 @@ class Missing(Exception):  # noqa: N818 - the name says what is the matter
 
 
 class Removed(Missing):
-    """What was asked for was removed for good; the message says what."""
+    """Something requested was removed for good; the message names it."""
 
 
 class NotShown(Exception):  # noqa: N818
-    """What is there cannot be shown here; the message says why."""
+    """Something requested exists but cannot be shown here; the message gives the reason."""
 
 
 class Busy(Exception):  # noqa: N818

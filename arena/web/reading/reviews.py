@@ -32,7 +32,7 @@ class Review:
     """An analysis, as far as it has come."""
 
     found: Mapping[str, Any] | None = None
-    """What `arena why --game --json` prints; None before anything is found. Seats not looked at have `costly` None."""
+    """The output of `arena why --game --json`; None before anything is found. Seats not examined have `costly` None."""
     over: bool = False
     failed: str = ""
     """Why it failed; empty if it did not."""

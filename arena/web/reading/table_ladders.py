@@ -21,7 +21,7 @@ class TableLadders:
         self._reader = reader
         self._kept: dict[tuple[str, int], tuple[float, LadderRows]] = {}
         self._turn = anyio.Lock()
-        """Who waits for another's fit keeps no thread from other pages."""
+        """Lock on which requests await another fit, without occupying threads that other pages need."""
 
     async def ladder(self, game: str, seats: int) -> LadderRows:
         """Return a ladder as it was within the last minute; Missing for a table that the game has not."""

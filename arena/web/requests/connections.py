@@ -24,7 +24,7 @@ MOST: Final = 8000
 MOST_OF_ADDRESS: Final = 200
 """Connections open at once, in all where the process may open so many files, and of one address."""
 SECOND_FILES: Final = 8
-"""Of the files that the process may open, one in so many is kept for the relays of bots that play."""
+"""One in this many of the files that the process may open is reserved for the relays of bots that play."""
 THIS_MACHINE: Final = "127.0.0.1"
 
 

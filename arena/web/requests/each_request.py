@@ -31,7 +31,7 @@ BUCKETS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 @dataclass(frozen=True, slots=True)
 class RequestRules:
-    """What an operator decides about requests."""
+    """An operator's settings for requests."""
 
     rate: float = 20.0
     """Requests a second of one address; 0 for any number."""
@@ -46,7 +46,7 @@ USUAL: Final = RequestRules()
 
 
 class RequestCounts:
-    """What was answered, for `/metrics`."""
+    """Counts of the answered requests, for `/metrics`."""
 
     def __init__(self) -> None:
         self.by_status: Counter[int] = Counter()

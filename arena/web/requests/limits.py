@@ -1,4 +1,4 @@
-"""How much one address may ask for: a token bucket for each, of requests."""
+"""The request limit of one address: a token bucket for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAVED: Final = 10.0
 
 
 class AddressLimit:
-    """What each address may still ask for, kept as the instant at which its bucket is full again."""
+    """The remaining requests of each address, stored as the instant at which its bucket is full again."""
 
     def __init__(self, rate: float, most: int = MOST, clock: Callable[[], float] = monotonic) -> None:
         """Allow `rate` requests a second, saved up for `SAVED` seconds; 0 allows any number."""

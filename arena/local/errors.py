@@ -1,4 +1,4 @@
-"""What goes wrong with a match on one's own machine, in words for its author."""
+"""Errors of a match on one's own machine, in words for the bot's author."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class PastSeat:
     replay: Replay
     seat: int
     decisions: list[OwnDecision]
-    """Those that its bot made itself, in their order."""
+    """The decisions that the seat's bot made itself, in their order."""
     reports: Sequence[RoundReport]
     answers: list[list[int]] = field(default_factory=list)
     """The new answers: of each time of asking, one a decision."""
@@ -77,10 +77,10 @@ class PastSeat:
 
 @dataclass(slots=True)
 class AskingCost:
-    """What it cost to ask."""
+    """The cost of asking."""
 
     decisions: int = 0
-    """Those that were put to the bot, each time of asking."""
+    """Decisions that the bot was asked, counted each time of asking."""
     processor: float = 0.0
     """Seconds of processor time, the bot's included, without reading the replays."""
 

@@ -21,9 +21,9 @@ class Check:
     asks: str
     """The question, as its title."""
     wants: str
-    """What a bot has to do."""
+    """The behaviour that is required of a bot."""
     remedy: str
-    """What the author can do where it does not."""
+    """Advice for the author of a bot that fails the check."""
     page: str
     """Where it is written."""
     needs: tuple[str, ...]

@@ -37,7 +37,7 @@ class Program:
 
     @property
     def ended(self) -> str:
-        """How it ended, in words; empty while it runs."""
+        """The end of the bot's program, in words; empty while it runs."""
         end = self._command.ended()
         return "" if end is None else end.how
 

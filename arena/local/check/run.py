@@ -23,13 +23,13 @@ LIMIT: Final = 90.0
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What a check came to."""
+    """The result of a check."""
 
     name: str
     verdict: Verdict
     asks: str
     text: str
-    """What the bot did, or why it was not asked; empty where all is well."""
+    """The bot's behaviour, or the reason why it was not asked; empty if all is well."""
     wants: str
     remedy: str
     page: str
@@ -40,7 +40,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class CheckedBot:
-    """What a bot said of itself; empty and 0 where it said nothing."""
+    """A bot's description of itself; fields that it did not send are empty or 0."""
 
     name: str
     version: str

@@ -63,14 +63,14 @@ class CheckServer:
         self.tried_at: list[float] = []
         """When each stream was opened, whatever became of it."""
         self.hello_fault = ""
-        """What was wrong with the latest hello; empty where nothing was."""
+        """The fault of the latest hello; empty if it had none."""
         self.wires: list[Wire] = []
         """Streams with a hello, in their order."""
         self.bot: BotPlayer | None = None
         self.welcome_delay = 0.0
         """Seconds that the welcome takes."""
         self.refusal: Closed | None = None
-        """What every new stream ends with; None where they are welcome."""
+        """The error with which every new stream ends; None if streams are welcome."""
         self.early = 0
         """Messages of a bot that did not wait for the welcome."""
         self.script: Callable[[Stream[bytes, bytes]], Awaitable[None]] | None = None

@@ -1,4 +1,4 @@
-"""What a check works with: the bot's program, the server it plays on, and the ways to wait for what the bot does."""
+"""The harness of a check: the bot's program, the server it plays on, and ways to wait for the bot's actions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TICK: Final = 0.01
 SHARED: Final = "shared"
 """The folder with the socket, where the bot is in a box."""
 HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
-"""What a command can have in it, to be replaced."""
+"""Placeholders in a command, which values replace."""
 
 
 @asynccontextmanager
@@ -75,7 +75,7 @@ class Stage:
         self.printed = 0
         """Bytes that programs printed which have ended."""
         self.last_lines: tuple[str, ...] = ()
-        """Of the latest program."""
+        """The last lines that the latest program printed."""
         self.notices: list[play_pb2.Notice] = []
         """Notices of what the bot alone is to blame for, so far."""
         self.asked = 0
@@ -127,7 +127,7 @@ class Stage:
 
     @property
     def capacity(self) -> int:
-        """How many matches it plays at once, as it said last."""
+        """Number of matches that the bot plays at once, as it declared last."""
         return self.session.capacity
 
     async def start_bot(self) -> Program:

@@ -1,4 +1,4 @@
-"""What a check comes to, and how it says so."""
+"""The verdict of a check, and its wording."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Verdict(Enum):
-    """What a check comes to."""
+    """The verdict of a check."""
 
     PASS = "pass"  # noqa: S105 - no password
     WARN = "warn"

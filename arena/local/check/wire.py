@@ -1,4 +1,4 @@
-"""What server and bot say on one stream: kept, and on its way altered or held as a check wants."""
+"""The messages between server and bot on one stream: recorded, and altered or held back as a check wants."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Wire:
         self.holds = False
         """True if what the bot says waits on its way."""
         self.held: list[play_pb2.PlayRequest] = []
-        """What waits so."""
+        """Messages of the bot that are held back."""
         self.over = False
         self.end = ""
         """Why the server ended the stream; empty where it did not."""

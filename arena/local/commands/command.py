@@ -27,7 +27,7 @@ START: Final = 60.0
 
 
 class Fence(NamedTuple):
-    """What a box has besides its words."""
+    """The limits of a box that its words do not state."""
 
     calls: bytes
     """Filter of system calls, empty for none; `keeper.FILTER` stands for it in the words."""
@@ -38,7 +38,7 @@ class Fence(NamedTuple):
 
 
 class CommandEnd(NamedTuple):
-    """How a command ended."""
+    """The end of a command."""
 
     status: int
     """Exit status, negative for the signal that killed it."""

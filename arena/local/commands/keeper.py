@@ -43,7 +43,7 @@ GRACE: Final = 2.0
 LAST_WAIT: Final = 5.0
 """Seconds for which processes are killed that go on making others."""
 END, TELL, KILL = b".", b"t", b"!"
-"""What it is told: to end the command in order, only to tell that it shall end, or to kill it."""
+"""Bytes sent to the keeper: end the command in order, only ask the command to end, or kill it."""
 LOOK: Final = 0.25
 """Seconds between two looks at the memory and the files of a box."""
 OWN: Final = ("/tmp", "/dev/shm")  # noqa: S108 - the box's own

@@ -1,4 +1,4 @@
-"""What is written on a command line for a bot that is a command, and what is started for it."""
+"""Command-line specs of bots that are commands, and the commands that are started for them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 COMMAND: Final = "cmd:"
-"""What a command that speaks the protocol begins with."""
+"""Prefix of a command that speaks the protocol."""
 PIPE: Final = "pipe:"
-"""What a command begins with that speaks JSON lines: `arena-bot pipe -- COMMAND` for short."""
+"""Prefix of a command that speaks JSON lines: `arena-bot pipe -- COMMAND` for short."""
 LONGEST_NAME: Final = 40
 """Characters of a bot's name, as on a server."""
 

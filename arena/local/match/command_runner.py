@@ -44,7 +44,7 @@ LEAVE: Final = 5.0
 """Seconds after which a bot that stopped answering has ended, if that is why."""
 
 Told: TypeAlias = "PlayedSet | SlowBot | BaseException | None"
-"""What the thread says: a set, a bot that thinks for long, what it failed by, or None at its end."""
+"""A report of the thread: a set, a bot that thinks for long, the error by which it failed, or None at its end."""
 
 
 def play_sets_with_commands(

@@ -1,4 +1,4 @@
-"""What the sets of a comparison say: who is better, by how much, and how surely.
+"""The result of a comparison from its sets: which bot is better, by how much, and how surely.
 
 A set gives one number d, the first bot's points less the other's; sets are independent. Promotion test: the
 generalised sequential probability ratio test of t = mean(d)/sd(d), LLR = N/2·ln((1+(t−t0)²)/(1+(t−t1)²)), stopped at
@@ -33,7 +33,7 @@ ERRORS: Final = 0.05
 
 
 class SequentialOutcome(Enum):
-    """What a sequential test says."""
+    """The outcome of a sequential test."""
 
     BETTER = "better"
     """The first bot is better by t1, rather than by t0."""
@@ -129,7 +129,7 @@ class Comparison:
     difference: Measure
     """Points of the first bot less the other's, by set; what the test and the intervals are about."""
     interval: tuple[float, float] | None
-    """Of that difference, 95 %; None after one set."""
+    """95 % confidence interval of that difference; None after one set."""
     likely: float | None
     """Probability that the first bot is better, likelihood of superiority, given these sets; None after one set."""
     normalised: Measure | None
@@ -141,7 +141,7 @@ class Comparison:
     lost: int
     """Sets by the sign of their difference."""
     gain: Measure | None
-    """How many times as many games on independent deals would be as sure; None where the design has no such meaning."""
+    """Multiple of these games that independent deals would need for equal certainty; None if the design has none."""
     bots: tuple[BotFigures, BotFigures]
 
 

@@ -60,11 +60,14 @@ class Cluster:
         client.subscribe_topic(self._topic, lambda event: self._slow.append(SlowBot(*event[1])))
 
     def submit(self, numbers: Sequence[int]) -> None:
-        """See `TaskExecutor`."""
         self._running.add(self._executor.submit(play_in_turn, self._subject, tuple(numbers), self._topic))
 
     def finished(self, seconds: float) -> list[PlayedTask]:
-        """See `TaskExecutor`. Raises ClusterUnusable where the cluster plays no more."""
+        """Return the tasks that were finished; wait for the first, so many seconds at most.
+
+        Raises:
+            ClusterUnusable: the cluster plays no more.
+        """
         from distributed import KilledWorker
 
         bots = self._names
@@ -90,7 +93,6 @@ class Cluster:
             raise ClusterUnusable(self._address, why) from error
 
     def slow(self) -> Iterator[SlowBot]:
-        """See `TaskExecutor`."""
         while self._slow:
             yield self._slow.popleft()
 

@@ -21,7 +21,7 @@ OTHER: Final = 1
 
 
 class Design(Enum):
-    """How two bots are compared."""
+    """The designs by which two bots are compared."""
 
     SAME_SEATS = "same-seats"
     """Each plays in the same seat of the same deals against the same field; what is compared is their points above the

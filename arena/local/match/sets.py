@@ -37,7 +37,7 @@ class PlayedSet(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is compared: with its number it determines a set, as far as the bots themselves are determined."""
+    """The subject of a comparison. With a set's number it determines the set, as far as the bots are deterministic."""
 
     game: str
     options: Mapping[str, Any]
@@ -49,7 +49,7 @@ class Subject:
     versions: tuple[str, ...]
     """The versions of these bots."""
     compared: int = 2
-    """How many of the bots are compared, at least two."""
+    """Number of the bots that are compared, at least two."""
     pairing: Pairing = Pairing.GAUNTLET
 
     @property

@@ -68,12 +68,15 @@ class Workers:
             self._kill()
 
     def submit(self, numbers: Sequence[int]) -> None:
-        """See `TaskExecutor`."""
         self._tasks.append(tuple(numbers))
         self._hand_out()
 
     def finished(self, seconds: float) -> list[PlayedTask]:
-        """See `TaskExecutor`. Raises WorkerDied where a process has ended."""
+        """Return the tasks that were finished; wait for the first, so many seconds at most.
+
+        Raises:
+            WorkerDied: a process has ended.
+        """
         done = []
         for key, _ in self._selector.select(seconds):
             worker: _Worker = key.data
@@ -92,7 +95,6 @@ class Workers:
         return done
 
     def slow(self) -> Iterable[SlowBot]:
-        """See `TaskExecutor`."""
         thinking = [found for worker in self._started if (found := worker.record.read()) is not None]
         return self._slow_bots.due(thinking, time.perf_counter())
 

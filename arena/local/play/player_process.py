@@ -58,12 +58,15 @@ class PlayerProcess:
             raise
 
     def begin(self, key: bytes, seat: int) -> None:
-        """See `LocalPlayer`."""
         self._seat = seat
         self._say((key, seat))
 
     def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
-        """See `LocalPlayer`. Raises: BotCrashed."""
+        """Send a message to the bot; give its decision and action for every question in it.
+
+        Raises:
+            BotCrashed: the process ended.
+        """
         self._say(message)
         yield from self._answer()
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from engine.game import Game
 
 HOUSE: Final = "house:"
-"""What the name of a house bot begins with."""
+"""Prefix of a house bot's name."""
 _BOT_MODULE: Final = "arena_bot_"
-"""What the names of bots' modules begin with."""
+"""Prefix of the names of bots' modules."""
 _imported: dict[str, dict[str, ModuleType]] = {}
 """By folder, the modules that bots imported from it."""
 
@@ -39,9 +39,9 @@ class LocalPlayer(Protocol):
     """A bot that can be given a seat; one object has one seat at a table."""
 
     name: str
-    """What the table calls it."""
+    """The bot's name at the table."""
     version: str
-    """What its choices depend on besides what it hears: a house bot's version, or the digest of a bot's code."""
+    """The input of its choices besides messages: a house bot's version, or the digest of a bot's code."""
 
     def begin(self, key: bytes, seat: int) -> None:
         """Get ready for a game with this key in this seat."""
@@ -63,11 +63,9 @@ class LocalHousePlayer:
         self._key = b""
 
     def begin(self, key: bytes, seat: int) -> None:
-        """See `LocalPlayer`."""
         self._key = key
 
     def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
-        """See `LocalPlayer`."""
         for question in message.questions:
             ask = question.ask
             chance = sha256(self._key + ask.decision.to_bytes(4, "big")).digest()  # as `MatchDriver` has it

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from engine.game import Game, Option
 
 Watch: TypeAlias = "Callable[[Input, Sequence[Effect]], None]"
-"""Who is told every input of a match with its effects, as they happen."""
+"""Function that receives every input of a match with its effects, as they happen."""
 POLICY: Final = Policy()
 START: Final = Instant(0)
 NO_STAND_IN: Final = "none"
@@ -40,7 +40,7 @@ NO_STAND_IN: Final = "none"
 
 
 class PlayedGame(NamedTuple):
-    """How a game ended; sequences are by seat."""
+    """The end of a game; sequences are by seat."""
 
     scores: tuple[int, ...]
     places: tuple[int, ...]

@@ -20,7 +20,7 @@ from arena.local.errors import PackageMissing
 
 WHEEL: Final = "Wheel-Version: 1.0\nGenerator: arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 NO_SOURCES: Final = (*EXTENSION_SUFFIXES, "pyproject.toml")
-"""What names end with of files that a wheel of the sources leaves out: what is compiled, and how a checkout builds."""
+"""Suffixes of files that a wheel of the sources omits: compiled modules, and the build settings of a checkout."""
 
 
 def client_wheel() -> tuple[str, bytes]:

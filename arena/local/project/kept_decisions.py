@@ -36,7 +36,6 @@ class _Listener(LocalHousePlayer):
         self.asked: list[PlayResponse] = []
 
     def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
-        """See `LocalPlayer`."""
         heard = PlayResponse.FromString(PROTOBUF.encode(message))
         if heard.decisions:
             self.asked.append(PlayResponse(decisions=heard.decisions))

@@ -30,7 +30,7 @@ LIMITS: Final = MappingProxyType(
         "RLIMIT_MSGQUEUE": 0,
     }
 )
-"""What each process of a command may use: bytes, seconds of processor time, open files."""
+"""Limits of each process of a command: bytes, seconds of processor time, open files."""
 MEMORY: Final = 2 << 30
 """Bytes of memory that all processes of a command may use together."""
 OWN_FILES: Final = 1 << 16
@@ -38,9 +38,9 @@ OWN_FILES: Final = 1 << 16
 PROCESSES: Final = 128
 """Processes and threads that a command may have at once."""
 TOLD: Final = ("ARENA_SERVER", "ARENA_TOKEN")
-"""What a command in a box has of the environment that it is started with."""
+"""Variables that a command in a box inherits from the environment in which it is started."""
 SET: Final = MappingProxyType({"HOME": "/tmp", "PATH": "/usr/local/bin:/usr/bin:/bin"})  # noqa: S108 - the box's own
-"""What it finds there besides, always the same: programs look for a home."""
+"""Further variables of a boxed command, always the same: programs look for a home."""
 
 
 class Ability(enum.Enum):
@@ -64,13 +64,13 @@ class Identity(NamedTuple):
 
 
 class Box(NamedTuple):
-    """How one command is boxed."""
+    """The box of one command."""
 
     bubblewrap: str
     """The program."""
     able: frozenset[Ability]
     identity: Identity | None
-    """Who the command is where the runner is root; elsewhere it is the runner, without rights outside the box."""
+    """The command's user and group if the runner is root; else it is the runner, without rights outside the box."""
 
     def words(self, words: Sequence[str], shared: Path | None = None, hidden: Iterable[Path] = ()) -> list[str]:
         """Return what runs a command, with a folder that it may read besides its own, the server's socket.

@@ -34,11 +34,11 @@ SYSTEM_FILES: Final = tuple(
         "ssl/openssl.cnf",
     )
 )
-"""What programs read of /etc, the same for everybody."""
+"""Files that programs read in /etc, the same for everybody."""
 PACKAGES: Final = ("arena_client", "engine")
-"""What a bot of this program's Python may import, wherever it is installed."""
+"""Packages that a bot run by this program's Python may import, wherever they are installed."""
 OF_A_SERVER: Final = ("operator.token", "log.key", "arena.db")
-"""What a server's data directory has in it."""
+"""Files by which a server's data directory is recognised."""
 
 
 def readable_folders(words: Sequence[str], own_user: bool) -> tuple[Path, ...]:

@@ -29,19 +29,19 @@ class Lack(NamedTuple):
 
     ability: Ability
     why: str
-    """What the probe said."""
+    """The reason, from the probe."""
 
     def __str__(self) -> str:
         return f"{self.ability.value}: {self.why}"
 
 
 class Sandbox(NamedTuple):
-    """How the commands of a match are boxed."""
+    """The sandbox for the commands of a match."""
 
     bubblewrap: str
     able: frozenset[Ability]
     lacks: tuple[Lack, ...]
-    """What boxes are without."""
+    """Abilities that boxes lack here."""
     group: int | None
     """The group of all its commands, where each has a user of its own: the socket is for it."""
 
@@ -52,7 +52,7 @@ class Sandbox(NamedTuple):
 
     @property
     def fence(self) -> Fence:
-        """What every box has besides its words."""
+        """The limits of every box that its words do not state."""
         return Fence((filter_for() or b"") if Ability.CALLS in self.able else b"", MEMORY, OWN_FILES)
 
     def admit(self, folder: Path, unix_socket: Path) -> None:

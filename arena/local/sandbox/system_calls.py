@@ -13,7 +13,7 @@ import struct
 from typing import Final
 
 MACHINES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""What the kernel calls the machines that a filter can be made for (`AUDIT_ARCH_…`)."""
+"""The kernel's numbers of the machines that a filter can be made for (`AUDIT_ARCH_…`)."""
 REFUSED: Final = {
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),

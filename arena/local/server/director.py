@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 GLANCE: Final = 0.2
 """Seconds between two looks for decisions that bots left to the referee."""
 ACTED: Final = '{"in":"acted",'
-"""What the line of an answer begins with."""
+"""Prefix of an answer's line."""
 
 
 class GivenDeal(NamedTuple):
-    """What decides the cards of a match; the nonces that bots send for it decide nothing."""
+    """The seed and nonces that determine the cards of a match; nonces that bots send for it have no effect."""
 
     seed: bytes
     nonces: tuple[bytes, ...]

@@ -101,7 +101,6 @@ class LocalHost:
     async def attend(
         self, link: Link, codec: MessageCodec, authorize: Callable[[], Awaitable[Bot]], hello: Hello
     ) -> None:
-        """See `Arena.attend`."""
         games = tuple(game for game in self.config.games if game.name in hello.games)
         if not games:
             played, wanted = ", ".join(game.name for game in self.config.games), ", ".join(hello.games)

@@ -18,7 +18,7 @@ SOCKET: Final = "arena.sock"
 
 
 class CommandPlace(NamedTuple):
-    """How commands are run."""
+    """The conditions under which commands run."""
 
     logs: Path | None = None
     """The folder that what bots print is kept in; none: it is kept only where one of them fails."""
@@ -27,7 +27,7 @@ class CommandPlace(NamedTuple):
     decision_limit: float = 60.0
     """Seconds that a bot has for a decision. It is there for bots that hang, not for those that are slow."""
     sandbox: Sandbox | None = None
-    """What commands are boxed by, if they are."""
+    """The sandbox that boxes commands; None if they run without one."""
 
 
 class CommandFolder(NamedTuple):

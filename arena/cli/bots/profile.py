@@ -1,4 +1,4 @@
-"""What a bot's matches say of it, drawn as Rich tables."""
+"""A bot's profile from its matches, drawn as Rich tables."""
 
 from __future__ import annotations
 

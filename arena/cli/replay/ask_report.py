@@ -1,4 +1,4 @@
-"""What a bot that was put before decisions of the past answered: drawn, and as a document."""
+"""The answers of a bot that was asked decisions of the past again: drawn, and as a document."""
 
 from __future__ import annotations
 

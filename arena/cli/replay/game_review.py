@@ -1,4 +1,4 @@
-"""What the seats of a match made of their cards, for `arena why --game`: drawn."""
+"""The review of a match for `arena why --game`, drawn: each seat's result with its cards."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "bold red", "skip": "dim"}
 INTERRUPTED: Final = 130
 NOT_IN_A_BOX: Final = ("{host}", "{port}", "{token_file}")
-"""What a command cannot have where there is no network, and no file outlives a program."""
+"""Placeholders that a command cannot have in a box: it has no network, and no file outlives a program."""
 
 
 @click.command(

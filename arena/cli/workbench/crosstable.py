@@ -1,4 +1,4 @@
-"""What a match of more than two bots says: each pair by itself, and each against each beside each other."""
+"""The result of a match of more than two bots: each pair by itself, and a table of each bot against each."""
 
 from __future__ import annotations
 

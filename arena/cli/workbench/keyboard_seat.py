@@ -32,11 +32,14 @@ class KeyboardSeat:
         self._seat = 0
 
     def begin(self, key: bytes, seat: int) -> None:
-        """See `LocalPlayer`."""
         self._seat = seat
 
     def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
-        """See `LocalPlayer`. SeatLeft where the input ends."""
+        """Ask for each choice at the keyboard.
+
+        Raises:
+            SeatLeft: the input ended.
+        """
         for question in message.questions:
             yield question.ask.decision, self._choose(question)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from arena.replay.steps import Course
 
 View: TypeAlias = "Callable[[Course], None]"
-"""What draws a game after a choice."""
+"""Function that draws a game after a choice."""
 
 
 @contextmanager

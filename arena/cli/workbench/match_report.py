@@ -1,4 +1,4 @@
-"""What a match on this machine says, drawn: the verdict in words, the figures, and both bots beside each other."""
+"""The report of a match on this machine, drawn: the verdict in words, the figures, and both bots side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a match is about, from what its command line says."""
+"""The subject of a match, from the arguments of its command line."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ TABLES: Final = ("--seats", "2", "--game", "sixth_sense", "--patience", "0")
 
 
 class Play(NamedTuple):
-    """What came of some seconds of play. Processor time is that of a decision, in microseconds."""
+    """The measurements of some seconds of play. Processor time is that of a decision, in microseconds."""
 
     per_second: float
     """Decisions."""
@@ -31,9 +31,9 @@ class Play(NamedTuple):
     """Median round trip, from an answer to the next decision of that match, at either seat."""
     p99_us: float
     server_cpu_us: float
-    """Of the server's main process."""
+    """Processor time of the server's main process."""
     helpers_cpu_us: float
-    """Of the processes beside it: database, house bots, fits."""
+    """Processor time of the processes beside it: database, house bots, fits."""
     bots_cpu_us: float
     bytes: float
     """Mean size of a decision."""

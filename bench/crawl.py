@@ -54,7 +54,7 @@ class Run(NamedTuple):
     a_second: float
     """Decisions."""
     server_cpu_us: float
-    """Of a decision."""
+    """Processor time of a decision."""
     load: float
     """The machine's load in the last minute."""
 

@@ -53,7 +53,7 @@ READY: Final = 600.0
 
 
 class Timing(NamedTuple):
-    """How long a command took."""
+    """The durations of a command."""
 
     median: float
     largest: float

@@ -1,4 +1,4 @@
-"""What a decision costs the runner of `arena match` where every bot is a command, beside a random one of the engine.
+"""The cost of a decision for `arena match` if every bot is a command, over that of a random one of the engine.
 
     python -m bench.local_commands
 

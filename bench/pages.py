@@ -62,7 +62,7 @@ WAIT: Final = 60.0
 
 
 class PageTiming(NamedTuple):
-    """How long one kind of page took."""
+    """The durations of one kind of page."""
 
     median: float
     p95: float

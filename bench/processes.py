@@ -1,4 +1,4 @@
-"""What a decision costs a server of two processes, beside one of one process: the sum of all of its processes.
+"""The cost of a decision on a server of two processes, all summed, over that on a server of one process.
 
     python -m bench.processes [--processes 2] [--case 8x16 …] [--repetitions 5] [--compiled] [--json]
 
@@ -30,7 +30,7 @@ from bench._limit import limit
 from bench._server import TABLES, Play, play, serving
 
 MOST: Final = 1.15
-"""What a decision of several processes may cost of one with a single process, all of them summed, compiled."""
+"""Most that a decision of several processes, all summed, may cost over one of a single process, compiled."""
 MANY_BOTS: Final = ("--registrations-per-address", "1000")
 CASES: Final = {"8x16": (8, 16), "32x8": (32, 8), "200x1": (200, 1)}
 """Bots, and matches of each at once."""
@@ -44,17 +44,17 @@ def measure(processes: int, bots: int, capacity: int, seconds: float, warm_up: f
 
 
 class Turn(NamedTuple):
-    """What was measured one after the other."""
+    """Measurements made one after the other."""
 
     one: Play
-    """Of a server of one process."""
+    """Play on a server of one process."""
     several: Play
-    """Of one of several."""
+    """Play on a server of several processes."""
     apart: list[Play]
-    """Of several servers of one process."""
+    """Play on several servers of one process each."""
 
     def ratio(self) -> float:
-        """What a decision of several processes costs over that of one."""
+        """Return the cost of a decision of several processes over that of one."""
         return whole(self.several) / whole(self.one)
 
     def control(self) -> float:

@@ -78,7 +78,7 @@ SAMPLES: Final = {
 
 
 class Turn(NamedTuple):
-    """What one bot did in one measurement."""
+    """The result of one bot in one measurement."""
 
     cpu_us: float
     """Processor time of its process for a decision, in microseconds."""
@@ -91,10 +91,10 @@ class Turn(NamedTuple):
 
 
 class Count(NamedTuple):
-    """What the server counted since it began."""
+    """The server's counters since it began."""
 
     decisions: int
-    """Of bots, running matches included."""
+    """Decisions of bots, running matches included."""
     turns: int
 
 

@@ -45,7 +45,7 @@ BARS: Final = {
     "environment ÷ OpenSpiel": (2.0, True),
     **{f"{game.title}: {part}": (bar, False) for game in GAMES.values() for part, bar in PARTS.items()},
 }
-"""What is wanted of each ratio, and whether at least."""
+"""The bound of each ratio, and True if it is a minimum."""
 
 
 def environment(games: int) -> Callable[[], float]:

@@ -45,9 +45,9 @@ class Run(NamedTuple):
     """One measurement with viewers or without."""
 
     server_cpu_us: float
-    """Of a decision."""
+    """Processor time of a decision."""
     pages_share: float
-    """Of a core, that the pages took."""
+    """Share of a core that the pages took."""
     events: int
     """That viewers received."""
 

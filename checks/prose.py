@@ -96,7 +96,7 @@ def prose(document: str) -> list[str]:
 
 
 def words(sentence: str) -> int:
-    """How many words a sentence has."""
+    """Return the number of words of a sentence."""
     return len(re.findall(r"[A-Za-z0-9][\w'’.-]*", sentence))
 
 

@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def violations(texts: Mapping[str, str]) -> list[str]:
-    """What is wrong in modules, by path from the root, those of the holders among them."""
+    """Return the faults of modules, given by path from the root, the holders among them."""
     trees = {path: ast.parse(text) for path, text in texts.items()}
     settings = {holder: _fields(trees[path], name) for holder, (path, name) in HOLDERS.items()}
     named = Counter(name for names in settings.values() for name in names)
@@ -178,7 +178,7 @@ def _pairs(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[ast.expr,
 
 
 def _stores(scope: ast.AST | None, name: str) -> int:
-    """How often something in a class or function is assigned this name."""
+    """Return the number of assignments to this name in a class or function."""
     nodes = ast.walk(scope) if scope is not None else ()
     return sum(isinstance(getattr(node, "ctx", None), ast.Store) and _last(node) == name for node in nodes)
 

@@ -22,18 +22,18 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("engine", "arena/match", "arena/house")
-"""What thinks: all of it is compiled."""
+"""Packages whose modules all are compiled: those that compute decisions."""
 MARK = "# Compiled: "
-"""How a module elsewhere begins that is compiled, too; why follows."""
+"""Start of any other module that is compiled; the reason follows."""
 PROGRAM = 'if __name__ == "__main__":'
-"""In what Python runs by name, which it cannot once it is compiled."""
+"""Line in modules that Python runs by name, which it cannot do once they are compiled."""
 PACKAGES = ("engine", "arena")
 """A distribution each; what comes later imports what comes before."""
 PYTHON = ("__init__.py", "game.py", "view.py")
 """Stay as they are: `bool | int` would be an int when compiled, and a view's `int | None` no hint but a mere type."""
 
 OPTIMIZATION = "1"
-"""Of the C compiler. As fast as 3 with all modules in one file, within the noise, and half the time to compile."""
+"""The C compiler's level. As fast as 3 with all modules in one file, within the noise, and half the time to compile."""
 SHARED_HEADERS = ("build/engine/engine",)
 """Where mypyc puts, and does not look for, what the files of a group share whose name has a dot."""
 

@@ -1,1 +1,1 @@
-"""What grows with the bots that play and with the matches that are kept, and how fast."""
+"""Growth of costs with the bots that play and with the matches that are stored."""

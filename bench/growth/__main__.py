@@ -1,4 +1,4 @@
-"""What grows with the bots that play and with the matches that are kept, and how fast.
+"""Growth of costs with the bots that play and with the matches that are stored.
 
     python -m bench.growth [--part bots --bots 200 --bots 2000 …] [--part matches --matches 100000 …] [--json]
 

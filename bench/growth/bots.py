@@ -23,14 +23,14 @@ class Crowd(NamedTuple):
     """One measurement."""
 
     server_cpu_us: float
-    """Of a decision, of the server's main process."""
+    """Processor time of a decision in the server's main process."""
     helpers_cpu_us: float
     per_second: float
     p99_us: float
     seating_cpu_ms: float
     """Processor time of the main process for a bot to register, connect and be seated."""
     memory: int
-    """Of the main process, in bytes."""
+    """Memory of the main process, in bytes."""
 
 
 def measure(bots: int, seconds: float, warm_up: float, compiled: bool, matches: float = 1.0) -> Crowd:
@@ -55,7 +55,7 @@ def measure(bots: int, seconds: float, warm_up: float, compiled: bool, matches: 
 
 
 def ratio(turns: dict[int, list[Crowd]]) -> float | None:
-    """What a decision costs with `MANY` bots, divided by what it costs with `FEW`, turn by turn; the median."""
+    """Return the cost of a decision with `MANY` bots over that with `FEW`: the median over turns."""
     if not {FEW, MANY} <= {*turns}:
         return None
     pairs = zip(turns[MANY], turns[FEW], strict=True)

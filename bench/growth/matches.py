@@ -50,5 +50,5 @@ def _server(data: Path, runs: int) -> dict[str, float]:
 
 
 def exponent(few: float, many: float, times: float) -> float:
-    """How fast a figure grows with its input: 0 not at all, 1 in proportion."""
+    """Return the exponent by which a figure grows with its input: 0 not at all, 1 in proportion."""
     return log(max(many, LEAST) / max(few, LEAST)) / log(times)

@@ -35,10 +35,10 @@ SETTLED: Final = MatchValue((20 / SCALE) ** 2, 1.0)
 
 
 class Company(NamedTuple):
-    """What an evening came to."""
+    """The result of an evening."""
 
     mates: float
-    """Of three others at the table of one of the ring, how many are of it."""
+    """Number of ring members among the three others at a ring member's table."""
     honest: float
     """Matches that an honest bot begins in a second."""
     ring: float

@@ -1,4 +1,4 @@
-"""What a quota of pairs keeps from bots that lose on purpose, and what it costs honest fields.
+"""The effect of a quota of pairs against bots that lose on purpose, and its cost for honest fields.
 
 The loss of precision of an honest field is the part by which the mean squared error of all ratings, about their own
 mean, grows by the quota, on the same matches.
@@ -57,7 +57,7 @@ HONEST_DAYS: Final = WEEK_DAYS
 WEEK_TABLES: Final = 60
 """Tables of each night of a week of sybils."""
 BUSY: Final = 10
-"""How many times as many matches a bot plays on a busy server."""
+"""Matches of a bot on a busy server, as a multiple of the usual number."""
 BUSY_FIELD: Final = "8 guests, 1,000 matches a day for a week"
 VETERANS: Final = 6
 VETERAN_TABLES: Final = 2_000

@@ -1,4 +1,4 @@
-"""What many versions of one program gain, whether a better version is shown to be, and whether P(better) holds.
+"""Gains of many versions of one program, the recognition of better versions, and the accuracy of P(better).
 
 One of 40 bots changes its version after every so many rounds; the others stay as they are. Gains are those of the
 rating shown over the true one, on average over worlds. Who has come through many versions goes back to the luckiest.
@@ -96,7 +96,7 @@ class Calls(NamedTuple):
 
     right: int
     said: float
-    """How many should be right."""
+    """Number that should be right."""
 
 
 def calls(changing: int, rounds: int, deviation: float, chance: np.random.Generator) -> tuple[Calls, Calls]:

@@ -1,4 +1,4 @@
-"""What house bots lose near the end of a round: their mean cost a decision, by exact solution.
+"""The loss of house bots near the end of a round: their mean cost a decision, by exact solution.
 
     python -m bench.studies.endings [--decisions N] [--game NAME] [--seats N] [--cards N] [--json]
 
@@ -42,7 +42,7 @@ FIRST: Final = frozenset({"bid", "predict"})
 
 
 class BotErrors(NamedTuple):
-    """What one house bot lost."""
+    """The loss of one house bot."""
 
     game: str
     seats: int

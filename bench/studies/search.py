@@ -34,7 +34,7 @@ INTERVAL: Final = 1.96
 
 
 class Figures(NamedTuple):
-    """How the search did in one game."""
+    """The result of the search in one game."""
 
     game: str
     against: str
@@ -52,7 +52,7 @@ class Figures(NamedTuple):
 
     @property
     def times(self) -> float:
-        """How many times as long the search takes."""
+        """The search's time as a multiple of the house bot's."""
         return self.search_us / self.house_us
 
 

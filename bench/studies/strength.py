@@ -1,4 +1,4 @@
-"""How strong every house bot is, by table size: beside the strongest that does not search, on the same deals.
+"""Strength of every house bot by table size, beside the strongest that does not search, on the same deals.
 
     python -m bench.studies.strength [--deals N] [--game NAME] [--seats N] [--bot NAME] [--json]
 
@@ -31,7 +31,7 @@ from engine.registry import GAMES
 
 
 class Strength(NamedTuple):
-    """How one bot did at one table size."""
+    """The result of one bot at one table size."""
 
     game: str
     seats: int

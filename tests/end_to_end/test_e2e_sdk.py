@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -75,3 +77,23 @@ def test_ctrl_c_finishes_the_matches_and_loses_none(tmp_path: Path) -> None:
         assert matches
         assert {match["state"] for match in matches} == {"finished"}
         assert [seat for match in matches for seat in match["seats"] if seat["bot"] == "slow" and seat["forced"]] == []
+
+
+def test_the_author_of_a_slow_bot_reads_once_what_is_the_matter_and_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(BOT.replace("0.01", "0.5"))
+    hasty = ("--soft-limit", "0.3", "--bank", "1", "--seats", "2", "--patience", "0")
+    began = time.monotonic()
+    with serving(tmp_path / "data", *hasty) as running:
+        command = [sys.executable, "bot.py", running.server]
+        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    text, lines = ran.stderr, ran.stderr.splitlines()  # after three matches it is parked, and ends
+    minutes = 1 + (time.monotonic() - began) // 60
+    assert (
+        text.count("this server gives 0.3 s each and 1 s a match besides; lower the bot's capacity (2 matches at once)")
+        == 1
+    )
+    assert re.search(r"decisions take (0\.5|[1-9][\d.]*) s \(median\)|no decision came in time", text)
+    assert "PlayRequest" not in text
+    assert sum(": place " in line for line in lines) == 3, text
+    for fault in ("forced by time", "stale", "suspended", "unknown"):
+        assert sum(f": {fault}: " in line for line in lines) <= minutes, text

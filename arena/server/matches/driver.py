@@ -13,13 +13,27 @@ from typing import TYPE_CHECKING, Final, assert_never
 import trio
 
 from arena.house import title
-from arena.match.effects import Ask, Back, Force, Gone, Hold, Over, Refuse, Release, Show, Substitute, Suspend
+from arena.match.effects import (
+    Ask,
+    Back,
+    Cause,
+    Force,
+    Gone,
+    Hold,
+    Over,
+    Refusal,
+    Refuse,
+    Release,
+    Show,
+    Substitute,
+    Suspend,
+)
 from arena.match.inputs import Acted, Begun, Input, Instant, Left, Restored, Returned, Sent, StoodIn, TimeUp
 from arena.replay.header import OfferOutcome
 from arena.replay.lines import input_line
 from arena.replay.record import Recorder
 from arena.scheduling.candidate import LastMatch
-from arena.server.matches.notices import NoticeTexts
+from arena.server.matches.notices import NoticeTexts, too_slow
 from arena.server.matches.seated_match import SeatedMatch
 from arena.server.sessions.messages import MatchStart, RoundOver
 from arena.server.sessions.player import BotPlayer, HousePlayer
@@ -84,6 +98,8 @@ class MatchDriver(SeatedMatch):
         self._over: Over | None = None
         self._ended = trio.Event()
         self._strays = [0] * len(players)
+        self._late = [False] * len(players)
+        """By seat, whether its bot was sent a notice of an answer that came too late."""
         self._chooses: set[int] = set()
         """Decisions of which a house bot's choice is on its way."""
         self._watch = watch
@@ -298,12 +314,10 @@ class MatchDriver(SeatedMatch):
             case Ask():
                 self._put(effect, at, todo)
             case Refuse() | Suspend():
-                self._notify(effect.seat, self._notices.to_seat(effect))
+                if not self._known_to_be_late(effect):
+                    self._notify(effect.seat, self._notices.to_seat(effect))
             case Force():
-                self.forced.append(effect.why)
-                if (session := self._session(effect.seat)) is not None:
-                    session.settle(self.match_id, effect.decision)
-                self._notify(effect.seat, self._notices.to_seat(effect))
+                self._forced(effect)
             case Gone() | Substitute() | Back() | Hold() | Release():
                 notice = self._notices.to_all(effect)
                 for seat in self._seats.values():
@@ -318,6 +332,33 @@ class MatchDriver(SeatedMatch):
                 self._ended.set()
             case _:
                 assert_never(effect)
+
+    def _known_to_be_late(self, effect: Refuse | Suspend) -> bool:
+        """Whether an answer came to a decision that time has made, and its bot was sent such a notice before.
+
+        It was sent one of the decision, too: a notice more for each would say nothing new.
+        """
+        if not (isinstance(effect, Refuse) and effect.why is Refusal.STALE and effect.time):
+            return False
+        known, self._late[effect.seat] = self._late[effect.seat], True
+        return known
+
+    def _forced(self, effect: Force) -> None:
+        """Count a decision that was made for a seat, and tell its bot; one that is suspended knows."""
+        self.forced.append(effect.why)
+        if (session := self._session(effect.seat)) is not None:
+            session.settle(self.match_id, effect.decision)
+            if effect.why is not Cause.SUSPENSION:
+                session.notify(self._notices.to_seat(effect, self._advice(effect, session)))
+
+    def _advice(self, effect: Force, session: Session) -> str:
+        """Return what to tell the author of a bot that is too slow; empty where a notice of the session has done so."""
+        bot_player = self.players[effect.seat]
+        if effect.why is not Cause.TIME or not isinstance(bot_player, BotPlayer) or bot_player.knows_it_is_slow:
+            return ""
+        advice = too_slow(self._header.policy, self.thinking[effect.seat].times, session.capacity)
+        bot_player.knows_it_is_slow = bool(advice)
+        return advice
 
     def _put(self, ask: Ask, at: Instant, todo: list[Input]) -> None:
         """Put a question to whoever plays the seat; a house bot may answer at once."""

@@ -10,6 +10,7 @@ from arena.server.sessions.messages import Notice, NoticeKind
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from arena.match.policy import Policy
     from engine.game import Action
 
 Conduct: TypeAlias = Refuse | Force | Suspend
@@ -32,8 +33,24 @@ _REFUSALS: Final[Mapping[Refusal, tuple[NoticeKind, str]]] = {
 _FORCES: Final[Mapping[Cause, tuple[NoticeKind, str]]] = {
     Cause.TIME: (NoticeKind.FORCED_BY_TIME, "time ran out"),
     Cause.ILLEGALITY: (NoticeKind.FORCED_BY_ILLEGALITY, "too many answers were not legal"),
-    Cause.SUSPENSION: (NoticeKind.SUSPENDED, "you are suspended; name the match in PlayRequest.resumed to play on"),
 }
+"""A decision that is made for a suspended seat has no notice: its bot was sent one when it was suspended."""
+
+
+def too_slow(policy: Policy, times: Sequence[int], capacity: int) -> str:
+    """Say what the decisions of a bot that is late take, what it has, and what its author can do.
+
+    Empty where most of its decisions are quick enough, so that its author has another trouble. `times`: think times of
+    its own decisions in microseconds. `capacity`: the matches that it plays at once; 0 where it is not known.
+    """
+    median = sorted(times)[len(times) // 2] if times else policy.soft_limit
+    if median < policy.soft_limit:
+        return ""
+    take = f"decisions take {median / 1e6:.1f} s (median)" if times else "no decision came in time"
+    gives = f"this server gives {policy.soft_limit / 1e6:g} s each and {policy.bank / 1e6:g} s a match besides"
+    known = f" ({capacity} matches at once)" if capacity else ""
+    fewer = "" if capacity == 1 else f"lower the bot's capacity{known}, or "
+    return f"{take}; {gives}; {fewer}have it decide within the time left that each decision states"
 
 
 class NoticeTexts:
@@ -45,8 +62,8 @@ class NoticeTexts:
         self._stand_in = stand_in
         self._actions = actions
 
-    def to_seat(self, effect: Conduct) -> Notice:
-        """The notice to the seat that an effect concerns."""
+    def to_seat(self, effect: Conduct, advice: str = "") -> Notice:
+        """The notice to the seat that an effect concerns, with advice for the bot's author behind it."""
         match effect:
             case Refuse(_, decision, action, why, legal, time):
                 kind, what = _REFUSALS[why]
@@ -57,10 +74,13 @@ class NoticeTexts:
                 )
             case Force(_, decision, action, cause):
                 kind, what = _FORCES[cause]
-                text = f"{what}: {self._name(action)} was chosen for you"
+                text = f"{what}: {self._name(action)} was chosen for you{advice and '; '}{advice}"
                 return Notice(kind, text, self._match_id, decision=decision, action=action)
             case Suspend():
-                text = "you were late too often in a row and are suspended; name it in PlayRequest.resumed to play on"
+                text = (
+                    "your bot was late too often in a row: the server chooses for it in this match until it says that "
+                    "it is ready, as the SDKs do once your code has returned"
+                )
                 return Notice(NoticeKind.SUSPENDED, text, self._match_id)
         assert_never(effect)
 

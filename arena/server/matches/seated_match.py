@@ -162,7 +162,7 @@ class SeatedMatch:
     def dissolve(self) -> None:
         """Remove the match from its players."""
         for bot_player in self._seats:
-            bot_player.matches.pop(self.match_id, None)
+            bot_player.match_ended(self.match_id)
 
     def _session(self, seat: int) -> Session | None:
         player = self.players[seat]

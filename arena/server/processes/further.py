@@ -228,6 +228,7 @@ class Further:
                 call.session.number = call.number
                 call.bot_player = self._bot(bot_id, name, "")
                 call.bot_player.session = call.session
+                call.bot_player.knows_it_is_slow = False
                 call.begun.set()
             case "closed", (end,):
                 call.end = end
@@ -243,7 +244,7 @@ class Further:
                 tell_bot(session, partial(self._sent_to, call.bot_player), method, arguments)
                 for match_id in reported:
                     if isinstance(matches.get(match_id), MatchElsewhere):
-                        del matches[match_id]
+                        call.bot_player.match_ended(match_id)
             case _ if session is not None and call.bot_player is not None:
                 tell_bot(session, partial(self._sent_to, call.bot_player), method, arguments)
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from arena.server.sessions.session import Session
 
 CROSSING: Final = 256
-"""Withdrawn invitations of a bot for which an answer may still be on its way: as many as it plays at once."""
+"""Withdrawn invitations of a bot, and matches that are over, for which an answer may still be on its way: as many as it
+plays at once."""
 
 
 class Expected(NamedTuple):
@@ -117,6 +118,9 @@ class BotPlayer:
         self._changed = changed
         self._withdrawn: deque[int] = deque(maxlen=CROSSING)
         self._begun: deque[int] = deque(maxlen=CROSSING)
+        self._ended: deque[int] = deque(maxlen=CROSSING)
+        self.knows_it_is_slow = False
+        """Whether a notice of this session has said how long its decisions take."""
 
     @property
     def busy(self) -> int:
@@ -241,6 +245,11 @@ class BotPlayer:
         """Remember that the match of an invitation has begun; another Ready for it is no mistake."""
         self._begun.append(invitation_id)
 
+    def match_ended(self, match_id: int) -> None:
+        """Remove a match that is over; what the bot still says of it crosses the report and is no mistake."""
+        if self.matches.pop(match_id, None) is not None:
+            self._ended.append(match_id)
+
     def withdrawn(self, invitation_id: int, text: str) -> None:
         """Tell it that an invitation is withdrawn; an answer to it that crosses this is no mistake."""
         self._withdrawn.append(invitation_id)
@@ -250,6 +259,7 @@ class BotPlayer:
     def connected(self, now: float, session: Session) -> None:
         """Begin a session: open decisions and invitations are put to it."""
         self.session, self.lost = session, False
+        self.knows_it_is_slow = False
         self.version = session.hello.version
         self.waiting_since = dict.fromkeys(session.hello.games, now)
         for pending in self.invitations.values():
@@ -318,7 +328,7 @@ class BotPlayer:
             self.session.notify(Notice(NoticeKind.UNKNOWN, text, invitation_id=invitation_id))
 
     def _unknown(self, match_id: int, decision: int | None = None, action: int | None = None) -> None:
-        if self.session is not None:
+        if self.session is not None and match_id not in self._ended:
             text = f"you have no seat at match {match_id}: it is over or was never yours"
             self.session.notify(Notice(NoticeKind.UNKNOWN, text, match_id, decision=decision, action=action))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
@@ -25,6 +27,8 @@ FAULTS = frozenset(
     }
 )
 """Kinds of notices that tell a bot of something it did or failed to do."""
+QUIET = 60.0
+"""Seconds after a line about a fault in which others of its kind are counted instead of logged."""
 
 
 class Bot:
@@ -51,6 +55,8 @@ class Bot:
     _made_with: tuple[Sequence[object], Mapping[str, object]]
     _games_by_match: dict[int, str]
     """Of the matches that it plays, for the log."""
+    _faults_logged: dict[int, tuple[float, int]]
+    """By kind, the instant of the last line about a fault, in seconds of `time.monotonic`, and the faults since."""
 
     def __init__(
         self,
@@ -77,6 +83,7 @@ class Bot:
         bot = super().__new__(cls)
         bot._made_with = positional, named
         bot._games_by_match = {}
+        bot._faults_logged = {}
         if isinstance(cls.games, str):
             bot.games = (cls.games,)
         return bot
@@ -126,19 +133,30 @@ class Bot:
         )
 
     def on_notice(self, notice: Notice) -> None:
-        """Handle a notice from the server. The default logs one line: a warning where the bot is at fault."""
+        """Handle a notice from the server. The default logs one line: a warning where the bot is at fault.
+
+        A slow bot has a fault at every decision: of those of one kind it logs one a minute, with the number of others.
+        """
         if notice.kind == NoticeKind.NOTICE_KIND_PARKED:  # with which the run ends, and says so
             return
+        others = 0
+        if notice.kind in FAULTS:
+            logged, others = self._faults_logged.get(notice.kind, (-math.inf, 0))
+            if time.monotonic() - logged < QUIET:
+                self._faults_logged[notice.kind] = logged, others + 1
+                return
+            self._faults_logged[notice.kind] = time.monotonic(), 0
         kind = KINDS.get(notice.kind, f"notice {notice.kind}")
         where = self._match_in_words(notice.match_id) if notice.HasField("match_id") else "server"
         if notice.HasField("decision_id"):
             where += f", decision {notice.decision_id}"
         _log.log(
             logging.WARNING if notice.kind in FAULTS else logging.INFO,
-            "%s: %s: %s",
+            "%s: %s: %s%s",
             where,
             kind,
             " ".join(notice.text.split()) or "no reason given",
+            f" (and {others} more like it before)" if others else "",
         )
 
     def _match_in_words(self, number: int) -> str:

@@ -272,6 +272,24 @@ def test_notices_are_logged_in_one_line(caplog: pytest.LogCaptureFixture) -> Non
     assert [record.levelno for record in caplog.records] == [logging.INFO, logging.WARNING]
 
 
+def test_a_fault_at_every_decision_is_a_line_a_minute(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    playing = session(First())
+    for number in range(1, 40):
+        for kind in (NoticeKind.NOTICE_KIND_FORCED_BY_TIME, NoticeKind.NOTICE_KIND_STALE):
+            list(playing.react(notice(kind, match_id=5, decision_id=number, text="late")))
+        now += 3.0
+    assert caplog.messages == [
+        "match 5, decision 1: forced by time: late",
+        "match 5, decision 1: stale: late",
+        "match 5, decision 21: forced by time: late (and 19 more like it before)",
+        "match 5, decision 21: stale: late (and 19 more like it before)",
+    ]
+
+
 def test_rounds_and_results_reach_the_bot(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     rounds: list[RoundReport] = []

@@ -136,17 +136,14 @@ def test_the_bot_of_the_readme_plays_rated_matches_and_keeps_receipts_that_bear_
 
     with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
         for log in (played(), played()):
-            assert "log of results" not in log.lower(), "nothing is wrong with it"
+            assert "log of results" not in log.lower(), "nothing is said of it"
         [kept] = tokens.glob("*.receipts")
         lines = [json.loads(line) for line in kept.read_text().splitlines()]
         first, second = (line["head"]["size"] for line in lines if "arena_receipts" in line)
-        assert first < second, "the log of the second welcome was shown to begin with that of the first"
+        assert first < second, "the log of each welcome is recorded"
         for match in {line["match"] for line in lines if "match" in line}:
             ran = arena("replay", "verify", str(match), "--receipts", str(tokens), "--server", server.server)
             assert ran.exit_code == 0, ran.output
-        seen = lines[-1]["head"]
-        kept.write_text(kept.read_text().replace(seen["root"], "00" * 32))  # as who was shown another log
-        assert f"it does not begin with the {seen['size']} entries that this bot has seen" in played()
 
 
 def test_heartbeats_and_invitations_are_answered_while_a_bot_computes(tmp_path: Path, mine: Path) -> None:

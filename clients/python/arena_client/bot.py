@@ -45,7 +45,7 @@ class Bot:
     games: Sequence[str] = GAMES[:1]
     """The games it plays, by name; a text is the name of one."""
     capacity: int = 8
-    """How many matches it plays at once."""
+    """Number of matches that the bot plays at once."""
     files: Sequence[str] = ()
     """Files that decide with the code, such as weights, from the folder of the bot's module: `digest` has them."""
     version: str | None = None
@@ -54,7 +54,7 @@ class Bot:
 
     _made_with: tuple[Sequence[object], Mapping[str, object]]
     _games_by_match: dict[int, str]
-    """Of the matches that it plays, for the log."""
+    """Games of the matches that the bot plays, for the log."""
     _faults_logged: dict[int, tuple[float, int]]
     """By kind, the instant of the last line about a fault, in seconds of `time.monotonic`, and the faults since."""
 

@@ -38,12 +38,12 @@ class Caller:
         """True if `interrupt` has ended the bot's own code."""
         self._may_think = True
         self._subject: Decision | str = ""
-        """What the bot's own code runs for: a decision, or the name of the method that is called with news."""
+        """The reason why the bot's own code runs: a decision, or the name of the method called with news."""
         self._bot = bot
         self._on_error = on_error
         self._clock = clock
         self._out: PlayRequest | None = None
-        """What is to be said; None where nothing is."""
+        """The message to send; None if there is none."""
         self._since = 0.0
         """When the message was begun, or the last part of what is said to it was taken."""
         self._now = 0.0

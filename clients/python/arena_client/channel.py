@@ -49,7 +49,7 @@ _SCHEMES = ("dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:", "vsock:", "xds:
 
 
 _GRPC_PREFIX = re.compile(r"^[A-Z_]+: (?:ipv4|ipv6):\S+: (?:Failed to connect to remote host: )?(?:connect: )?")
-"""What grpc says before the reason: a status of its own, the address, what it was about to do."""
+"""Text of grpc before the reason: a status of its own, the address, and its intended action."""
 
 
 class DroppedError(Exception):

@@ -86,7 +86,7 @@ _REFUSALS = (
 )
 """Answers by which a server that shows a log will not prove it."""
 _ENDS = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
-"""What says that the stream has ended, now or before."""
+"""Exceptions that mean that the stream has ended, now or before."""
 
 
 def waiting_time(outage: float) -> float:
@@ -103,7 +103,7 @@ class Connection:
     """The arguments of `play` and `run`, and one stream at a time."""
 
     def __init__(self, bot: Bot, address: str | None, **told: Unpack[Options]) -> None:
-        """What is not told may be set in the environment: ARENA_SERVER, ARENA_TOKEN_FILE, ARENA_OWNER."""
+        """Read omitted arguments from the environment: ARENA_SERVER, ARENA_TOKEN_FILE, ARENA_OWNER."""
         if address is None:
             address = set_in_environment("ARENA_SERVER") or DEFAULT_ADDRESS
         token, matches, receipts = told.get("token"), told.get("matches"), told.get("receipts", True)
@@ -128,7 +128,7 @@ class Connection:
             address, token, token_file, tls = os.environ.get("ARENA_SERVER", address), started_for, None, None
         self._bot = bot
         self._version = bot.version
-        """What it says it is; None until the first hello where that is the digest of its code."""
+        """The version that the bot states; None until the first hello if that is the digest of its code."""
         self._name = bot.name or type(bot).__name__
         self._address = checked_address(address)
         self._token = token

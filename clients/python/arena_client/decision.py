@@ -1,4 +1,4 @@
-"""What a bot is asked: a `Decision`, and the `Catalog` that says what its small numbers mean."""
+"""The questions to a bot: a `Decision`, and the `Catalog` that explains its small numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Action:
     card: int | None = None
     """The card it plays or chooses, an index into `Catalog.cards`; None where there is none or it is hidden."""
     value: int | None = None
-    """What a played card counts as, the number predicted or bid, or 1 for yes and 0 for no."""
+    """The value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no."""
     place: int | None = None
     """The place in the trick, counted from 0, of the card it blocks."""
 

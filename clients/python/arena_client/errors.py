@@ -1,4 +1,4 @@
-"""What can go wrong for good. Everything else (a lost network, a server that restarts) is retried and only logged."""
+"""Permanent errors. Everything else (a lost network, a server that restarts) is retried and only logged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ArenaError(Exception):
 
 
 class ArgumentError(ArenaError, ValueError):
-    """What `run` or `play` was told makes no sense, such as a file that cannot be read."""
+    """An argument of `run` or `play` makes no sense, such as a file that cannot be read."""
 
     status = 2
 

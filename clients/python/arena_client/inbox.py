@@ -1,4 +1,4 @@
-"""What waits for a bot: put in by the network's thread, taken out in the thread where the bot's own code runs."""
+"""A bot's waiting messages: the network's thread adds them, the thread of the bot's own code removes them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ HUPFER = 5
 
 
 class Table(NamedTuple):
-    """What the seat to choose knows, beyond its own hand."""
+    """The knowledge of the seat to choose, beyond its own hand."""
 
     strengths: list[int]
     """By card: its value, whatever its colour, and 20 more for a trump. The strongest card takes the trick."""
@@ -58,7 +58,7 @@ def eager(view: NullernView, seat: int) -> bool:
 
 
 def points(bid: int, tricks: int) -> int:
-    """What a round brings with this bid and that many tricks, the cost of a missed bid counted at once."""
+    """Return the points of a round with this bid and that many tricks, the cost of a missed bid counted at once."""
     if bid != tricks:
         return tricks - HUPFER
     return 10 + tricks if tricks else 20

@@ -1,4 +1,4 @@
-"""What `run` and `play` can be told besides the bot and the address, in one place for both."""
+"""The options of `run` and `play` besides the bot and the address, in one place for both."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arena_client.errors import ArgumentError
 Tls: TypeAlias = bool | str | Path | None
 """False or None: no TLS. True: the system's certificate authorities. A path: the authorities in that PEM file."""
 OnError: TypeAlias = Literal["raise", "continue"]
-"""What an exception in the bot does: end the run, or be logged while the first legal action is played."""
+"""The effect of an exception in the bot: end the run, or log it and play the first legal action."""
 
 DEFAULT_ADDRESS = "localhost:50051"
 """Where a server listens unless its operator says otherwise."""
@@ -23,7 +23,7 @@ DRAIN_TERMINATED = 8.0
 
 
 class Options(TypedDict, total=False):
-    """What `run` and `play` take by name; each may be left out."""
+    """Keyword arguments of `run` and `play`; each may be omitted."""
 
     token: str | None
     """The token itself."""

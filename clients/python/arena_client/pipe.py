@@ -61,7 +61,7 @@ class PipeBot(Bot):
             self._command.wait()
 
     def decide_many(self, decisions: Sequence[Decision]) -> Iterator[int]:
-        """See `Bot`; answers are taken in any order, and in as many lines as the command likes."""
+        """Send the decisions to the command. It may answer in any order and in any number of lines."""
         for game in {each.game.name: each.game for each in decisions if each.game.name not in self._told}.values():
             self._told.add(game.name)
             self._tell(PlayResponse(welcome=play_pb2.Welcome(bot=self.name, games=[_catalogue(game)])))
@@ -75,20 +75,16 @@ class PipeBot(Bot):
             yield self._answers.pop(key)
 
     def on_match_start(self, start: MatchStart) -> None:
-        """See `Bot`."""
         self._tell(PlayResponse(starts=[start]))
 
     def on_round(self, report: RoundReport) -> None:
-        """See `Bot`."""
         self._tell(PlayResponse(rounds=[report]))
 
     def on_match_end(self, report: MatchReport) -> None:
-        """See `Bot`."""
         super().on_match_end(report)
         self._tell(PlayResponse(reports=[report]))
 
     def on_notice(self, notice: Notice) -> None:
-        """See `Bot`."""
         super().on_notice(notice)
         self._tell(PlayResponse(notices=[notice]))
 

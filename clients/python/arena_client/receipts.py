@@ -1,4 +1,4 @@
-"""What a bot keeps of the log of results: the server's key and newest head, and a receipt for each match.
+"""A bot's record of the log of results: the server's key and newest head, and a receipt for each match.
 
 A file of JSON lines beside the token, which is added to; docs/log.md describes it. `arena replay verify --receipts`
 reads it.
@@ -30,7 +30,7 @@ KEPT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """What a bot knows of a match from its beginning."""
+    """A bot's knowledge of a match from its beginning."""
 
     seat: int
     nonce: bytes
@@ -41,7 +41,7 @@ class Seat:
 
 @dataclass(slots=True)
 class Pin:
-    """What is known of a server's log."""
+    """The known state of a server's log."""
 
     keys: list[bytes]
     """The leaves that name its keys."""

@@ -37,7 +37,7 @@ class Progress:
     """The state that outlives a stream: how many matches are wanted, and which are being played."""
 
     wanted: int | None = None
-    """How many matches to play in all; None for no end."""
+    """Number of matches to play in all; None for no end."""
     finished: int = 0
     playing: set[int] = field(default_factory=set)
     """Matches that have begun."""
@@ -46,7 +46,7 @@ class Progress:
     nonces: dict[int, bytes] = field(default_factory=dict)
     """The bot's own chance by invitation, of those."""
     seats: dict[int, Seat] = field(default_factory=dict)
-    """What is known of the matches that have begun."""
+    """The known facts of the matches that have begun."""
     ending: bool = False
     """True if no more matches are to begin, however many are wanted."""
     parked: str = ""

@@ -21,7 +21,7 @@ class Laid(NamedTuple):
 
 
 class Table(NamedTuple):
-    """What the seat to choose knows, beyond its own hand."""
+    """The knowledge of the seat to choose, beyond its own hand."""
 
     trump: int | None
     """The trump colour; None where there is none, or not yet."""
@@ -95,7 +95,7 @@ def targets(game: Catalog, card: int) -> tuple[int, ...]:
 
 
 def points(aims: Sequence[int], tricks: int, *, novice: bool) -> int:
-    """What a round scores with these aims and that many tricks."""
+    """Return the points of a round with these aims and that many tricks."""
     distance = min(abs(aim - tricks) for aim in aims)
     if novice:
         return (6, 4, 3, 2, 1, 0)[min(distance, 5)]

@@ -25,7 +25,7 @@ class CounterBot(Bot):
 
 
 def outlook_of(game: Catalog, view: View) -> counter_nullern.Outlook | counter_sixth_sense.Outlook | None:
-    """What the round may come to; None for a game whose cards nobody has taught it to count."""
+    """Return the outlook of the round; None for a game whose cards it cannot count."""
     if isinstance(view, NullernView):
         return counter_nullern.Outlook(game, view)
     if isinstance(view, SixthSenseView):

@@ -1,4 +1,4 @@
-"""What a round of Nullern is worth, by counting cards: bid and play for the most points.
+"""The worth of a round of Nullern, by counting cards: bid and play for the most points.
 
 Every card left in hand will be played to take a trick or to avoid one, whichever is better at that point. How likely
 it takes one depends on the stronger cards still out, and on how many tricks the others want: all bids are open. The
@@ -12,20 +12,20 @@ from arena_client import Action, Catalog, NullernView
 from arena_client.nullern import PLAIN, eager, points, read, wanted_tricks
 
 WANTED = (0.95, 0.45)
-"""How much each opponent stands in the way of a wanted trick: at the least, and more for all that others want."""
+"""Weight of each opponent against a wanted trick: the least, and the increase with all that others want."""
 UNWANTED = (0.6, 1.5)
-"""How much each opponent helps against an unwanted trick, in the same way."""
+"""Weight of each opponent's help against an unwanted trick, in the same way."""
 TRUMP_WANTED = 0.35
 TRUMP_UNWANTED = 1.65
-"""What changes for a trump: it takes a wanted trick more surely and an unwanted one more rarely."""
+"""The changed factors of a trump: it takes a wanted trick more surely and an unwanted one more rarely."""
 OVERTAKES = 0.62
-"""How often an opponent that wants the trick, and holds a card to take it with, plays it."""
+"""Frequency with which an opponent that wants the trick, and holds a card to take it, plays that card."""
 LOST = 0.4
-"""What an opponent wants whose bid is lost, as a part of the tricks left."""
+"""Tricks that an opponent wants whose bid is lost, as a part of the tricks left."""
 
 
 class Outlook:
-    """What the rest of a round may bring to the seat that looks."""
+    """The prospects of the viewing seat for the rest of a round."""
 
     def __init__(self, game: Catalog, view: NullernView) -> None:
         self.view = view
@@ -69,7 +69,7 @@ class Outlook:
         return own
 
     def chance(self, strength: int) -> tuple[float, float]:
-        """How likely a card takes a trick later in the round: against its player's wish, and with it."""
+        """Return the chances that a card takes a trick later in the round: against its player's wish, and with it."""
         out = self.table.unseen
         beaten = sum((other > strength) + (other == strength) / 2 for other in out) / len(out)
         demand = self.demand()
@@ -96,7 +96,7 @@ class Outlook:
         return total / left
 
     def keeps(self, strength: int) -> float:
-        """How likely the trick stays with a card that takes it as it lies, whoever plays after it."""
+        """Return the chance that a card which takes the trick as it lies keeps it, whoever plays after it."""
         out, cards = self.table.unseen, len(self.view.hand)
         trumps = sum(other > PLAIN for other in out)
         stronger = sum(other > strength for other in out)

@@ -1,4 +1,4 @@
-"""What a round of 6th Sense is worth, by counting cards: how likely does an action take this trick, and what then?
+"""The worth of a round of 6th Sense, by counting cards: the chance that an action takes this trick, and the rest.
 
 The worth of a round is a small computation over the cards left in hand: each will be played to take a trick or to
 avoid one, whichever is better at that point, and takes it with a chance that comes from the cards still out.
@@ -13,17 +13,17 @@ from arena_client import Action, Catalog, SixthSenseView
 from arena_client.sixth_sense import Laid, after, points, read, taker, targets
 
 OVERTAKES = 0.55
-"""How often an opponent that holds a card to overtake with plays it."""
+"""Frequency with which an opponent that holds a card to overtake with plays it."""
 HIGHER = 0.37
 """Over the rest of a round: how much an opponent with a higher card of the colour counts against a card."""
 SHED = 0.93
-"""How much rarer still when it is no trump: it can be thrown away on another colour."""
+"""Further factor for a card that is no trump: it can be thrown away on another colour."""
 CONTENT = 0.3
 """The same, of an opponent known to have all the tricks it predicted."""
 RUFFS = 0.53
-"""How often an opponent that cannot follow and holds a trump plays one."""
+"""Frequency with which an opponent that cannot follow and holds a trump plays one."""
 RUFFED_IN = 0.55
-"""How often a trump takes a trick of another colour that it could not take by leading."""
+"""Frequency with which a trump takes a trick of another colour that it could not take by leading."""
 WAITING = 1.3
 """An exponent: over a whole round more happens to a card than the chances of a single trick know of."""
 UNWILLING = 5.5
@@ -31,7 +31,7 @@ UNWILLING = 5.5
 
 
 class Outlook:
-    """What the rest of a round may bring to the seat that looks."""
+    """The prospects of the viewing seat for the rest of a round."""
 
     def __init__(self, game: Catalog, view: SixthSenseView) -> None:
         self.game = game
@@ -81,7 +81,7 @@ class Outlook:
         return worths[0]
 
     def chance(self, card: int) -> tuple[float, float]:
-        """How likely a card takes a trick later in the round: against its player's wish, and with it."""
+        """Return the chances that a card takes a trick later in the round: against its player's wish, and with it."""
         colour, trump = self.game.cards[card].colour, self.table.trump
         values = self.game.cards[card].values
         rivals = [self.game.cards[other].values[-1] for other in self.out[colour]]
@@ -100,11 +100,11 @@ class Outlook:
         return unwanted, led(values[-1])
 
     def holds(self, cards: int) -> float:
-        """How likely an opponent holds at least one of so many unseen cards."""
+        """Return the chance that an opponent holds at least one of so many unseen cards."""
         return 1 - (1 - self.share) ** cards
 
     def keeps(self, trick: list[Laid]) -> float:
-        """How likely the trick stays with the seat that takes it as it lies, whoever plays after it."""
+        """Return the chance that the seat which takes the trick as it lies keeps it, whoever plays after it."""
         trump, led = self.table.trump, trick[0].colour
         follow = other = 0
         for card in self.table.unseen:
@@ -128,7 +128,7 @@ class Outlook:
         return taker([*trick, Laid(-1, later, colour, values[-1])], self.table.trump) == -1
 
     def eagerness(self, seat: int) -> float:
-        """How often an opponent overtakes when it can."""
+        """Return the frequency with which an opponent overtakes when it can."""
         known = self.view.known_predictions.get(seat)
         content = known is not None and self.view.taken[seat] >= max(targets(self.game, known))
         return CONTENT if content else OVERTAKES

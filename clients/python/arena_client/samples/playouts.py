@@ -1,4 +1,4 @@
-"""How a round may go on for all that a seat knows: an imagined game that fits what was announced, played to its end.
+"""A continuation of a round that fits a seat's knowledge: an imagined game, played to its end.
 
 Who bid five tricks holds other cards than who bid none. So of some games that the rules allow, the one may be taken
 whose hands look most like what their seats announced. In it everybody plays by one plain rule. What the round's points
@@ -47,7 +47,7 @@ class Playouts(ABC):
         left = view.rounds - 1 - view.round if view.rounds else FAR
         self.doubt = self.spread * sqrt(left)
         self.point = (self.ahead(self.spread / 2) - self.ahead(-self.spread / 2)) / self.spread
-        """What a point more is worth now."""
+        """The worth of one more point now."""
 
     def standing(self) -> Sequence[int]:
         """The points by seat before the round, with all that they will cost."""
@@ -55,7 +55,7 @@ class Playouts(ABC):
         return scores
 
     def misfit(self, state: Any) -> float:
-        """How badly the others' hands go with what they announced."""
+        """Return the mismatch between the others' hands and their announcements."""
         return 0.0
 
     @abstractmethod
@@ -64,11 +64,11 @@ class Playouts(ABC):
 
     @abstractmethod
     def choose(self, state: Any, seat: int) -> int:
-        """What a seat does by the plain rule."""
+        """Return a seat's choice by the plain rule."""
 
     @abstractmethod
     def points(self, report: RoundReport) -> Sequence[int]:
-        """What the round brought by seat, with all that it costs later."""
+        """Return the points of the round by seat, with all that it costs later."""
 
     def ahead(self, more: float) -> float:
         """The chance to end the match ahead of another seat, with so many points more than each in this round."""
@@ -91,7 +91,7 @@ class Playouts(ABC):
         return min(fits, key=self.misfit)
 
     def worths(self, choices: Iterable[int]) -> dict[int, float]:
-        """What each choice is worth in one more imagined game."""
+        """Return the worth of each choice in one more imagined game."""
         best, seat, found = self.imagine(), self.view.seat, {}
         for choice in choices:
             state = self.copy(best)

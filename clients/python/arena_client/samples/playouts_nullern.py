@@ -1,4 +1,4 @@
-"""How a round of Nullern may go on: hands that fit the bids, and seats that know what a further trick is worth."""
+"""Continuations of a round of Nullern: hands that fit the bids, and seats that know a further trick's worth."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -16,7 +16,7 @@ from engine.nullern.view import NullernRound
 PLAIN = 20
 """The highest rank of a card that is no trump."""
 MARGIN = 0.1
-"""What may be missing to the next trick for it to be bid."""
+"""Most that may be missing to the next trick for it to be bid."""
 
 
 class NullernPlayouts(Playouts):
@@ -40,7 +40,6 @@ class NullernPlayouts(Playouts):
             self.played[(view.leaders[number // view.seats] + number) % view.seats] += self.looks[card]
 
     def standing(self) -> Sequence[int]:
-        """See `Playouts`."""
         missed = zip(self.view.scores, self.view.hupfers, strict=True)
         return [score - HUPFER_COST * hupfers for score, hupfers in missed]
 
@@ -51,14 +50,13 @@ class NullernPlayouts(Playouts):
         return of_use(bids[seat] - 1, rival, view.hand_size, taken, seats, view.hand_size - done)
 
     def misfit(self, state: NullernState) -> float:
-        """How far the others' hands are from the tricks that they bid."""
+        """Return the distance of the others' hands from the tricks that they bid."""
         found = 0.0
         for seat, tricks in self.expected:
             found += (self.played[seat] + self.strength(state.hands[seat]) - tricks) ** 2
         return found
 
     def copy(self, state: NullernState) -> NullernState:
-        """See `Playouts`."""
         return NullernState(state.seats, in_order, like=state)  # type: ignore[arg-type]
 
     def choose(self, state: NullernState, seat: int) -> int:
@@ -74,12 +72,11 @@ class NullernPlayouts(Playouts):
         return take_or_duck(legal, self.ranks, max(trick, default=0), wanted=wanted, last=len(trick) == seats - 1)
 
     def points(self, report: RoundReport) -> Sequence[int]:
-        """See `Playouts`."""
         over = cast("NullernRound", report)
         return [points - HUPFER_COST * missed for points, missed in zip(over.points, over.missed, strict=True)]
 
     def strength(self, hand: bytes) -> float:
-        """How many tricks a hand looks like."""
+        """Return the number of tricks that a hand looks like."""
         return sum([self.looks[card] for card in hand])
 
 

@@ -1,4 +1,4 @@
-"""How a round of 6th Sense may go on: every seat plays for the prediction that it is imagined to have made."""
+"""Continuations of a round of 6th Sense: every seat plays for the prediction that it is imagined to have made."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -21,7 +21,6 @@ class SixthSensePlayouts(Playouts):
         self.trump = NO_TRUMP if view.turned is None else CARDS[view.turned].colour
 
     def copy(self, state: SixthSenseState) -> SixthSenseState:
-        """See `Playouts`."""
         return SixthSenseState(state.setting._replace(decks=in_order), like=state)  # type: ignore[arg-type]
 
     def choose(self, state: SixthSenseState, seat: int) -> int:
@@ -50,5 +49,4 @@ class SixthSensePlayouts(Playouts):
         return take_or_duck(legal, ranks, ahead, wanted=wanted, last=len(trick) == seats - 1)
 
     def points(self, report: RoundReport) -> Sequence[int]:
-        """See `Playouts`."""
         return cast("Sequence[int]", report.points)

@@ -19,7 +19,7 @@ ROUNDS = (4, 4, 8)  # imagined games for the least work; after each round the wo
 
 
 class Search:
-    """What is known so far of the choices of one decision."""
+    """The search results so far for the choices of one decision."""
 
     def __init__(self, decision: Decision) -> None:
         view, kind, outlook = decision.view, decision.actions[0].kind, outlook_of(decision.game, decision.view)
@@ -46,7 +46,7 @@ class SearchBot(Bot):
     name, games = "search", GAMES
 
     def decide_many(self, decisions: Sequence[Decision]) -> list[int]:
-        """What is best when all games were played, or after half of `soft_ms` and a hundredth of `bank_ms`."""
+        """Return the best choices after all games, or after half of `soft_ms` and a hundredth of `bank_ms`."""
         spare = min([0.5 * each.soft_ms + 0.01 * each.bank_ms for each in decisions], default=0) / 1000
         until, searches = time.monotonic() + spare, [Search(decision) for decision in decisions]
         for games, search in [(games, each) for games in ROUNDS for each in searches if len(each.open) > 1]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+from itertools import count, islice
+
 import pytest
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, DataReceived, StreamEnded, StreamReset, TrailersReceived, WindowUpdated
 from h2.settings import SettingCodes
+from hpack import Encoder
 
 from arena.transport.http2 import (
     H2_FRAME_COST,
@@ -18,6 +23,7 @@ from arena.transport.http2 import (
 )
 from arena.transport.http2_stream import WINDOW, Headers, Http2Stream
 from tests.transport.http2_peer import REQUEST, Peer, raise_again
+from tests.transport.raw_http2 import END_HEADERS, END_STREAM, PREFACE, Kind, frame
 
 RESPONSE: Headers = [(b":status", b"200")]
 TRAILERS: Headers = [(b"grpc-status", b"0")]
@@ -311,6 +317,40 @@ def test_a_connection_begins_with_settings() -> None:
     server = refusing()
     with pytest.raises(Http2Error, match="first frame must be SETTINGS"):
         server.receive(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\x00\x00\x08\x06\x00\x00\x00\x00\x00" + bytes(8))
+
+
+class Answering(Stream):
+    """A stream that answers at once."""
+
+    def on_end(self) -> None:
+        self.open(RESPONSE)
+        self.end(TRAILERS)
+
+
+def test_a_connection_does_not_grow_with_the_calls_that_were_made_on_it() -> None:
+    connection = Http2Connection(
+        calls_per_connection=1,
+        max_metadata=8192,
+        accept_request=lambda http2, stream_id, _: Answering(http2, stream_id),
+        request_flush=lambda: None,
+        on_failure=raise_again,
+    )
+    connection.receive(PREFACE + frame(Kind.SETTINGS))
+    block = Encoder().encode(REQUEST)
+    numbers = count(1, 2)
+
+    def call(times: int) -> int:
+        """Make calls; return the number of blocks by which memory has grown."""
+        gc.collect()
+        before = sys.getallocatedblocks()
+        for stream in islice(numbers, times):
+            connection.receive(frame(Kind.HEADERS, END_HEADERS, stream, block) + frame(Kind.DATA, END_STREAM, stream))
+            connection.outgoing.clear()
+        gc.collect()
+        return sys.getallocatedblocks() - before
+
+    call(1100)
+    assert call(1000) < 500
 
 
 def test_calls_opened_only_to_be_taken_back_end_the_connection() -> None:

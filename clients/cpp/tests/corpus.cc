@@ -179,7 +179,6 @@ class ScriptedChannel : public arena::Channel {
   void register_bot(const v1::RegisterBotRequest& request, double, Registered registered) override {
     tries_.push_back({nullptr, std::make_shared<ScriptedRegistration>(ScriptedRegistration{request, std::move(registered)})});
   }
-  void prove(std::uint64_t, std::uint64_t, double, std::function<void(const arena::Proof&)>) override {}
 
  private:
   std::deque<Try>& tries_;

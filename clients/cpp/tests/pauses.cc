@@ -24,7 +24,6 @@ struct Refusing : arena::Channel {
     return std::make_shared<Silent>();
   }
   void register_bot(const arena::v1::RegisterBotRequest&, double, Registered) override {}
-  void prove(std::uint64_t, std::uint64_t, double, std::function<void(const arena::Proof&)>) override {}
 
   VirtualClock& clock;
   const arena::CallStatus status;

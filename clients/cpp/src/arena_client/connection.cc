@@ -29,14 +29,14 @@ double longest_wait(double outage_ms) {
 }
 
 Connection::Connection(Profile profile, std::function<std::shared_ptr<Channel>()> open, Clock& clock, Inbox& inbox,
-                       std::function<double()> chance, Probe probe, LogChecker* log)
+                       std::function<double()> chance, Probe probe, Receipts* receipts)
     : profile_(std::move(profile)),
       open_(std::move(open)),
       clock_(clock),
       inbox_(inbox),
       chance_(std::move(chance)),
       probe_(std::move(probe)),
-      log_(log),
+      receipts_(receipts),
       progress_(profile_.matches),
       name_(profile_.name) {}
 
@@ -168,19 +168,11 @@ void Connection::welcome(const v1::Welcome& welcome) {
   name_ = welcome.bot();
   progress_.reconnect();
   Keep keep;
-  if (log_) keep = [this](const v1::MatchReport& report, const Seat* seat) { log_->take(report, seat); };
+  if (receipts_) keep = [this](const v1::MatchReport& report, const Seat* seat) { receipts_->record_match(report, seat); };
   session_.emplace(welcome, profile_.games, profile_.capacity, progress_, profile_.challengers, std::move(keep));
   welcomed_ = reached_ = true;
   number_++;
-  if (log_) check_log(welcome);
-}
-
-void Connection::check_log(const v1::Welcome& welcome) {
-  const std::weak_ptr<Channel> open = channel_;  // a try that ends waits for no proof
-  log_->check(welcome.has_log() ? &welcome.log() : nullptr, [open](auto first, auto second, auto told) {
-    if (const auto channel = open.lock()) channel->prove(first, second, ANSWER_TIME, std::move(told));
-    else told({{}, false, "the connection was lost"});
-  });
+  if (receipts_) receipts_->record_log(welcome.log());
 }
 
 /// Come back later, unless there is no use in it.

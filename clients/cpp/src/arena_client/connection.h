@@ -13,8 +13,8 @@
 
 #include "arena/v1/bots.pb.h"
 #include "arena/v1/play.pb.h"
-#include "arena_client/log_check.h"
 #include "arena_client/options.h"
+#include "arena_client/receipts.h"
 #include "arena_client/session.h"
 #include "arena_client/status.h"
 
@@ -58,8 +58,6 @@ class Channel {
   virtual ~Channel() = default;
   virtual std::shared_ptr<Call> play(const std::string& token, CallEvents events) = 0;
   virtual void register_bot(const v1::RegisterBotRequest& request, double patience_ms, Registered registered) = 0;
-  /// Ask for the proof that a log of so many leaves begins a longer one.
-  virtual void prove(std::uint64_t first, std::uint64_t second, double patience_ms, std::function<void(const Proof&)> told) = 0;
 };
 
 /// Where a connection puts what is for the bot. Sessions are numbered, one a stream.
@@ -82,9 +80,9 @@ using Probe = std::function<void(std::function<void(std::string)> found)>;
 /// One stream at a time, for as long as the bot plays.
 class Connection {
  public:
-  /// `open` may throw ArenaError. `chance`: a number from 0 to 1. `log`: what checks the server's log of results, if anything.
+  /// `open` may throw ArenaError. `chance`: a number from 0 to 1. `receipts`: records the log of results, if given.
   Connection(Profile profile, std::function<std::shared_ptr<Channel>()> open, Clock& clock, Inbox& inbox,
-             std::function<double()> chance, Probe probe = nullptr, LogChecker* log = nullptr);
+             std::function<double()> chance, Probe probe = nullptr, Receipts* receipts = nullptr);
 
   /// Connect, and stay connected until the matches wanted are played, the server has taken leave, or `end`.
   void start();
@@ -105,7 +103,6 @@ class Connection {
   void converse(const std::string& token);
   void hear(std::shared_ptr<const v1::PlayResponse> message);
   void welcome(const v1::Welcome& welcome);
-  void check_log(const v1::Welcome& welcome);
   void failed(Failure failure);
   void retry(const Failure& failure, bool welcomed);
   void close();
@@ -120,7 +117,7 @@ class Connection {
   Inbox& inbox_;
   const std::function<double()> chance_;
   const Probe probe_;
-  LogChecker* const log_;
+  Receipts* const receipts_;
   Progress progress_;
   std::string name_;
   std::set<std::uint64_t> alarms_;

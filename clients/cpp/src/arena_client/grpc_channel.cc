@@ -6,13 +6,10 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <set>
 #include <thread>
 
 #include "arena/v1/bots.grpc.pb.h"
-#include "arena/v1/log.grpc.pb.h"
 #include "arena/v1/play.grpc.pb.h"
-#include "arena_client/log.h"
 
 namespace arena {
 namespace {
@@ -21,9 +18,6 @@ const char* const STATUSES[] = {"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT"
                                 "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
                                 "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS",
                                 "UNAUTHENTICATED"};
-
-/// The answers by which a server that shows a log will not prove it.
-const std::set<std::string> WILL_NOT_PROVE = {"INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION", "OUT_OF_RANGE", "UNIMPLEMENTED"};
 
 CallStatus status_of(const grpc::Status& status) {
   const int code = status.error_code();
@@ -131,19 +125,6 @@ class GrpcChannel : public Channel {
     };
     ask<v1::RegisterBotResponse>(patience_ms, call, [registered](const auto& response, const CallStatus& status) {
       registered(status.status == "OK" ? std::optional(response) : std::nullopt, status);
-    });
-  }
-
-  void prove(std::uint64_t first, std::uint64_t second, double patience_ms, std::function<void(const Proof&)> told) override {
-    v1::GetConsistencyRequest request;
-    request.set_first(first);
-    request.set_second(second);
-    const auto call = [channel = channel_, request](grpc::ClientContext* context, v1::GetConsistencyResponse* response) {
-      return v1::LogService::Stub(channel).GetConsistency(context, request, response);
-    };
-    ask<v1::GetConsistencyResponse>(patience_ms, call, [told](const auto& response, const CallStatus& status) {
-      const bool refused = WILL_NOT_PROVE.count(status.status);
-      told({response.proof(), refused, refused || status.status == "OK" ? "" : one_line(status.text)});
     });
   }
 

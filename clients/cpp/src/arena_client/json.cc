@@ -14,7 +14,7 @@ namespace {
 constexpr double MOST = 9'007'199'254'740'992;  // up to here a double has every whole number
 
 [[noreturn]] void wrong(const Value& value, const char* wanted) {
-  throw std::runtime_error(shown(value) + " where there should be " + wanted);
+  throw std::runtime_error(one_line(value.ShortDebugString()) + " where there should be " + wanted);
 }
 
 /// Return the length of the character of UTF-8 that begins there, longer than a byte; 0 where none does.
@@ -75,21 +75,6 @@ std::vector<std::string> texts_of(const Value& value) {
   std::vector<std::string> texts;
   for (const Value& each : value.list_value().values()) texts.push_back(text_of(each));
   return texts;
-}
-
-std::string shown(const Value& value) {
-  if (value.kind_case() == Value::kListValue) {
-    std::string text;
-    for (const Value& each : value.list_value().values()) text += (text.empty() ? "" : ", ") + shown(each);
-    return "[" + text + "]";
-  }
-  if (value.kind_case() == Value::kNumberValue && std::abs(value.number_value()) <= MOST &&
-      value.number_value() == std::floor(value.number_value())) {
-    return std::to_string(static_cast<std::int64_t>(value.number_value()));
-  }
-  std::string text;
-  if (!google::protobuf::util::MessageToJsonString(value, &text).ok()) return "null";
-  return text;
 }
 
 std::string quoted(const std::string& text) {

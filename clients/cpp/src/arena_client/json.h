@@ -1,4 +1,4 @@
-// JSON as leaves and receipts have it: read by protobuf, written by hand, since protobuf keeps no order of fields.
+// JSON as receipts have it: read by protobuf, written by hand, since protobuf keeps no order of fields.
 #pragma once
 
 #include <google/protobuf/struct.pb.h>
@@ -21,8 +21,6 @@ const std::string& text_of(const Value& value);
 std::uint64_t count_of(const Value& value);
 const Object& object_of(const Value& value);
 std::vector<std::string> texts_of(const Value& value);
-/// Return a value in a line as people write it.
-std::string shown(const Value& value);
 
 /// Return a text as JSON; U+FFFD for what is no UTF-8.
 std::string quoted(const std::string& text);

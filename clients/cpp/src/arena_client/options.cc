@@ -124,7 +124,6 @@ Profile profile_of(const Bot& bot, const Options& options) {
   profile.games = bot.games;
   profile.capacity = bot.capacity;
   profile.token_file = token_file ? *token_file : default_token_file(profile.address, bot.name);
-  profile.keeps_receipts = options.receipts;
   if (options.receipts && (token_file || !profile.token)) profile.receipts = profile.token_file + ".receipts";
   profile.invitation = options.invitation;
   profile.matches = options.matches;

@@ -56,8 +56,7 @@ struct Profile {
   int capacity = 0;
   std::optional<std::string> token;
   bool tls = false, casual = false, challenges = false;
-  /// Whether anything is kept of the server's log of results, and where; empty for nowhere on the disk.
-  bool keeps_receipts = false;
+  /// The file of receipts; empty to keep none.
   std::string receipts;
   std::optional<int> matches;
   std::optional<double> give_up_after;

@@ -20,7 +20,6 @@
 #include "arena_client/connection.h"
 #include "arena_client/grpc_channel.h"
 #include "arena_client/log.h"
-#include "arena_client/log_check.h"
 #include "arena_client/loop.h"
 #include "arena_client/probe.h"
 
@@ -83,9 +82,9 @@ class Network {
  public:
   Network(const Profile& profile, Inbox& inbox) : loop_(std::make_shared<Loop>()) {
     auto open = [profile, loop = loop_] { return open_grpc_channel(profile, loop); };
-    if (profile.keeps_receipts) log_.emplace(profile.receipts);
+    if (!profile.receipts.empty()) receipts_.emplace(profile.receipts);
     connection_ = std::make_unique<Connection>(profile, std::move(open), *loop_, inbox, random_part, probe(profile, loop_),
-                                               log_ ? &*log_ : nullptr);
+                                               receipts_ ? &*receipts_ : nullptr);
     loop_->post([this] { connection_->start(); });
     thread_ = std::thread([this] { loop_->run(); });
   }
@@ -105,7 +104,7 @@ class Network {
 
  private:
   std::shared_ptr<Loop> loop_;
-  std::optional<LogChecker> log_;
+  std::optional<Receipts> receipts_;
   std::unique_ptr<Connection> connection_;
   std::thread thread_;
 };

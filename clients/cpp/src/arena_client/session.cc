@@ -81,7 +81,7 @@ void Session::invited(const v1::Invitation& invitation, v1::PlayRequest& reply) 
     auto* ready = reply.add_ready();
     ready->set_invitation_id(number);
     ready->set_nonce(random_bytes(16));
-    progress_.accepted[number] = {invitation.commitment(), ready->nonce()};
+    progress_.accepted[number] = ready->nonce();
   } else {
     reply.add_declined(number);
     room_ = -1;
@@ -101,11 +101,7 @@ void Session::started(const v1::MatchStart& start) {
   std::string nonce;
   const auto accepted = progress_.accepted.find(start.invitation_id());
   if (accepted != progress_.accepted.end()) {
-    if (sha256(start.salt() + start.commitment()) != accepted->second.commitment) {
-      log(Level::error, "match " + std::to_string(start.match_id()) +
-                            ": its commitment is not the one of the invitation: the server may have chosen the deal");
-    }
-    nonce = accepted->second.nonce;
+    nonce = accepted->second;
     progress_.accepted.erase(accepted);
   }
   progress_.playing.insert(start.match_id());

@@ -15,11 +15,6 @@
 
 namespace arena {
 
-/// An invitation that was accepted: the server's commitment to the deal, and the bot's own chance in it.
-struct Acceptance {
-  std::string commitment, nonce;
-};
-
 /// The state that outlives a stream: how many matches are wanted, and which are being played.
 class Progress {
  public:
@@ -30,8 +25,8 @@ class Progress {
   int finished = 0;
   /// Matches that have begun.
   std::set<std::uint64_t> playing;
-  /// Invitations accepted whose matches have yet to begin.
-  std::map<std::uint64_t, Acceptance> accepted;
+  /// Accepted invitations whose matches have yet to begin, with the bot's own chance in each deal.
+  std::map<std::uint64_t, std::string> accepted;
   /// What is known of the matches that have begun.
   std::map<std::uint64_t, Seat> seats;
   /// Whether no more matches are to begin, however many are wanted.

@@ -1,4 +1,4 @@
-"""Accuracy, convergence and speed of the ladder in simulated worlds, compared with other rating systems.
+"""Accuracy, convergence and speed of the ladder in simulated worlds and on real matches, beside other rating systems.
 
     python -m bench.ladder [--part coverage …] [--quick | --long] [--json] [--chart FILE]
 
@@ -28,12 +28,14 @@ from bench.ladder import (
     quota,
     ranking,
     rebuild,
+    rivals,
     versions,
 )
 from bench.ladder.figures import Bar, Effort, Figure, Verdict
 
 PARTS = {
     "ranking": "Games until the ladder's order is right: 40 bots, 4 seats",
+    "rivals": "Log-loss of forecasts of real matches, beside other rating systems",
     "coverage": "95 % intervals that hold the truth",
     "versions": "What versions gain",
     "rebuild": "A million matches, one core",
@@ -54,6 +56,8 @@ def measure(part: str, effort: Effort, seed: int, picture: Path | None) -> list[
             if picture:
                 picture.write_text(chart.draw(curves))
             return ranking.measure(effort, seed, curves)
+        case "rivals":
+            return rivals.measure(effort, seed)
         case "coverage":
             return coverage.measure(effort, seed)
         case "rebuild":
@@ -96,7 +100,7 @@ def _shown(bar: Bar) -> str:
     return f"{bar.low:g} – {bar.high:g}"
 
 
-@click.command(help="Measure the ladder in simulated worlds.")
+@click.command(help="Measure the ladder in simulated worlds and on real matches.")
 @click.option("--part", "parts", type=click.Choice([*PARTS]), multiple=True, help="What to measure; repeatable.")
 @click.option("--quick", "effort", flag_value=Effort.QUICK, type=Effort, help="In seconds: too few worlds to judge.")
 @click.option("--long", "effort", flag_value=Effort.LONG, type=Effort, help="With as many worlds as the docs quote.")

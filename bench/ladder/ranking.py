@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from bench.ladder.figures import Effort, Figure, at_most, with_progress
-from bench.ladder.rivals import constant_elo, live_only, plackett_luce
+from bench.ladder.orders import constant_elo, live_only, plackett_luce
 from bench.ladder.source import columns, fit
 from bench.ladder.world import BOTS, Conditions, Floats, Ints, Season, play, truth
 

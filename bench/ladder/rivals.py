@@ -1,62 +1,135 @@
-"""Rating systems that the ladder is compared with: constant-K Elo, openskill's Plackett–Luce, and its live Elo alone.
+"""Forecasts of real matches by the ladder and by other rating systems, judged by their log-loss.
 
-Each computes one number a bot after every round; only their order is used.
+House bots, the SDK's samples and variants of house bots play at random tables of four, and at tables of two, four and
+six, where bots are not equally strong at all sizes: on the engine, without a server. Each system takes the first
+matches of a season in their order and forecasts every pair of the last ones, which it has not seen. The loss is
+−S·ln E − (1−S)·ln(1−E), a tie counting as half, in the mean over the pairs of a match and over matches; who knows
+nothing has ln 2 = 0.693. All systems forecast the same matches, so differences between them are much surer than the
+losses. Errors are those between seasons, which are played by themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from random import Random
+from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
-from arena.ladder.live import NEW, SCALE, update
-from bench.ladder.world import Floats, Ints
+from bench.ladder.figures import Bar, Effort, Figure, with_progress
+from bench.ladder.forecasters import ConstantElo, Fitted, Forecaster, Glicko2, Live, OpenSkill, TrueSkill
+from bench.ladder.world import Floats
+from bench.studies._field import Deal, field, play
+from engine.registry import GAMES
 
-
-def constant_elo(nodes: Ints, places: Ints, bots: int, factors: Sequence[float]) -> Iterator[Floats]:
-    """Iterate over Elo ratings with constant K after each round: [worlds, factors, bots].
-
-    `nodes` and `places` are [worlds, rounds, tables, seats], with every bot at most once a round. A match of n seats
-    counts as one game with the bot's mean score against its n−1 opponents.
-    """
-    worlds, rounds, _, seats = nodes.shape
-    ratings = np.zeros((worlds, len(factors), bots))
-    every_world = np.arange(worlds)[:, None, None]
-    gain = np.array(factors)[:, None, None] / (seats - 1)
-    for number in range(rounds):
-        who, place = nodes[:, number], places[:, number]
-        surplus = (place[..., :, None] < place[..., None, :]) + (place[..., :, None] == place[..., None, :]) / 2
-        now = ratings[every_world, :, who].transpose(0, 3, 1, 2)
-        expected = expit((now[..., :, None] - now[..., None, :]) / SCALE)
-        change = gain * (surplus[:, None] - expected).sum(axis=-1)  # a seat's ½ against itself is no surplus
-        ratings[every_world, :, who] += change.transpose(0, 2, 3, 1)
-        yield ratings
-
-
-def plackett_luce(nodes: Ints, places: Ints, bots: int) -> Iterator[Floats]:
-    """Iterate over openskill's μ of every bot, with its default settings, after each round."""
-    from openskill.models import PlackettLuce
-
-    model = PlackettLuce()
-    ratings = [model.rating() for _ in range(bots)]
-    means = np.array([rating.mu for rating in ratings])
-    for who, place in zip(nodes.tolist(), places.tolist(), strict=True):
-        for table, ranks in zip(who, place, strict=True):
-            after = model.rate([[ratings[bot]] for bot in table], ranks=ranks)
-            for bot, (rating,) in zip(table, after, strict=True):
-                ratings[bot] = rating
-                means[bot] = rating.mu
-        yield means
+TABLES: Final[Mapping[str, tuple[int, ...]]] = {"4 seats": (4,), "2, 4 and 6 seats": (2, 4, 6)}
+TAKEN: Final = (100, 400, 1600)
+"""Matches of a season that are taken before each forecast."""
+FORECAST: Final = 400
+"""Matches at the end of a season that are forecast."""
+SURE: Final = 1e-4
+"""Forecasts are at least that far from 0 and 1: one miss must not decide."""
+SYSTEMS: Final[Mapping[str, Callable[[int], Forecaster]]] = {
+    "the fit": partial(Fitted, shown=False),
+    "what is shown": partial(Fitted, shown=True),
+    "the live layer alone": Live,
+    "Elo, K = 8": partial(ConstantElo, factor=8),
+    "Elo, K = 16": partial(ConstantElo, factor=16),
+    "Elo, K = 32": partial(ConstantElo, factor=32),
+    "Glicko-2, τ = 0.5": Glicko2,
+    "Glicko-2, no volatility": partial(Glicko2, volatility=0.0),
+    "TrueSkill, defaults": TrueSkill,
+    "TrueSkill, τ = 0": partial(TrueSkill, drift=0.0),
+    "openskill, defaults": OpenSkill,
+    "openskill, τ = 0": partial(OpenSkill, drift=0.0),
+}
+OURS: Final = ("the fit", "what is shown")
+NEAR: Final = Bar(-1.0, 0.003)
+"""How much more the better of ours may lose than the best system of all."""
 
 
-def live_only(nodes: Ints, places: Ints, bots: int) -> Iterator[Floats]:
-    """Iterate over live Elo ratings that are never rebased on a fit, after each round."""
-    ratings = [NEW] * bots
-    values = np.full(bots, NEW.value)
-    for who, place in zip(nodes.tolist(), places.tolist(), strict=True):
-        for table, ranks in zip(who, place, strict=True):
-            for bot, rating in zip(table, update([ratings[bot] for bot in table], ranks), strict=True):
-                ratings[bot] = rating
-                values[bot] = rating.value
-        yield values
+class Match(NamedTuple):
+    """A real match: bots by seat, and their places."""
+
+    bots: tuple[int, ...]
+    places: tuple[int, ...]
+
+
+def real_season(game: str, sizes: Sequence[int], matches: int, chance: Random) -> list[Match]:
+    """Play matches of random bots of the game's field at tables of these sizes."""
+    bots = [*field(game).values()]
+    season = []
+    for _ in range(matches):
+        seated = chance.sample(range(len(bots)), chance.choice(sizes))
+        result = play(game, [bots[bot] for bot in seated], Deal.draw(chance), chance)
+        season.append(Match(tuple(seated), result.places))
+    return season
+
+
+def losses(season: Sequence[Match], system: Forecaster, taken: Sequence[int], forecast: int) -> list[float]:
+    """Return the loss on the last matches after each number of matches taken."""
+    found = []
+    for number, match in enumerate(season[: taken[-1]], start=1):
+        system.take(match.bots, match.places)
+        if number in taken:
+            expected = system.expected()
+            found.append(float(np.mean([loss(match, expected) for match in season[-forecast:]])))
+    return found
+
+
+def loss(match: Match, expected: Floats) -> float:
+    """Return the mean loss of a match's pairs by the expected scores [bots, bots]."""
+    one, other = np.triu_indices(len(match.bots), 1)
+    bots, places = np.array(match.bots), np.array(match.places)
+    chance = np.clip(expected[bots[one], bots[other]], SURE, 1 - SURE)
+    score = (1 + np.sign(places[other] - places[one])) / 2
+    return float(-(score * np.log(chance) + (1 - score) * np.log(1 - chance)).mean())
+
+
+def measure(effort: Effort, seed: int) -> list[Figure]:
+    """Measure the losses of all systems in both games."""
+    figures = []
+    for game in GAMES:
+        for tables, sizes in TABLES.items():
+            figures += compare(game, f"{game}, {tables}", sizes, effort, seed)
+    return figures
+
+
+def compare(game: str, what: str, sizes: Sequence[int], effort: Effort, seed: int) -> list[Figure]:
+    """Measure the losses of all systems in a game at tables of these sizes."""
+    seasons = effort.of(1, 2, 8)
+    taken, forecast = ((20, 60), 40) if effort is Effort.QUICK else (TAKEN, FORECAST)
+    bots = len(field(game))
+    found = np.zeros((seasons, len(SYSTEMS), len(taken)))
+    for number in with_progress(range(seasons), f"{what}: seasons of {taken[-1] + forecast} matches"):
+        season = real_season(game, sizes, taken[-1] + forecast, Random(f"rivals {seed} {game} {number}"))
+        found[number] = [losses(season, system(bots), taken, forecast) for system in SYSTEMS.values()]
+    return _figures(what, found, taken)
+
+
+def _figures(kind: str, found: Floats, taken: Sequence[int]) -> list[Figure]:
+    """Report losses [seasons, systems, taken], and how far the better of ours is from the best."""
+    names = [*SYSTEMS]
+    means = found.mean(axis=0)
+    best = int(means[:, -1].argmin())
+    figures = []
+    for number, name in enumerate(names):
+        more = found[:, number, -1] - found[:, best, -1]
+        earlier = ", ".join(
+            f"{mean:.4f} after {matches}" for mean, matches in zip(means[number], taken[:-1], strict=False)
+        )
+        note = f"+{more.mean():.4f} ± {_error(more):.4f} over the best; {earlier}"
+        figures.append(
+            Figure(f"{kind}: {name}", means[number, -1], ".4f", error=_error(found[:, number, -1]), note=note)
+        )
+    ours = min((names.index(name) for name in OURS), key=lambda number: means[number, -1])
+    more = found[:, ours, -1] - found[:, best, -1]
+    what, bar = f"{kind}: the better of the ladder's over the best", NEAR if len(found) > 1 else None
+    figures.append(Figure(what, more.mean(), ".4f", error=_error(more), bar=bar, note=f"the best is {names[best]}"))
+    return figures
+
+
+def _error(values: Floats) -> float:
+    """Return the standard error of a mean; 0 of a single value."""
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0

@@ -13,9 +13,9 @@ from arena.ladder.live import expected
 from bench.ladder.chart import draw
 from bench.ladder.coverage import share
 from bench.ladder.figures import Bar, Figure, Verdict, at_most
+from bench.ladder.orders import constant_elo, live_only, plackett_luce
 from bench.ladder.ranking import Curve, rank_correlation
 from bench.ladder.rebuild import VOIDS, events_of, renumbered, shuffled
-from bench.ladder.rivals import constant_elo, live_only, plackett_luce
 from bench.ladder.world import BOTS, Conditions, play
 
 

@@ -56,6 +56,38 @@ def test_a_test_says_it_by_its_status(bots: tuple[str, str], test: str, status: 
     assert document["match"]["design"] == "same-seats"
 
 
+@pytest.mark.parametrize(
+    ("bots", "test", "status", "verdict"),
+    [
+        (("house:counter", "house:random"), "elo0=0,elo1=200", 0, "is better: Elo by places is 200 rather than 0."),
+        (("house:random", "house:counter"), "elo0=0,elo1=200", 3, "is not better: Elo by places is 0 rather than 200."),
+        (("house:counter", "house:random"), "points0=10,points1=50", 0,
+         "is better: the difference in points is 50 rather than 10."),
+        (("house:counter", "house:counter"), "points0=0,points1=10", 4, "Undecided after 60 sets"),
+    ],
+)  # fmt: skip
+def test_a_test_is_of_places_or_of_points_as_its_bounds_say(
+    bots: tuple[str, str], test: str, status: int, verdict: str
+) -> None:
+    words = ("--game", "nullern", "--seats", 2, "--seed", 5, "--sets", 60, "--concurrency", 1)
+    ran = arena("match", *bots, *words, "--sprt", test)
+    assert ran.exit_code == status
+    assert verdict in ran.stdout
+    low, high = (bound.partition("=")[2] for bound in test.split(","))
+    assert f"some 5 % of verdicts, if the truth is {low} or {high}; between them the test is a coin" in ran.stdout
+
+
+def test_what_is_left_is_an_estimate_of_the_test_and_not_of_the_most_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.cli.workbench.match_progress.EVERY", 0.0)
+    ran = arena("match", *CLEAR, "--sprt", "t0=0,t1=0.1", "--concurrency", 1)
+    assert ran.exit_code == 0
+    assert "\n7 of at most 10000 sets" in ran.stderr
+    estimates = [int(total) for total in re.findall(r"\d+ of about (\d+) sets", ran.stderr)]
+    [played] = re.findall(r"sets +(\d+) of 2 games", ran.stdout)
+    assert len(estimates) == int(played) - 7
+    assert all(int(played) / 2 < each < int(played) * 2 for each in estimates)
+
+
 def test_two_alone_play_at_one_table(tmp_path: Path) -> None:
     bots = written(tmp_path / "a"), written(tmp_path / "b", CHANCE)
     words = ("match", *bots, "--game", "sixth_sense", "--seats", 2, "--sets", 12, "--concurrency", 1)
@@ -164,7 +196,13 @@ def test_a_file_needs_no_seed_again_and_only_more_sets_are_played(tmp_path: Path
         (("house:random", "house:careful", "--seats", 9), 2, "9"),
         (("house:random", "house:careful", *SAME_SEATS, "--field", "house:random", "--field", "house:random",
           "--field", "house:random"), 2, "a field of 2 sits at a table of 3 with same-seats, not 3"),
-        (("house:random", "house:careful", "--sprt", "t2=1"), 2, "'t2=1' is not t0=NUMBER or t1=NUMBER"),
+        (("house:random", "house:careful", "--sprt", "t2=1"), 2, "'t2=1' is not elo0=, elo1=, points0=, points1=, t0="),
+        (("house:random", "house:careful", "--sprt", "elo0=0,elo1=twenty"), 2, "'elo1=twenty' is not elo0="),
+        (("house:random", "house:careful", "--sprt", "elo0=0"), 2, "elo1 is missing: write elo0=NUMBER,elo1=NUMBER"),
+        (("house:random", "house:careful", "--sprt", "elo0=0,t1=1"), 2, "mixes elo and t: write both bounds in one"),
+        (("house:random", "house:careful", "--sprt", "elo0=nan,elo1=20"), 2, "elo0 must be less than elo1"),
+        (("house:random", "house:careful", "--sprt", "elo0=0,elo1=20", *SAME_SEATS), 2,
+         "elo0 and elo1 are of two bots at one table, where same-seats never seats them together: choose"),
         (("house:random", "house:careful", "--sprt", "t0=1,t1=1"), 2, "t0 must be less than t1"),
         (("house:random", "house:careful", "--option", "x=1"), 2, "there is no option 'x'"),
         (("house:random", "house:careful", "--out", "/nowhere/at/all"), 1, "/nowhere/at/all"),
@@ -220,6 +258,7 @@ def test_a_round_robin_has_a_crosstable_with_the_best_first() -> None:
     words = ("match", "house:random", "house:careful", "house:counter", "--game", "nullern", "--seats", 2, "--seed", 5)
     text = shown(*words, "--sets", 30, "--round-robin", "--concurrency", 1)
     assert "Round robin of 3 · nullern for 2" in text
+    assert "Verdicts are as sure together as that of one pair alone (Holm)." in " ".join(text.split())
     assert "points at one table, deals played twice with seats exchanged" in text
     assert "Every pair is decided." in text
     ranked = [line.split()[2] for line in text.splitlines() if line[2:3].isdigit()]
@@ -257,7 +296,7 @@ def test_a_match_of_many_goes_on(tmp_path: Path) -> None:
         assert times_left_out(one) == times_left_out(other)
     ran = arena("match", *words[:-3], "--gauntlet", *words[-2:], "--sets", 6, "--concurrency", 1)
     assert ran.exit_code == 1
-    assert "pairing 'round-robin' there, 'gauntlet' here" in " ".join(ran.output.split())
+    assert 'pairing "round-robin" there, "gauntlet" here' in " ".join(ran.output.split())
 
 
 def test_a_plot_is_a_picture_of_the_difference(tmp_path: Path) -> None:

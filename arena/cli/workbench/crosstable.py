@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
-from arena.cli.workbench.match_report import SURE, measured, quantity
-from arena.local.match.comparison import LEAST_SETS, Comparison, SequentialOutcome
+from arena.cli.workbench.match_report import errors_in_words, in_words, measured, quantity
+from arena.local.match.comparison import Comparison, adjusted_chances
 from arena.local.match.design import Pairing
+from arena.local.match.sequential import SequentialOutcome
 
 if TYPE_CHECKING:
     from arena.local.match.ordered_sets import OrderedPairs, OrderedSets
@@ -22,65 +23,76 @@ TITLES: Final = {Pairing.GAUNTLET: "Gauntlet", Pairing.ROUND_ROBIN: "Round robin
 BETTER: Final = ">"
 WORSE: Final = "<"
 UNDECIDED: Final = "?"
+NOT_BETTER: Final = "≤"
+MIRRORED: Final = {BETTER: WORSE, WORSE: BETTER, NOT_BETTER: "≥"}
+DOUBT: Final = 0.05
+"""The largest chance at which a difference counts as one."""
+
+
+class Pair(NamedTuple):
+    """A pair of bots as it is drawn."""
+
+    ordered: OrderedSets
+    comparison: Comparison
+    chance: float | None
+    """The chance of the difference, as `adjusted_chances` has it."""
 
 
 def pairs_report(subject: Subject, comparisons: Sequence[Comparison], ordered: OrderedPairs) -> RenderableType:
     """Draw a match of more than two bots in which every pair has at least one set."""
     title = f"{TITLES[subject.pairing]} of {subject.compared}"
-    rows = list(zip(ordered.pairs, comparisons, strict=True))
+    rows = [*map(Pair, ordered.pairs, comparisons, adjusted_chances(comparisons))]
+    told = f"Tested are {quantity(subject)}. Verdicts are as sure together as that of one pair alone (Holm)."
     parts: list[RenderableType] = [
         Text.assemble((title, "bold"), (f" · {subject.game} for {subject.seats}, seed {subject.seed}", "dim")),
-        Text(f"Tested is each pair by itself, in {quantity(subject)}.", "dim"),
-        _undecided(rows),
+        Text(told, "dim"),
     ]
+    if ordered.test is not None:
+        parts.append(Text(f"Test: {in_words(ordered.test)}; errors: {errors_in_words(ordered.test)}.", "dim"))
+    parts.append(_undecided(rows))
     if subject.pairing is Pairing.ROUND_ROBIN:
         parts.append(_crosstable(subject, rows))
     return Group(*parts, _pairs_table(rows))
 
 
-def verdict(ordered: OrderedSets, comparison: Comparison) -> str:
+def verdict(pair: Pair) -> str:
     """Return whether the first of a pair is better, worse, or not told apart from the other.
 
-    With a test that is what it decided; "not better" is worse only where the interval says so, too.
+    With a test that is what it decided; "not better" is worse only where the difference says so, too.
     """
-    state = ordered.state
-    if state is not None and state.outcome is SequentialOutcome.UNDECIDED:
-        return UNDECIDED
-    if state is not None and state.outcome is SequentialOutcome.BETTER:
-        return BETTER
-    likely = comparison.likely
-    if likely is None or comparison.sets < LEAST_SETS:
-        return UNDECIDED
-    if state is not None:
-        return WORSE if likely <= 1 - SURE else "≤"
-    return BETTER if likely >= SURE else WORSE if likely <= 1 - SURE else UNDECIDED
+    state, likely, chance = pair.ordered.state, pair.comparison.likely, pair.chance
+    if state is not None and state.outcome is not SequentialOutcome.NOT_BETTER:
+        return BETTER if state.outcome is SequentialOutcome.BETTER else UNDECIDED
+    if likely is None or chance is None or chance > DOUBT:
+        return UNDECIDED if state is None else NOT_BETTER
+    return WORSE if likely < 0.5 else BETTER if state is None else NOT_BETTER
 
 
-def standings(subject: Subject, rows: Sequence[tuple[OrderedSets, Comparison]]) -> list[tuple[int, float]]:
+def standings(subject: Subject, rows: Sequence[Pair]) -> list[tuple[int, float]]:
     """Return the bots of a round robin, the best first, each with its mean difference to the others."""
     found: dict[int, list[float]] = {bot: [] for bot in range(subject.compared)}
-    for ordered, comparison in rows:
-        one, other = ordered.pair
-        found[one].append(comparison.difference.value)
-        found[other].append(-comparison.difference.value)
+    for pair in rows:
+        one, other = pair.ordered.pair
+        found[one].append(pair.comparison.difference.value)
+        found[other].append(-pair.comparison.difference.value)
     return sorted(((bot, fmean(values)) for bot, values in found.items()), key=lambda row: -row[1])
 
 
-def _undecided(rows: Sequence[tuple[OrderedSets, Comparison]]) -> Text:
-    open_pairs = [" – ".join(ordered.names) for ordered, each in rows if verdict(ordered, each) == UNDECIDED]
+def _undecided(rows: Sequence[Pair]) -> Text:
+    open_pairs = [" – ".join(each.ordered.names) for each in rows if verdict(each) == UNDECIDED]
     if not open_pairs:
         return Text("Every pair is decided.", "bold green")
     return Text(f"Undecided, more sets would tell: {', '.join(open_pairs)}.", "bold yellow")
 
 
-def _crosstable(subject: Subject, rows: Sequence[tuple[OrderedSets, Comparison]]) -> RenderableType:
+def _crosstable(subject: Subject, rows: Sequence[Pair]) -> RenderableType:
     """Draw the points of each against each, the row's bot less the column's."""
     cells: dict[tuple[int, int], Text] = {}
-    for ordered, comparison in rows:
-        one, other = ordered.pair
-        said, value = verdict(ordered, comparison), comparison.difference.value
+    for pair in rows:
+        one, other = pair.ordered.pair
+        said, value = verdict(pair), pair.comparison.difference.value
         cells[one, other] = _cell(value, said)
-        cells[other, one] = _cell(-value, {BETTER: WORSE, WORSE: BETTER, "≤": "≥"}.get(said, said))
+        cells[other, one] = _cell(-value, MIRRORED.get(said, said))
     ranked = standings(subject, rows)
     order = [bot for bot, _ in ranked]
     columns = [
@@ -100,34 +112,47 @@ def _cell(value: float, said: str) -> Text:
     return Text(f"{value:+.2f} {said}", colour)
 
 
-def _pairs_table(rows: Sequence[tuple[OrderedSets, Comparison]]) -> RenderableType:
+def _pairs_table(rows: Sequence[Pair]) -> RenderableType:
+    names = [each.ordered.names for each in rows]
     columns = [
-        TableColumn("One", [Text(ordered.names[0]) for ordered, _ in rows], "left", folds=True, style="bold"),
-        TableColumn("", [Text(verdict(ordered, each)) for ordered, each in rows]),
-        TableColumn("Other", [Text(ordered.names[1]) for ordered, _ in rows], "left", folds=True, style="bold"),
+        TableColumn("One", [Text(one) for one, _ in names], "left", folds=True, style="bold"),
+        TableColumn("", [Text(verdict(each)) for each in rows]),
+        TableColumn("Other", [Text(other) for _, other in names], "left", folds=True, style="bold"),
         *(TableColumn(name, [Text(text) for text in column]) for name, column in _figures(rows).items()),
     ]
-    return FittedTable("Pairs", columns, ("Gain", "Place", "Points", "Normalised Elo", "Sets"))
+    return FittedTable("Pairs", columns, ("Gain", "Place", "Points", "Normalised Elo", "LOS", "Sets"))
 
 
-def _figures(rows: Sequence[tuple[OrderedSets, Comparison]]) -> Mapping[str, Sequence[str]]:
-    def of(figure: str) -> Iterator[str]:
-        for ordered, each in rows:
-            measure = getattr(each, figure)
-            yield "–" if measure is None else measured(measure, 0 if figure != "gain" else 1, len(ordered.scores))
+def _chance(chance: float | None) -> str:
+    if chance is None:
+        return "–"
+    return "<0.001" if chance < 0.001 else f"{chance:.3f}"
+
+
+def _figures(rows: Sequence[Pair]) -> Mapping[str, Sequence[str]]:
+    comparisons = [each.comparison for each in rows]
+
+    def of(figure: str) -> list[str]:
+        measures = [getattr(each, figure) for each in comparisons]
+        digits = 1 if figure == "gain" else 0
+        return [
+            "–" if measure is None else measured(measure, digits, each.sets)
+            for measure, each in zip(measures, comparisons, strict=True)
+        ]
 
     found = {
-        "Difference": [measured(each.difference, 2, each.sets) for _, each in rows],
-        "Elo": [*of("elo")],
-        "Normalised Elo": [*of("normalised")],
-        "LOS": ["–" if each.likely is None else f"{each.likely:.1%}" for _, each in rows],
-        "W/D/L": [f"{each.won}/{each.drawn}/{each.lost}" for _, each in rows],
-        "Sets": [str(each.sets) for _, each in rows],
-        "Points": [" : ".join(f"{bot.points.value:.1f}" for bot in each.bots) for _, each in rows],
-        "Place": [" : ".join(f"{bot.place.value:.2f}" for bot in each.bots) for _, each in rows],
-        "Gain": [*of("gain")],
+        "Difference": [measured(each.difference, 2, each.sets) for each in comparisons],
+        "p": [_chance(each.chance) for each in rows],
+        "Elo": of("elo"),
+        "Normalised Elo": of("normalised"),
+        "LOS": ["–" if each.likely is None else f"{each.likely:.1%}" for each in comparisons],
+        "W/D/L": [f"{each.won}/{each.drawn}/{each.lost}" for each in comparisons],
+        "Sets": [str(each.sets) for each in comparisons],
+        "Points": [" : ".join(f"{bot.points.value:.1f}" for bot in each.bots) for each in comparisons],
+        "Place": [" : ".join(f"{bot.place.value:.2f}" for bot in each.bots) for each in comparisons],
+        "Gain": of("gain"),
     }
-    states = [ordered.state for ordered, _ in rows]
+    states = [each.ordered.state for each in rows]
     if any(state is not None for state in states):
         found["LLR"] = ["–" if state is None else f"{state.ratio:+.2f}" for state in states]
     return found

@@ -12,11 +12,12 @@ import click
 from arena.cli.terminal.screen import json_option, print_json, screen
 from arena.cli.workbench.match_subject import match_subject
 from arena.cli.workbench.sandbox_option import SandboxCommand, probed_sandbox, refuse_without_commands, sandbox_option
+from arena.cli.workbench.sequential_test import refuse_apart, sequential_test
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
-    from arena.local.match.comparison import SequentialState
     from arena.local.match.ordered_sets import OrderedPairs
+    from arena.local.match.sequential import SequentialState, SequentialTest
     from arena.local.match.sets import SetsFile, Subject
 
 SETS: Final = 200
@@ -28,25 +29,9 @@ STATUSES: Final = {"better": 0, "not better": 3, "undecided": 4}
 INTERRUPTED: Final = 130
 
 
-def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[float, float] | None:
-    """Parse t0=…,t1=…; either may be left out."""
-    if text is None:
-        return None
-    found = {"t0": 0.0, "t1": 0.1}
-    for word in text.split(","):
-        name, _equals, value = word.partition("=")
-        try:
-            found[name] = {"t0": float, "t1": float}[name](value)
-        except (KeyError, ValueError):
-            raise click.BadParameter(f"{word!r} is not t0=NUMBER or t1=NUMBER, such as t0=0,t1=0.1") from None
-    if not found["t0"] < found["t1"] or not max(map(abs, found.values())) < 100:
-        raise click.BadParameter(f"t0 must be less than t1, and both between -100 and 100; they are {found}")
-    return found["t0"], found["t1"]
-
-
 @click.command(
     cls=SandboxCommand,
-    epilog="Example: arena match better.py bot.py --game nullern --seats 4 --sprt t0=0,t1=0.1 --out better.sets",
+    epilog="Example: arena match better.py bot.py --game nullern --seats 4 --sprt elo0=0,elo1=20 --out better.sets",
 )
 @click.argument("one")
 @click.argument("other")
@@ -68,7 +53,11 @@ def _test(_: click.Context, __: click.Parameter, text: str | None) -> tuple[floa
 )
 @click.option("--sets", metavar="N", type=click.IntRange(1), help=f"Sets to play, at most.  [default: {SETS}]")
 @click.option(
-    "--sprt", metavar="t0=,t1=", callback=_test, help="Stop as soon as the test says which it is, or after --sets."
+    "--sprt",
+    "test",
+    metavar="elo0=,elo1=",
+    callback=sequential_test,
+    help="Stop as soon as the test says which it is, or after --sets; also points0=,points1= or t0=,t1=.",
 )
 @click.option(
     "--concurrency",
@@ -103,7 +92,7 @@ def command(
     field: tuple[str, ...],
     design: str | None,
     sets: int | None,
-    sprt: tuple[float, float] | None,
+    test: SequentialTest | None,
     concurrency: int | None,
     dask: str | None,
     sandbox: str | None,
@@ -124,9 +113,12 @@ def command(
     other, once more with their seats exchanged, and what counts is their points. Independent deals are what a ladder
     has, and need the most games. Seats go round from set to set.
 
-    The test with --sprt is about t, the mean of the sets' differences in their standard deviations: 0.1 takes some
-    600 sets. A wrong verdict has a probability of 5 % either way. Of more than two bots each pair has its own test,
-    and all are played until all are decided.
+    The test with --sprt is about Elo by places of two at one table (elo0=0,elo1=20), about the difference in points
+    (points0=0,points1=2), or about t, the same in standard deviations of a set (t0=0,t1=0.1). These are never converted
+    into each other. It errs in some 5 % of matches where one of its bounds is the truth; for a truth between them it is
+    a coin. 20 Elo take some 1,000 sets.
+
+    Of more than two bots all pairs are played until all are decided; they are as sure together as one alone.
 
     Exit status: 0 done, 1 failed, 2 wrong usage; with --sprt 0 better, 3 not better, 4 undecided, and of more than two
     bots 0 if every pair is decided, else 4; 130 interrupted.
@@ -137,10 +129,9 @@ def command(
     "difference", "interval", "likely", "normalised", "elo", "won", "drawn",
     "lost", "gain", "bots"}, "test": {"outcome", "ratio", "sets"} or null}
     Of more than two bots {"match", "pairs": [{"one", "other", "comparison",
-    "test"}]}.
+    "test", "p_holm"}]}.
     """
     from arena.local.errors import LocalMatchError
-    from arena.local.match.comparison import SequentialTest
     from arena.local.match.ordered_sets import OrderedPairs
     from arena.local.match.sets import SetsFile
 
@@ -154,7 +145,8 @@ def command(
     if sandbox is not None:
         refuse_without_commands((*compared, *field))
     subject = match_subject(compared, round_robin, game, seats, options, field, design, seed, out)
-    test = None if sprt is None else SequentialTest(*sprt)
+    if test is not None:
+        refuse_apart(test, subject.design)
     ordered = OrderedPairs(subject, sets or (SETS if test is None else SETS_OF_TEST), test)
     try:
         with closing(SetsFile(out, subject)) as file:
@@ -173,13 +165,22 @@ def command(
 
 
 def _print(subject: Subject, file: SetsFile, ordered: OrderedPairs, as_json: bool) -> None:
+    from arena.local.match.comparison import adjusted_chances
+
     comparisons = [each.comparison(file.found) for each in ordered.pairs]
     if as_json and subject.compared == 2:
         print_json({"match": subject, "comparison": comparisons[0], "test": ordered.pairs[0].state})
     elif as_json:
+        chances = adjusted_chances(comparisons)
         rows = [
-            {"one": each.names[0], "other": each.names[1], "comparison": comparison, "test": each.state}
-            for each, comparison in zip(ordered.pairs, comparisons, strict=True)
+            {
+                "one": each.names[0],
+                "other": each.names[1],
+                "comparison": comparison,
+                "test": each.state,
+                "p_holm": chance,
+            }
+            for each, comparison, chance in zip(ordered.pairs, comparisons, chances, strict=True)
         ]
         print_json({"match": subject, "pairs": rows})
     elif all(comparison is None for comparison in comparisons):

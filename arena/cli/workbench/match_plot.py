@@ -11,7 +11,8 @@ from rich.text import Text
 
 from arena.cli.terminal.plot import Point, plot
 from arena.cli.terminal.svg import draw_svg
-from arena.local.match.comparison import LEAST_SETS, within
+from arena.local.match.comparison import within
+from arena.local.match.sequential import LEAST_SETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from math import sqrt
+from math import ceil, inf, sqrt
 from statistics import fmean, stdev
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from arena.local.match.comparison import within
+from arena.local.match.sequential import bound
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,7 +40,7 @@ class MatchProgress:
                 TimeRemainingColumn(),
             )
             self._bar = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
-            self._task = self._bar.add_task("", total=ordered.most)
+            self._task = self._bar.add_task("", total=None if ordered.test else ordered.most)
 
     def __enter__(self) -> MatchProgress:
         if self._bar is not None:
@@ -52,12 +53,15 @@ class MatchProgress:
 
     def show(self) -> None:
         """Show what there is now."""
-        sets = self._ordered.sets
+        sets, left = self._ordered.sets, self._ordered.sets_left
+        total = None if left == inf else sets + ceil(left)
         if self._bar is not None:
-            self._bar.update(self._task, completed=sets, description=self._said())
+            self._bar.update(self._task, completed=sets, total=total, description=self._said())
         elif time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + EVERY
-            self._console.print(f"{sets} of {self._ordered.most} sets  {self._said()}", soft_wrap=True)
+            about = "" if self._ordered.test is None or total == self._ordered.most else "about "
+            of = f"at most {self._ordered.most}" if total is None else f"{about}{total}"
+            self._console.print(f"{sets} of {of} sets  {self._said()}", soft_wrap=True)
 
     def name_slow(self, slow: SlowBot) -> None:
         """Say of a bot that it has been thinking for long."""
@@ -74,5 +78,5 @@ class MatchProgress:
         error = stdev(scores) / sqrt(len(scores))
         said = f"{fmean(scores):+.2f} ± {error * within(len(scores)):.2f} points"
         if state is not None and test is not None:
-            said += f"  LLR {state.ratio:+.2f} of ±{test.bound:.2f}"
+            said += f"  LLR {state.ratio:+.2f} of ±{bound():.2f}"
         return said

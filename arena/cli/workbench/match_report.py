@@ -11,9 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
-from arena.local.match.comparison import LEAST_SETS, Comparison, Measure, SequentialOutcome
+from arena.local.match.comparison import Comparison, Measure
 from arena.local.match.comparison import within as half_width
 from arena.local.match.design import Design
+from arena.local.match.sequential import LEAST_SETS, ScoreUnit, SequentialOutcome, SequentialTest, bound
 
 if TYPE_CHECKING:
     from arena.local.match.ordered_sets import OrderedSets
@@ -23,6 +24,11 @@ BARS: Final = "▁▂▃▄▅▆▇█"
 CLASSES: Final = 24
 """Bars of the histogram."""
 SURE: Final = 0.975
+NAMES: Final = {
+    ScoreUnit.T: "t is",
+    ScoreUnit.POINTS: "the difference in points is",
+    ScoreUnit.ELO: "Elo by places is",
+}
 QUANTITIES: Final = {
     Design.SAME_SEATS: "points above the mean of the others, in the same seats of the same deals against {field}",
     Design.ONE_TABLE: "points at one table, deals played twice with seats exchanged{beside}",
@@ -48,9 +54,11 @@ def _verdict(one: str, other: str, comparison: Comparison, ordered: OrderedSets)
     state, test = ordered.state, ordered.test
     if state is not None and test is not None:
         if state.outcome is SequentialOutcome.BETTER:
-            return Text(f"{one} is better: t is rather {test.t1:g} than {test.t0:g}.", "bold green")
+            return Text(f"{one} is better: {NAMES[test.unit]} {test.upper:g} rather than {test.lower:g}.", "bold green")
         if state.outcome is SequentialOutcome.NOT_BETTER:
-            return Text(f"{one} is not better: t is rather {test.t0:g} than {test.t1:g}.", "bold red")
+            return Text(
+                f"{one} is not better: {NAMES[test.unit]} {test.lower:g} rather than {test.upper:g}.", "bold red"
+            )
         return Text(f"Undecided after {state.sets} sets: more would tell.", "bold yellow")
     likely = comparison.likely
     if likely is None or comparison.sets < LEAST_SETS:
@@ -90,8 +98,9 @@ def _rows(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> Ite
     if state is not None and test is not None:
         yield (
             "test",
-            f"LLR {state.ratio:+.2f} of ±{test.bound:.2f}, t {test.t0:g} against {test.t1:g}: {state.outcome.value}",
+            f"LLR {state.ratio:+.2f} of ±{bound():.2f}, {in_words(test)}: {state.outcome.value}",
         )
+        yield "errors", errors_in_words(test)
         if state.outcome is not SequentialOutcome.UNDECIDED:
             yield (
                 "stopped",
@@ -107,6 +116,16 @@ def _rows(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> Ite
     if comparison.gain is not None:
         yield "gain", f"worth {measured(comparison.gain, 1, sets, sign='')} times as many games on independent deals"
     yield "seed", str(subject.seed)
+
+
+def in_words(test: SequentialTest) -> str:
+    """Name the two hypotheses of a test."""
+    return f"{NAMES[test.unit]} {test.lower:g} or {test.upper:g}"
+
+
+def errors_in_words(test: SequentialTest) -> str:
+    """Say how sure a test is."""
+    return f"some 5 % of verdicts, if the truth is {test.lower:g} or {test.upper:g}; between them the test is a coin"
 
 
 def measured(measure: Measure, digits: int, sets: int, sign: str = "+") -> str:

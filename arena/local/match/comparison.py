@@ -1,98 +1,30 @@
 """The result of a comparison from its sets: which bot is better, by how much, and how surely.
 
-A set gives one number d, the first bot's points less the other's; sets are independent. Promotion test: the
-generalised sequential probability ratio test of t = mean(d)/sd(d), LLR = N/2·ln((1+(t−t0)²)/(1+(t−t1)²)), stopped at
-±ln((1−α)/α) after at least `LEAST_SETS` sets, set by set in the order of their numbers, whichever was finished first.
-Normalised Elo is 347.4·t, which does not depend on how much luck a set has. Elo is that of the ladder: from the share
-of opponents that a bot ends before.
+A set gives one number d, the first bot's points less the other's; sets are independent. Normalised Elo is 347.4·t with
+t = mean(d)/sd(d), which does not depend on how much luck a set has. Elo is that of the ladder: from the share of
+opponents that a bot ends before. When enough sets were played `sequential` says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from math import log, sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from arena.ladder.live import SCALE
 from arena.local.match.design import ONE, OTHER, Design
-from arena.match.result import points_above
+from arena.local.match.scores import above, beaten, set_score
+from arena.local.match.sequential import LEAST_SETS
 
 if TYPE_CHECKING:
     from arena.local.match.sets import PlayedSet, SeatedGame
 
-LEAST_SETS: Final = 8
 NORMALISED: Final = 800 / log(10)
 """Normalised Elo for t = 1."""
 JACKKNIFED: Final = 200
 """Sets that are left out in turn for the error of the gain, about."""
-ERRORS: Final = 0.05
-"""α = β, the probability of a wrong verdict either way."""
-
-
-class SequentialOutcome(Enum):
-    """The outcome of a sequential test."""
-
-    BETTER = "better"
-    """The first bot is better by t1, rather than by t0."""
-    NOT_BETTER = "not better"
-    UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True, slots=True)
-class SequentialTest:
-    """True if t is rather `t1` than `t0`."""
-
-    t0: float = 0.0
-    t1: float = 0.1
-
-    @property
-    def bound(self) -> float:
-        """The log likelihood ratio at which it stops; its negative is the other bound."""
-        return log((1 - ERRORS) / ERRORS)
-
-    def ratio(self, count: int, mean: float, deviation: float) -> float:
-        """Return the log likelihood ratio after so many sets with this mean and standard deviation."""
-        if deviation == 0:  # t is infinite, or nothing: all sets were alike
-            return count * abs(self.t1 - self.t0) * ((mean > 0) - (mean < 0))
-        t = mean / deviation
-        return count / 2 * log((1 + (t - self.t0) ** 2) / (1 + (t - self.t1) ** 2))
-
-
-@dataclass(frozen=True, slots=True)
-class SequentialState:
-    """Where a sequential test stands."""
-
-    outcome: SequentialOutcome
-    ratio: float
-    sets: int
-    """The number of sets that it took."""
-
-
-class RunningTest:
-    """A sequential test, fed set by set in the order of their numbers; what follows its decision changes nothing."""
-
-    def __init__(self, test: SequentialTest) -> None:
-        self.state = SequentialState(SequentialOutcome.UNDECIDED, 0.0, 0)
-        self._test = test
-        self._total = 0.0
-        self._squares = 0.0
-
-    def add(self, score: float) -> None:
-        """Take the score of the next set."""
-        if self.state.outcome is not SequentialOutcome.UNDECIDED:
-            return
-        sets = self.state.sets + 1
-        self._total += score
-        self._squares += score * score
-        mean = self._total / sets
-        ratio = self._test.ratio(sets, mean, sqrt(max(0.0, self._squares / sets - mean * mean)))
-        outcome = SequentialOutcome.UNDECIDED
-        if sets >= LEAST_SETS and abs(ratio) >= self._test.bound:
-            outcome = SequentialOutcome.BETTER if ratio > 0 else SequentialOutcome.NOT_BETTER
-        self.state = SequentialState(outcome, ratio, sets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +77,30 @@ class Comparison:
     bots: tuple[BotFigures, BotFigures]
 
 
+def adjusted_chances(comparisons: Sequence[Comparison | None]) -> list[float | None]:
+    """Return by pair the chance of so large a difference between bots that are alike, adjusted to how many pairs are.
+
+    These are two-sided p-values after Holm: where all bots are alike, one below 5 % comes in 5 % of matches, however
+    many pairs they have. None where a pair has too few sets to say anything.
+    """
+    chances: list[float | None] = [None] * len(comparisons)
+    known = {
+        at: 2 * min(each.likely, 1 - each.likely)
+        for at, each in enumerate(comparisons)
+        if each is not None and each.likely is not None and each.sets >= LEAST_SETS
+    }
+    least = 0.0
+    for step, at in enumerate(sorted(known, key=known.__getitem__)):
+        least = max(least, min(1.0, (len(comparisons) - step) * known[at]))
+        chances[at] = least
+    return chances
+
+
 def within(count: int) -> float:
     """Return how many standard errors of a mean of so many values, two at least, 95 % are within: Student's t."""
     from scipy.special import stdtrit
 
     return float(stdtrit(count - 1, 0.975))
-
-
-def set_score(design: Design, played: PlayedSet) -> float:
-    """Return the points of the first bot less the other's in a set."""
-    first, second = played.games
-    if design is Design.ONE_TABLE:
-        return fmean(_points(game, ONE) - _points(game, OTHER) for game in played.games)
-    return _above(first, ONE) - _above(second, OTHER)
 
 
 def compare(design: Design, sets: Sequence[PlayedSet]) -> Comparison:
@@ -193,22 +136,6 @@ def compare(design: Design, sets: Sequence[PlayedSet]) -> Comparison:
     )
 
 
-def _points(game: SeatedGame, bot: int) -> int:
-    return game.played.scores[game.bots.index(bot)]
-
-
-def _above(game: SeatedGame, bot: int) -> float:
-    """Points above the mean of the others at the table."""
-    return points_above(game.played.scores, game.bots.index(bot))
-
-
-def _beaten(game: SeatedGame, bot: int, against: Sequence[int]) -> float:
-    """Return the share of these seats that a bot ended before."""
-    places = game.played.places
-    own = places[game.bots.index(bot)]
-    return fmean((own < places[seat]) + (own == places[seat]) / 2 for seat in against)
-
-
 def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
     """Estimate the difference in Elo: of two at one table directly, else of both beside the field."""
 
@@ -216,7 +143,7 @@ def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
         others = [seat for seat, other in enumerate(game.bots) if other != bot]
         if design is Design.ONE_TABLE:
             others = [game.bots.index(OTHER)]
-        return _beaten(game, bot, others)
+        return beaten(game, bot, others)
 
     if design is Design.ONE_TABLE:
         shares = [(fmean(of(game, ONE) for game in played.games), 0.5) for played in sets]
@@ -232,7 +159,7 @@ def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
 
 def _gain(sets: Sequence[PlayedSet], scores: Sequence[float]) -> Measure | None:
     """Compare the variance of the difference with what it would be if the two had played different deals."""
-    apart = [[_above(played.games[bot], bot) for played in sets] for bot in (ONE, OTHER)]
+    apart = [[above(played.games[bot], bot) for played in sets] for bot in (ONE, OTHER)]
     count = len(scores)
     if count < LEAST_SETS:
         return None
@@ -268,7 +195,7 @@ def _figures(sets: Sequence[PlayedSet], bot: int) -> BotFigures:
     return BotFigures(
         _measure(_means(points, of_set)),
         _measure(_means(places, of_set)),
-        fmean(_beaten(game, bot, others) for game, others in zip(games, against, strict=True)),
+        fmean(beaten(game, bot, others) for game, others in zip(games, against, strict=True)),
         tuple(by_seat),
         think / decisions,
         max(game.played.slowest_us[seat] for game, seat in zip(games, seats, strict=True)),

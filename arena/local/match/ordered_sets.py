@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arena.local.match.comparison import (
-    Comparison,
-    RunningTest,
-    SequentialOutcome,
-    SequentialState,
-    SequentialTest,
-    compare,
-    set_score,
-)
+from arena.local.match.comparison import Comparison, compare
+from arena.local.match.scores import set_score
+from arena.local.match.sequential import RunningTest, SequentialState, SequentialTest, bounds, decide
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +24,8 @@ class OrderedSets:
         self.test = test
         self.scores: list[float] = []
         """The first bot's points less the other's, by set."""
+        self.running = None if test is None else RunningTest(test)
         self._subject = subject
-        self._running = None if test is None else RunningTest(test)
 
     @property
     def names(self) -> tuple[str, str]:
@@ -42,24 +36,25 @@ class OrderedSets:
     @property
     def state(self) -> SequentialState | None:
         """Where the test stands; None without one."""
-        return None if self._running is None else self._running.state
+        return None if self.running is None else self.running.state
 
     @property
     def enough(self) -> bool:
         """True if no more sets are needed."""
-        decided = self._running is not None and self._running.state.outcome is not SequentialOutcome.UNDECIDED
+        decided = self.running is not None and not self.running.undecided
         return decided or len(self.scores) >= self.most
 
-    def take(self, found: Mapping[int, PlayedSet]) -> None:
-        """Go on as far as there are sets."""
-        while not self.enough and (played := found.get(len(self.scores))) is not None:
-            score = set_score(self._subject.design, self._subject.of_pair(self.pair, played))
-            self.scores.append(score)
-            if self._running is not None:
-                self._running.add(score)
+    def add(self, played: PlayedSet) -> None:
+        """Add the next set, unless there are enough."""
+        if self.enough:
+            return
+        own = self._subject.of_pair(self.pair, played)
+        self.scores.append(set_score(self._subject.design, own))
+        if self.running is not None and self.test is not None:
+            self.running.update(self.test.score(self._subject.design, own))
 
     def comparison(self, found: Mapping[int, PlayedSet]) -> Comparison | None:
-        """Compare the two by the sets that were taken; None without any."""
+        """Compare the two by the sets that were added; None without any."""
         if not self.scores:
             return None
         sets = [self._subject.of_pair(self.pair, found[number]) for number in range(len(self.scores))]
@@ -72,11 +67,13 @@ class OrderedPairs:
     def __init__(self, subject: Subject, most: int, test: SequentialTest | None) -> None:
         """Each pair has at most so many sets, and with a test none after its own decision."""
         self.most = most
+        self.test = test
         self.pairs = [OrderedSets(subject, pair, most, test) for pair in subject.pairs]
+        self._tests = [each.running for each in self.pairs if each.running is not None]
 
     @property
     def sets(self) -> int:
-        """The sets without a gap that any pair has taken."""
+        """The sets without a gap that any pair has."""
         return max(len(each.scores) for each in self.pairs)
 
     @property
@@ -84,7 +81,18 @@ class OrderedPairs:
         """True if no pair needs more sets."""
         return all(each.enough for each in self.pairs)
 
+    @property
+    def sets_left(self) -> float:
+        """The sets until no pair needs more: with a test an estimate, infinite before there is any."""
+        most = self.most - self.sets
+        if not self._tests:
+            return most
+        left = max((each.sets_left(*bounds(self._tests)) for each in self._tests if each.undecided), default=0.0)
+        return min(left, most) if left < float("inf") else left
+
     def take(self, found: Mapping[int, PlayedSet]) -> None:
-        """Go on with each pair as far as there are sets."""
-        for each in self.pairs:
-            each.take(found)
+        """Go on with all pairs as far as there are sets."""
+        while not self.enough and (played := found.get(self.sets)) is not None:
+            for each in self.pairs:
+                each.add(played)
+            decide(self._tests)

@@ -1,0 +1,205 @@
+"""Sequential tests of a comparison: sets are played until it is known which of two hypotheses holds.
+
+A test is about the mean of a set's score, in one of three units (`ScoreUnit`), which are never converted into each
+other. It is the generalised sequential probability ratio test: with the mean m and the variance s² of N sets,
+
+    points, Elo:  LLR = N/2·ln((s² + (m − lower)²) / (s² + (m − upper)²))
+    t = m/s:      LLR = N/2·ln((1 + (t − lower)²) / (1 + (t − upper)²))
+
+It stops at ±ln((1−ε)/ε) after at least `LEAST_SETS` sets, set by set in the order of their numbers, whichever was
+finished first. It errs with a probability of about ε where one of its hypotheses holds; between them it may say either.
+
+Several tests at a time are as sure together as one alone, by Holm's steps: of m hypotheses the first is rejected with
+ε/m, the second with ε/(m−1), and so on, and the same for those that are accepted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from math import expm1, inf, log, sqrt
+from typing import TYPE_CHECKING, Final
+
+from arena.ladder.live import expected
+from arena.local.match.scores import set_score, set_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena.local.match.design import Design
+    from arena.local.match.sets import PlayedSet
+
+LEAST_SETS: Final = 8
+ERRORS: Final = 0.05
+"""ε: the probability of a wrong verdict either way."""
+UNTESTED_SHARES: Final = 0.5
+"""Added to the sum of the squares of shares: a few sets that ended alike do not say that all will."""
+
+
+class ScoreUnit(Enum):
+    """The quantity that a test is about."""
+
+    T = "t"
+    """The difference in points, in standard deviations of a set."""
+    POINTS = "points"
+    """The difference in points."""
+    ELO = "elo"
+    """Elo by places: the share of games in which the first of two at one table ends before the other, ties as half."""
+
+
+class SequentialOutcome(Enum):
+    """The outcome of a sequential test."""
+
+    BETTER = "better"
+    """The upper hypothesis holds rather than the lower."""
+    NOT_BETTER = "not better"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialTest:
+    """A test of whether a difference is rather `upper` than `lower`."""
+
+    lower: float = 0.0
+    upper: float = 0.1
+    unit: ScoreUnit = ScoreUnit.T
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """The means of a set's score that the hypotheses stand for; of t, in standard deviations."""
+        if self.unit is ScoreUnit.ELO:
+            return expected(self.lower, 0.0), expected(self.upper, 0.0)
+        return self.lower, self.upper
+
+    def score(self, design: Design, played: PlayedSet) -> float:
+        """Return the score of a set, in this unit."""
+        return set_share(played) if self.unit is ScoreUnit.ELO else set_score(design, played)
+
+    def spread(self, count: int, variance: float) -> float:
+        """Return the standard deviation that a difference between two scores is measured by; 0 where it is unknown."""
+        return sqrt(variance + UNTESTED_SHARES / count) if self.unit is ScoreUnit.ELO else sqrt(variance)
+
+    def ratio(self, count: int, mean: float, variance: float) -> float:
+        """Return the log likelihood ratio after so many sets with this mean and variance."""
+        lower, upper = self.means
+        spread = self.spread(count, variance)
+        if self.unit is ScoreUnit.T:
+            if spread == 0:  # t is infinite, or nothing: all sets were alike
+                return count * (upper - lower) * ((mean > 0) - (mean < 0))
+            mean, spread = mean / spread, 1.0
+        elif spread == 0:
+            return 0.0
+        return count / 2 * log((spread**2 + (mean - lower) ** 2) / (spread**2 + (mean - upper) ** 2))
+
+
+@dataclass(frozen=True, slots=True)
+class SequentialState:
+    """Where a sequential test stands."""
+
+    outcome: SequentialOutcome
+    ratio: float
+    sets: int
+    """The number of sets that it took."""
+
+
+class RunningTest:
+    """A sequential test, fed set by set in the order of their numbers; what follows its decision changes nothing."""
+
+    def __init__(self, test: SequentialTest) -> None:
+        self.state = SequentialState(SequentialOutcome.UNDECIDED, 0.0, 0)
+        self._test = test
+        self._total = 0.0
+        self._squares = 0.0
+        self._untied = 0
+
+    @property
+    def undecided(self) -> bool:
+        """True before the decision."""
+        return self.state.outcome is SequentialOutcome.UNDECIDED
+
+    @property
+    def mean(self) -> float:
+        """The mean of the scores."""
+        return self._total / self.state.sets
+
+    @property
+    def variance(self) -> float:
+        """The variance of the scores."""
+        return max(0.0, self._squares / self.state.sets - self.mean**2)
+
+    def add(self, score: float) -> None:
+        """Add the score of the next set to a test that is alone, and decide."""
+        self.update(score)
+        decide([self])
+
+    def update(self, score: float) -> None:
+        """Add the score of the next set."""
+        if not self.undecided:
+            return
+        self._total += score
+        self._squares += score * score
+        self._untied += score != 0
+        sets = self.state.sets + 1
+        self.state = SequentialState(SequentialOutcome.UNDECIDED, 0.0, sets)
+        ratio = self._test.ratio(sets, self.mean, self.variance)
+        self.state = SequentialState(SequentialOutcome.UNDECIDED, ratio, sets)
+
+    @property
+    def ready(self) -> bool:
+        """True if there are enough sets to decide. Ties in points do not count, as they tell nothing of other sets."""
+        return (self._untied if self._test.unit is ScoreUnit.POINTS else self.state.sets) >= LEAST_SETS
+
+    def conclude(self, outcome: SequentialOutcome) -> None:
+        """Record the decision."""
+        self.state = SequentialState(outcome, self.state.ratio, self.state.sets)
+
+    def sets_left(self, upper: float, lower: float) -> float:
+        """Estimate the sets until the ratio leaves (-lower, upper); infinite where nothing is known yet.
+
+        The ratio is taken for a random walk, with the drift that it has had so far.
+        """
+        if not self.ready:
+            return inf
+        sets, (low, high) = self.state.sets, self._test.means
+        spread = 1.0 if self._test.unit is ScoreUnit.T else self._test.spread(sets, self.variance)
+        if spread == 0:
+            return inf
+        return exit_time(self.state.ratio, upper, lower, self.state.ratio / sets, ((high - low) / spread) ** 2)
+
+
+def bound(errors: float = ERRORS) -> float:
+    """Return the log likelihood ratio at which a test stops that may err with this probability."""
+    return log((1 - errors) / errors)
+
+
+def bounds(tests: Sequence[RunningTest]) -> tuple[float, float]:
+    """Return the ratios at which the next of these tests says "better" and "not better", by Holm's steps."""
+    outcomes = [each.state.outcome for each in tests]
+    rejected, accepted = (outcomes.count(each) for each in (SequentialOutcome.BETTER, SequentialOutcome.NOT_BETTER))
+    most = len(tests) - 1  # where all are decided there is no next
+    return bound(ERRORS / (len(tests) - min(rejected, most))), bound(ERRORS / (len(tests) - min(accepted, most)))
+
+
+def decide(tests: Sequence[RunningTest]) -> None:
+    """Decide those of all tests of a match that can be decided, the clearest first."""
+    while ready := [each for each in tests if each.undecided and each.ready]:
+        upper, lower = bounds(tests)
+        best = max(ready, key=lambda each: each.state.ratio)
+        worst = min(ready, key=lambda each: each.state.ratio)
+        if best.state.ratio >= upper:
+            best.conclude(SequentialOutcome.BETTER)
+        elif worst.state.ratio <= -lower:
+            worst.conclude(SequentialOutcome.NOT_BETTER)
+        else:
+            return
+
+
+def exit_time(position: float, upper: float, lower: float, drift: float, variance: float) -> float:
+    """Return the mean steps until a random walk leaves (-lower, upper); drift and variance are those of a step."""
+    if drift < 0:
+        return exit_time(-position, lower, upper, -drift, variance)
+    width, height = upper + lower, position + lower
+    rate = 2 * drift / variance
+    if rate * width < 1e-6:
+        return (upper - position) * height / variance
+    return (width * expm1(-rate * height) / expm1(-rate * width) - height) / drift

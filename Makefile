@@ -61,7 +61,7 @@ test-quick: .venv/.ready ## The tests that need no process, no socket and little
 test-long: .venv/.ready ## The tests that take minutes, too
 	$(BIN)/pytest --long
 
-check: .venv/.ready .venv-proto/.ready ## Lock, format, lint, types, layers, settings, protocol lint and drift
+check: .venv/.ready .venv-proto/.ready ## Lock, format, lint, types, layers, settings, prose, protocol lint and drift
 	$(UV) lock --check $(PUBLIC)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -69,6 +69,7 @@ check: .venv/.ready .venv-proto/.ready ## Lock, format, lint, types, layers, set
 	$(BIN)/lint-imports
 	$(BIN)/python checks/structure.py
 	$(BIN)/python checks/settings.py
+	$(BIN)/python checks/prose.py
 	$(BIN)/buf lint
 	$(BIN)/buf breaking --against proto/promised.binpb
 	.venv-proto/bin/python proto/generate.py --check

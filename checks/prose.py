@@ -38,7 +38,45 @@ VAGUE: Final = re.compile(
     r"\b(told|said|heard|kept|taken|made|become|becomes|nobody|somebody|so many|that there is|which is its own)\b",
     re.IGNORECASE,
 )
-MOST_VAGUE: Final = 1_041
+TO_BE_REWRITTEN: Final = frozenset(
+    {
+        "README.md",
+        "clients/conformance/README.md",
+        "clients/cpp/README.md",
+        "clients/go/README.md",
+        "clients/java/README.md",
+        "clients/javascript/README.md",
+        "clients/python/README.md",
+        "clients/rust/README.md",
+        "clients/typescript/README.md",
+        "docs/check.md",
+        "docs/conduct.md",
+        "docs/decisions/compiled-build.md",
+        "docs/decisions/fit-without-blas.md",
+        "docs/decisions/own-journal.md",
+        "docs/decisions/own-transport.md",
+        "docs/decisions/replay-files.md",
+        "docs/decisions/several-processes.md",
+        "docs/decisions/two-layers.md",
+        "docs/endings.md",
+        "docs/engine-speed.md",
+        "docs/house-bots.md",
+        "docs/json-lines.md",
+        "docs/ladder.md",
+        "docs/library.md",
+        "docs/log.md",
+        "docs/operating.md",
+        "docs/processes.md",
+        "docs/protocol.md",
+        "docs/proxies.md",
+        "docs/replay-format.md",
+        "docs/threat-model.md",
+        "docs/web.md",
+        "docs/why.md",
+    }
+)
+"""Documents that may still break the rules. A document that keeps them leaves the list."""
+MOST_VAGUE: Final = 970
 """Uses of such words in all docstrings, comments and documents."""
 MEAN_WORDS: Final = 20
 LONGEST: Final = 45
@@ -152,6 +190,11 @@ def main() -> int:
     if not arguments.paths and total > MOST_VAGUE:
         worst = ", ".join(f"{path} ({count})" for path, count in vague.most_common(5))
         faults.append(Fault("everywhere", f"{total} uses of {VAGUE.pattern}; at most {MOST_VAGUE}; most in {worst}"))
+    faulty = {fault.place for fault in faults}
+    if not arguments.paths:
+        for page in sorted(TO_BE_REWRITTEN - faulty):
+            faults.append(Fault(page, "keeps the rules now; take it off TO_BE_REWRITTEN"))
+    faults = [fault for fault in faults if fault.place not in TO_BE_REWRITTEN or fault.place not in faulty]
     for fault in faults:
         print(f"{fault.place}: {fault.text}")
     return 1 if faults else 0

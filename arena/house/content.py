@@ -1,4 +1,4 @@
-"""What a house bot's version is made of: the text of the modules that decide its choices, and nothing else.
+"""The content of a house bot's version: the text of the modules that decide its choices, and nothing else.
 
 A version is worked out anew at every start, so no edit can be forgotten; whoever touches a bot's module, if only a
 comment, has made another bot, with a rating of its own. The engine's text is no part of it: a rule that changes is

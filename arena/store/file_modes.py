@@ -16,7 +16,7 @@ from arena.store.replays.files import segments_of
 _OTHERS: Final = 0o077
 """The bits of a mode for group and others."""
 _ENTER: Final = 0o011
-"""Those of the bits that let them open files in a directory."""
+"""The bits among them with which they can open files in a directory."""
 
 
 class ExposedFile(NamedTuple):

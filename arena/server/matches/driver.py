@@ -334,7 +334,7 @@ class MatchDriver(SeatedMatch):
                 assert_never(effect)
 
     def _known_to_be_late(self, effect: Refuse | Suspend) -> bool:
-        """Whether an answer came to a decision that time has made, and its bot was sent such a notice before.
+        """True if an answer came to a decision that time has made, and its bot was sent such a notice before.
 
         It was sent one of the decision, too: a notice more for each would say nothing new.
         """

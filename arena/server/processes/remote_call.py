@@ -57,7 +57,7 @@ class RemoteCall:
         self._line.call("session", self.number, "trust")
 
     async def receive(self) -> bytes | None:
-        """Return the bot's first message. PeerVanished."""
+        """Return the bot's first message. Raises: PeerVanished."""
         await self._heard.wait()
         if self._hello is None:
             raise PeerVanished

@@ -120,7 +120,7 @@ class BotPlayer:
         self._begun: deque[int] = deque(maxlen=CROSSING)
         self._ended: deque[int] = deque(maxlen=CROSSING)
         self.knows_it_is_slow = False
-        """Whether a notice of this session has said how long its decisions take."""
+        """True if a notice of this session has named the time that its decisions take."""
 
     @property
     def busy(self) -> int:

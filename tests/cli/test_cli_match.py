@@ -319,3 +319,7 @@ def test_more_than_two_bots_need_one_way_to_pair_them(flags: tuple[str, ...]) ->
     ran = arena("match", *MANY, *flags)
     assert ran.exit_code == 2
     assert "3 bots: choose --gauntlet, the first against each, or --round-robin" in " ".join(ran.output.split())
+
+
+def test_a_match_of_too_few_sets_says_how_many_a_verdict_takes() -> None:
+    assert "A verdict takes at least 8 sets; there are 3." in shown("match", *CLEAR, "--sets", 3, "--concurrency", 1)

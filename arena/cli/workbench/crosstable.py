@@ -13,7 +13,7 @@ from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.cli.workbench.match_report import errors_in_words, in_words, measured, quantity
 from arena.local.match.comparison import Comparison, adjusted_chances
 from arena.local.match.design import Pairing
-from arena.local.match.sequential import SequentialOutcome
+from arena.local.match.sequential import LEAST_SETS, SequentialOutcome
 
 if TYPE_CHECKING:
     from arena.local.match.ordered_sets import OrderedPairs, OrderedSets
@@ -104,7 +104,7 @@ def _crosstable(subject: Subject, rows: Sequence[Pair]) -> RenderableType:
             for place, against in enumerate(order, start=1)
         ),
     ]
-    return FittedTable(f"Points against each ({UNDECIDED} undecided)", columns, ())
+    return FittedTable(f"Points against each ({UNDECIDED} undecided; at least {LEAST_SETS} sets)", columns, ())
 
 
 def _cell(value: float, said: str) -> Text:

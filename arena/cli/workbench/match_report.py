@@ -62,7 +62,8 @@ def _verdict(one: str, other: str, comparison: Comparison, ordered: OrderedSets)
         return Text(f"Undecided after {state.sets} sets: more would tell.", "bold yellow")
     likely = comparison.likely
     if likely is None or comparison.sets < LEAST_SETS:
-        return Text("Too few sets to say anything.", "bold yellow")
+        text = f"A verdict takes at least {LEAST_SETS} sets; there are {comparison.sets}."
+        return Text(text, "bold yellow")
     if likely >= SURE:
         return Text(f"{one} is better.", "bold green")
     if likely <= 1 - SURE:

@@ -47,13 +47,11 @@ class Fitted:
         self._places: list[list[int]] = []
 
     def take(self, bots: Sequence[int], places: Sequence[int]) -> None:
-        """See `Forecaster.take`."""
         empty = SEATS - len(bots)
         self._nodes.append([*bots, *[NOBODY] * empty])
         self._places.append([*places, *[0] * empty])
 
     def expected(self) -> Floats:
-        """See `Forecaster.expected`."""
         made = ladder(self._entrants, Columns.of_arrays(np.array(self._nodes), np.array(self._places)))
         ratings = np.zeros(len(self._entrants))
         for line in made.lines:
@@ -68,12 +66,10 @@ class Live:
         self._ratings = [NEW] * bots
 
     def take(self, bots: Sequence[int], places: Sequence[int]) -> None:
-        """See `Forecaster.take`."""
         for bot, rating in zip(bots, update([self._ratings[bot] for bot in bots], places), strict=True):
             self._ratings[bot] = rating
 
     def expected(self) -> Floats:
-        """See `Forecaster.expected`."""
         return np.array([[expected_score(one.value, other.value) for other in self._ratings] for one in self._ratings])
 
 
@@ -85,7 +81,6 @@ class ConstantElo:
         self._factor = factor
 
     def take(self, bots: Sequence[int], places: Sequence[int]) -> None:
-        """See `Forecaster.take`."""
         before = [self._ratings[bot] for bot in bots]
         for seat, bot in enumerate(bots):
             surplus = sum(
@@ -96,7 +91,6 @@ class ConstantElo:
             self._ratings[bot] += self._factor / (len(bots) - 1) * surplus
 
     def expected(self) -> Floats:
-        """See `Forecaster.expected`."""
         ratings = np.array(self._ratings)
         return np.asarray(expit((ratings[:, None] - ratings) / SCALE))
 
@@ -126,7 +120,6 @@ class Glicko2:
         self._matches: list[tuple[Sequence[int], Sequence[int]]] = []
 
     def take(self, bots: Sequence[int], places: Sequence[int]) -> None:
-        """See `Forecaster.take`."""
         self._matches.append((bots, places))
         if len(self._matches) == self._period:
             games: list[list[tuple[Glicko, float]]] = [[] for _ in self._ratings]
@@ -180,7 +173,6 @@ class Glicko2:
         return exp(low / 2)
 
     def expected(self) -> Floats:
-        """See `Forecaster.expected`."""
         means = np.array([rating.mean for rating in self._ratings])
         squares = np.array([rating.deviation**2 for rating in self._ratings])
         weights = 1 / np.sqrt(1 + 3 * (squares[:, None] + squares) / pi**2)
@@ -209,7 +201,6 @@ class TrueSkill:
         self._margin = float(ndtri((1 + ties) / 2)) * sqrt(2) * self.LUCK
 
     def take(self, bots: Sequence[int], places: Sequence[int]) -> None:
-        """See `Forecaster.take`."""
         order = sorted(range(len(bots)), key=lambda seat: places[seat])
         seated = [bots[seat] for seat in order]
         tied = [places[one] == places[other] for one, other in pairwise(order)]
@@ -265,7 +256,6 @@ class TrueSkill:
         return (to_first, to_first * (second[1] * others + apart)), (to_second, to_second * (first[1] * ones - apart))
 
     def expected(self) -> Floats:
-        """See `Forecaster.expected`."""
         means, variances = np.array(self._means), np.array(self._variances)
         size = np.sqrt(2 * self.LUCK**2 + variances[:, None] + variances)
         ahead = means[:, None] - means
@@ -309,13 +299,11 @@ class OpenSkill:
         self._ratings = [self._model.rating() for _ in range(bots)]
 
     def take(self, bots: Sequence[int], places: Sequence[int]) -> None:
-        """See `Forecaster.take`."""
         after = self._model.rate([[self._ratings[bot]] for bot in bots], ranks=[*map(float, places)])
         for bot, (rating,) in zip(bots, after, strict=True):
             self._ratings[bot] = rating
 
     def expected(self) -> Floats:
-        """See `Forecaster.expected`."""
         means = np.array([rating.mu for rating in self._ratings])
         variances = np.array([rating.sigma**2 for rating in self._ratings])
         size = np.sqrt(2 * self._model.beta**2 + variances[:, None] + variances)

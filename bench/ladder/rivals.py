@@ -46,7 +46,7 @@ SYSTEMS: Final[Mapping[str, Callable[[int], Forecaster]]] = {
 }
 OURS: Final = ("the fit", "what is shown")
 NEAR: Final = Bar(-1.0, 0.003)
-"""How much more the better of ours may lose than the best system of all."""
+"""The most that the better of ours may lose more than the best system of all."""
 
 
 class Match(NamedTuple):

@@ -94,6 +94,7 @@ build/compiled/.ready: .venv/.compile compiled/build.py $(shell find engine aren
 
 test-compiled: compiled ## The tests of rules, matches, replays, house bots and whole servers, with these compiled
 	$(BIN)/pytest --compiled $(PARALLEL) tests/test_compiled.py tests/engine tests/conformance tests/match tests/replay tests/house \
+		tests/adapters tests/test_library.py \
 		tests/store/test_store_journal.py tests/store/test_store_journal_blocks.py \
 		$(addprefix tests/end_to_end/test_e2e_,games.py limits.py misbehaviour.py processes.py restart.py tls.py)
 

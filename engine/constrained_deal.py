@@ -165,11 +165,14 @@ class Redealt:
 
     __slots__ = ("_deck", "_others", "_round")
 
-    def __init__(self, number: int, deck: Sequence[int], chance: Chance) -> None:
-        """Take the round's number and its first cards, at least as many as will be asked for."""
+    def __init__(self, number: int, deck: Sequence[int], others: Chance | SeededDecks) -> None:
+        """Take the round's number and its first cards, at least as many as will be asked for.
+
+        `others` are all other decks, or the chance that shuffles them.
+        """
         self._round = number
         self._deck = deck
-        self._others = SeededDecks(chance.randbytes(KEY_BYTES))
+        self._others = others if isinstance(others, SeededDecks) else SeededDecks(others.randbytes(KEY_BYTES))
 
     def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
         """Return the first `count` cards of the round's deck of `size` cards."""
@@ -178,3 +181,7 @@ class Redealt:
     def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
         """Return the face that a die shows, 0 … faces−1."""
         return self._others.roll(round, number, faces)
+
+    def __reduce__(self) -> tuple[type[Redealt], tuple[int, Sequence[int], SeededDecks]]:
+        """Return a class and its arguments, from which pickle and copy create equal decks."""
+        return Redealt, (self._round, self._deck, self._others)

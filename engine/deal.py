@@ -89,6 +89,10 @@ class SeededDecks:
     def __repr__(self) -> str:
         return "SeededDecks(secret)"
 
+    def __reduce__(self) -> tuple[type[SeededDecks], tuple[bytes]]:
+        """Return a class and its arguments, from which pickle and copy create equal decks."""
+        return SeededDecks, (self._key,)
+
 
 def _sized(what: str, value: bytes, size: int) -> bytes:
     if len(value) != size:

@@ -2,15 +2,15 @@
 
 A card is an index into `Game.cards`, an action an index into `Game.actions`; replay, wire, journal and learning
 code use these indices and nothing else. A `State` is mutable, cheap to clone and trusts its caller: whoever has
-input from outside checks it against `legal` first. Nothing here reads a clock, draws chance or does input or
-output.
+input from outside checks it against `legal` first. It takes any whole number for an action or a seat, numpy's too,
+and can be pickled and copied. Nothing here reads a clock, draws chance or does input or output.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, SupportsIndex, TypeAlias, TypeVar
 
 from engine.observation import Field
 
@@ -138,32 +138,32 @@ class State(Protocol[ViewT_co, ReportT_co]):
     def waiting(self) -> tuple[int, ...]:
         """Every seat that owes a choice, in rising order: several where they choose at once, none after the end."""
 
-    def legal(self, seat: int) -> Sequence[int]:
+    def legal(self, seat: SupportsIndex) -> Sequence[int]:
         """The actions open to a seat that owes a choice, in rising order, never empty.
 
         Immutable; it may be `bytes`, which cannot be asked about numbers beyond 255.
         """
 
-    def fallback(self, seat: int) -> int:
+    def fallback(self, seat: SupportsIndex) -> int:
         """The action the server plays for a seat that does not: fixed and dull.
 
         A prediction or bid: nearest to hand size ÷ seats (ties: the lower; of equal values the first card in card
         order). A play: the first legal action. A yes/no: no.
         """
 
-    def apply(self, action: int, seat: int) -> None:
+    def apply(self, action: SupportsIndex, seat: SupportsIndex) -> None:
         """Apply a seat's choice. Simultaneous ones may come in any order and stay invisible until all are in."""
 
     def clone(self) -> State[ViewT_co, ReportT_co]:
         """Return an independent copy."""
 
-    def view(self, seat: int) -> ViewT_co:
+    def view(self, seat: SupportsIndex) -> ViewT_co:
         """Return what the seat may know now."""
 
-    def vector(self, seat: int) -> list[float]:
+    def vector(self, seat: SupportsIndex) -> list[float]:
         """Return the seat's view as numbers, laid out as `Game.observation` describes."""
 
-    def vector_into(self, seat: int, array: Any) -> None:
+    def vector_into(self, seat: SupportsIndex, array: Any) -> None:
         """Write the vector into an array of one dimension: whatever has a writable buffer, as a numpy row has.
 
         Of float32 it takes the same numbers, of uint8 what `Field.unit` and `Field.zero` say, as far as it fits.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import re
 import runpy
 import subprocess
@@ -11,6 +12,9 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
+
+from engine.deal import SeededDecks
+from engine.registry import GAMES
 
 ROOT = Path(__file__).parent.parent
 BUILD = runpy.run_path(str(ROOT / "compiled" / "build.py"))
@@ -44,6 +48,37 @@ def test_whatever_is_started_in_the_checkout_runs_the_build(command: list[str], 
     words = [sys.executable, *command, "--version"]
     ran = subprocess.run(words, check=True, text=True, capture_output=True, cwd=ROOT, env=environment)
     assert ran.stdout.endswith(" (compiled)\n"), ran.stderr
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("game", [*GAMES])
+def test_what_one_build_pickled_the_other_reads(game: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--compiled"):
+        pytest.skip("there is a build with --compiled only")
+    script = """
+import pickle, sys
+from pathlib import Path
+from engine import deal
+state = pickle.loads(Path(sys.argv[1]).read_bytes())
+for _ in range(100):
+    state.apply(state.fallback(state.player), state.player)
+Path(sys.argv[2]).write_bytes(pickle.dumps(state))
+print(deal.__file__)
+"""
+    paths = {name: tmp_path / name for name in ("state", "again")}
+    state = GAMES[game].new(4, SeededDecks(bytes(32)))
+    paths["state"].write_bytes(pickle.dumps(state))
+    words = [sys.executable, "-c", script, *map(str, paths.values())]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    environment |= {"PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(words, check=True, text=True, stdout=subprocess.PIPE, env=environment)
+    assert ran.stdout == f"{ROOT / 'engine' / 'deal.py'}\n"
+    again = pickle.loads(paths["again"].read_bytes())
+    for _ in range(100):
+        state.apply(state.fallback(state.player), state.player)
+    for seat in range(4):
+        assert again.view(seat) == state.view(seat)
+        assert again.vector(seat) == state.vector(seat)
 
 
 @pytest.mark.process

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn
 
 import numpy as np
 import pyspiel
@@ -33,6 +33,13 @@ STOP: Final = "stop_after"
 """Parameter: the number of rounds after which a game ends before its time; 0 for whole games."""
 _SEEDS: Final = 1 << 53
 _OWN: Final = pyspiel.PrivateInfoType.SINGLE_PLAYER
+
+
+class NoTensorError(ValueError):
+    """Information states are text: there is no tensor of them, and an empty one would be learnt from."""
+
+    def __init__(self) -> None:
+        super().__init__("an information state is text only: use information_state_string, or observation_tensor")
 
 
 def default_players(game: Game) -> int:
@@ -157,6 +164,14 @@ class ArenaGame(pyspiel.Game):  # type: ignore[misc] # the library has no types
     def max_chance_nodes_in_history(self) -> int:
         """Return an upper bound: a whole deck and `ROLLS` rolls for every choice."""
         return (len(self.house.cards) + ROLLS) * (int(self.max_game_length()) + 1)
+
+    def information_state_tensor_shape(self) -> NoReturn:
+        """Raise `NoTensorError`."""
+        raise NoTensorError
+
+    def information_state_tensor_size(self) -> NoReturn:
+        """Raise `NoTensorError`."""
+        raise NoTensorError
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> ArenaObserver | RecallObserver:
         """Create an observer of all that a player may know now, or with perfect recall of all that it ever knew.
@@ -315,6 +330,10 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
         if state is None or not self.is_terminal():
             return [0.0] * self._progress.table.seats
         return [float(score) for score in state.scores]
+
+    def information_state_tensor(self, player: int | None = None) -> NoReturn:
+        """Raise `NoTensorError`: the library would return an empty list."""
+        raise NoTensorError
 
     def resample_from_infostate(self, player_id: int, probability_sampler: Callable[[], float]) -> ArenaState:
         """Return another game that a player could be in, with the same information state of that player.

@@ -101,11 +101,24 @@ class VectorEnv:
             np.zeros(games, np.int64), np.zeros((games, self.numbers), dtype), np.zeros((games, self.actions), np.uint8)
         )
         self._result = (np.zeros((games, seats), np.float32), np.zeros(games, bool), np.zeros((games, seats), np.int64))
-        self._rows = [memoryview(row) for row in self._asked.observations]
+        self._rows = self._observed_rows()
         self._starts = np.arange(games) * self.actions
         self._states: list[State[SeatView, RoundReport]] = []
         self._episodes = [0] * games
         self._seed = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickle and copy take over: all but the rows, which are views of the observations."""
+        return {name: value for name, value in self.__dict__.items() if name != "_rows"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over what another environment was."""
+        self.__dict__.update(state)
+        self._rows = self._observed_rows()
+
+    def _observed_rows(self) -> list[memoryview]:
+        """Return a writable view of each game's observation."""
+        return [memoryview(row) for row in self._asked.observations]
 
     def reset(self, seed: int | None = None) -> AskedSeats:
         """Deal all games anew; the same seed deals the same, and so do games by their number.

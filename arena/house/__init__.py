@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copyreg
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -60,6 +61,20 @@ It plays for whoever names it; a server seats it at few tables, as `arena.server
 def named_bots(game: str) -> tuple[HouseBot, ...]:
     """Return the house bots that can be named in a game, the weakest first."""
     return (*HOUSE_BOTS[game], SEARCH_BOTS[game]) if game in SEARCH_BOTS else HOUSE_BOTS[game]
+
+
+def _named_bot(game: str, name: str) -> HouseBot:
+    return next(bot for bot in named_bots(game) if bot.name == name)
+
+
+def _reduced(bot: HouseBot) -> tuple[Callable[[str, str], HouseBot], tuple[str, str]]:
+    return _named_bot, (bot.game, bot.name)
+
+
+# Pickled and copied, a bot is its name: the same bot wherever it is read.
+for _game in HOUSE_BOTS:
+    for _bot in named_bots(_game):
+        copyreg.pickle(type(_bot), _reduced)
 
 
 LUCK: Final = frozenset({"nullern"})

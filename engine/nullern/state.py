@@ -2,14 +2,18 @@
 
 It trusts its caller: an action that is not legal leaves it in no defined state. What happens once a card is a few
 look-ups in tables. What all may know of the tricks grows with them, so that a view or a report just takes it.
+
+A number of another type, such as numpy's, is converted to `int` where compiled code requires one, and where it is used
+for more than an index. An `int`, the usual case, costs no check.
 """
 
 from __future__ import annotations
 
-from operator import add
-from typing import Any, Final
+from operator import add, index
+from typing import Any, Final, SupportsIndex
 
 from engine.byte_lists import put
+from engine.deal import KEY_BYTES, SeededDecks
 from engine.game import OVER, Decks, places
 from engine.nullern.cards import BID, BLIND, CARDS
 from engine.nullern.observation import SeatVector, vector, vector_into
@@ -143,6 +147,30 @@ class NullernState:
     def __repr__(self) -> str:
         return "NullernState(secret)"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return a function and its arguments, from which pickle and copy create an independent copy."""
+        return _restored, (
+            self.seats,
+            self._decks,
+            (
+                self.player,
+                self.round,
+                self.hand_size,
+                self.scores,
+                self.hupfers,
+                self.turned,
+                self.hands[:],
+                self.bids,
+                self.plays,
+                self.leaders,
+                self.takers,
+                self.taken,
+                self.report,
+                self._due,
+                self._leader,
+            ),
+        )
+
     @property
     def rounds(self) -> int:
         """Rounds of a game (N1)."""
@@ -162,73 +190,83 @@ class NullernState:
         """Return the seat that owes a choice; none after the end."""
         return () if self._due == _NOTHING else (self.player,)
 
-    def legal(self, seat: int) -> bytes:
+    def legal(self, seat: Any) -> bytes:
         """The actions open to a seat that owes a choice, in rising order (N3, N5, N8)."""
+        try:
+            asked: int = seat
+        except TypeError:
+            asked = index(seat)
         due = self._due
         if due < _TRUMP_LED:
-            return self.hands[seat]
+            return self.hands[asked]
         if due == _TRUMP_LED:
-            hand = self.hands[seat]
+            hand = self.hands[asked]
             return hand.strip(self._others) or hand
         return BIDS[self.hand_size] if due == _BID else _BLIND_PLAY
 
-    def fallback(self, seat: int) -> int:
+    def fallback(self, seat: SupportsIndex) -> int:
         """Return the action the server plays for a seat that gives none: `engine.game.State.fallback`."""
         if self._due == _BID:
             return BID + bid_nearest(self.hand_size, self.seats)
         return self.legal(seat)[0]
 
-    def apply(self, action: int, seat: int) -> None:
+    def apply(self, action: Any, seat: Any) -> None:
         """Apply a seat's choice."""
+        try:
+            chosen: int = action
+            asked: int = seat
+        except TypeError:
+            chosen, asked = index(action), index(seat)
         due = self._due
         if due == _BID:
-            self._bid(action, seat)
+            self._bid(index(chosen), index(asked))
             return
         hands = self.hands
         if due == _LEAD:
-            self._due = _TRUMP_LED if self._is_trump[action] else _FREE
+            self._due = _TRUMP_LED if self._is_trump[chosen] else _FREE
         elif due == _TURN_BLIND:
-            action = hands[seat][0]
-        hands[seat] = hands[seat].replace(SINGLE[action], b"")
-        self.plays = self.plays + SINGLE[action]  # not +=, which is slow when compiled
-        self.player = seat = self._next[seat]
-        if seat == self._leader:
+            chosen = hands[asked][0]
+        hands[asked] = hands[asked].replace(SINGLE[chosen], b"")
+        self.plays = self.plays + SINGLE[chosen]  # not +=, which is slow when compiled
+        self.player = asked = self._next[asked]
+        if asked == self._leader:
             self._complete()
 
     def clone(self) -> NullernState:
         """Return an independent copy."""
         return NullernState(self.seats, self._decks, like=self)
 
-    def view(self, seat: int) -> NullernView:
+    def view(self, seat: SupportsIndex) -> NullernView:
         """Return what the seat may know now."""
-        return observe(self, seat)
+        return observe(self, seat if type(seat) is int else index(seat))
 
-    def vector(self, seat: int) -> list[float]:
+    def vector(self, seat: SupportsIndex) -> list[float]:
         """Return the seat's view as numbers: `engine.game.Game.observation`."""
-        return vector(observe(self, seat))
+        return vector(self.view(seat))
 
-    def vector_into(self, seat: int, array: Any) -> None:
+    def vector_into(self, seat: SupportsIndex, array: Any) -> None:
         """Write these numbers into an array: `engine.game.State.vector_into`.
 
         What is written for a seat is kept from its second time on: copies for a search are asked once.
         """
         vectors = self._vectors
         if vectors is None:
-            vector_into(observe(self, seat), array)
+            vector_into(self.view(seat), array)
             self._vectors = []
             return
         if not vectors:
             vectors = self._vectors = [None] * (2 * self.seats)
         target, in_bytes = opened(array)
-        place = 2 * seat + in_bytes
+        watcher = index(seat)
+        place = 2 * watcher + in_bytes
         kept = vectors[place]
         if kept is None:
             kept = vectors[place] = SeatVector(self.seats, in_bytes)
-        now = seen(self, seat)
+        now = seen(self, watcher)
         if kept.seen.round == now.round:
             kept.go_on(now)
         else:
-            kept.renew(now, b"" if self.blind else self.hands[seat])
+            kept.renew(now, b"" if self.blind else self.hands[watcher])
         fill(target, kept.numbers)
 
     def ranking(self) -> tuple[int, ...]:
@@ -249,11 +287,7 @@ class NullernState:
         dealt = seats * size
         deck = self._decks(number, len(CARDS), dealt + 1)
         self.hands = [bytes(sorted(deck[first : first + size])) for first in range(0, dealt, size)]
-        self.turned = deck[dealt]
-        trump = CARDS[self.turned].colour
-        self._ranks = RANKING[trump]
-        self._is_trump = IS_TRUMP[trump]
-        self._others = OTHERS[trump]
+        self._turn(deck[dealt])
         self.round = number
         self.hand_size = size
         self.bids = bytes(seats)
@@ -263,6 +297,14 @@ class NullernState:
         self.taken = bytes(seats)
         self.player = self._leader = (number + 1) % seats
         self._due = _BID
+
+    def _turn(self, card: int) -> None:
+        """Turn a card over, which decides the trump (N2)."""
+        self.turned = card
+        trump = CARDS[card].colour
+        self._ranks = RANKING[trump]
+        self._is_trump = IS_TRUMP[trump]
+        self._others = OTHERS[trump]
 
     def _bid(self, action: int, seat: int) -> None:
         """Take a bid (N3); after the last the first trick begins (N4)."""
@@ -326,3 +368,31 @@ class NullernState:
             self.player = OVER
         else:
             self._deal(self.round + 1)
+
+
+_ANY: Final = NullernState(2, SeededDecks(bytes(KEY_BYTES)))
+"""The state that `_restored` copies first, because only its `__init__` creates a compiled object."""
+
+
+def _restored(seats: int, decks: Decks, fields: tuple[Any, ...]) -> NullernState:
+    """Create a state from what `NullernState.__reduce__` returned."""
+    state = NullernState(seats, decks, like=_ANY)
+    (
+        state.player,
+        state.round,
+        state.hand_size,
+        state.scores,
+        state.hupfers,
+        turned,
+        state.hands,
+        state.bids,
+        state.plays,
+        state.leaders,
+        state.takers,
+        state.taken,
+        state.report,
+        state._due,
+        state._leader,
+    ) = fields
+    state._turn(turned)
+    return state

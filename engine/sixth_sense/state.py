@@ -2,14 +2,19 @@
 
 It trusts its caller: an action that is not legal leaves it in no defined state. What happens once a card is a few
 look-ups in tables; what nobody but a seat that looks needs is made by `engine.sixth_sense.observer`.
+
+A number of another type, such as numpy's, is converted to `int` where compiled code requires one, and where it is used
+for more than an index. An `int`, the usual case, costs no check.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from operator import index
+from typing import Any, Final, NamedTuple, SupportsIndex
 
 from engine.byte_lists import SINGLE, put
+from engine.deal import KEY_BYTES, SeededDecks
 from engine.game import OVER, Decks, places
 from engine.observation import fill, opened
 from engine.sixth_sense.cards import CARDS, COLOUR_SIZE, COLOURS, KEEP, LOOK_AWAY, PEEK, PREDICT, SPLIT
@@ -186,24 +191,56 @@ class SixthSenseState:
     def __repr__(self) -> str:
         return "SixthSenseState(secret)"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return a function and its arguments, from which pickle and copy create an independent copy."""
+        return _restored, (
+            self.setting,
+            (
+                self.player,
+                self.round,
+                self.scores,
+                self.turned,
+                self._deck,
+                self.hands[:],
+                self.predictions[:],
+                self.plays,
+                self.blocks,
+                self.leaders,
+                self.takers,
+                self.worths,
+                self.peeked,
+                self.taken[:],
+                self.report,
+                self._due,
+                RANKING.index(self._ranking),
+                self._leader,
+                self._blocked,
+                self._peeker,
+            ),
+        )
+
     def waiting(self) -> tuple[int, ...]:
         """Every seat that owes a choice, in rising order."""
         if self._due == _PREDICT:
             return tuple(seat for seat, card in enumerate(self.predictions) if card < 0)
         return () if self._due == _NOTHING else (self.player,)
 
-    def legal(self, seat: int) -> bytes:
+    def legal(self, seat: Any) -> bytes:
         """The actions open to a seat that owes a choice, in rising order (S4, S5, S7, S11–S13)."""
+        try:
+            asked: int = seat
+        except TypeError:
+            asked = index(seat)
         due = self._due
-        hand = self.hands[seat]
+        hand = self.hands[asked]
         if due >= 0:
             follows = hand.strip(OTHERS[due])
             if self._blocked >= 0:
                 return follows or hand
             if not follows:
-                return with_blocks(hand, (seat - self._leader) % self._seats)
+                return with_blocks(hand, (index(asked) - self._leader) % self._seats)
             if follows[0] == ZEROS[due]:
-                return follows + BLOCKS_OF[(seat - self._leader) % self._seats][due]
+                return follows + BLOCKS_OF[(index(asked) - self._leader) % self._seats][due]
             return follows
         if due == _LEAD:
             return hand
@@ -211,66 +248,72 @@ class SixthSenseState:
             return predictions_of(hand)
         return _DOUBLING if due == _DOUBLE else _PEEKING
 
-    def fallback(self, seat: int) -> int:
+    def fallback(self, seat: SupportsIndex) -> int:
         """Return the action the server plays for a seat that gives none: `engine.game.State.fallback`."""
         legal = self.legal(seat)
         if self._due == _PREDICT:
             return PREDICT + prediction_nearest(self.setting.hand_size, self._seats, cards_of(self.hands[seat]))
         return legal[0]
 
-    def apply(self, action: int, seat: int) -> None:
+    def apply(self, action: Any, seat: Any) -> None:
         """Apply a seat's choice."""
+        try:
+            chosen: int = action
+            asked: int = seat
+        except TypeError:
+            chosen, asked = index(action), index(seat)
         due = self._due
         if due >= _LEAD:
             hands = self.hands
-            hands[seat] = hands[seat].replace(GONE[action], b"")
-            self.plays = self.plays + SINGLE[action]  # not +=, which is slow when compiled
+            hands[asked] = hands[asked].replace(GONE[chosen], b"")
+            self.plays = self.plays + SINGLE[chosen]  # not +=, which is slow when compiled
             if due < 0:
-                self._due = COLOUR_OF[action]
-            elif PLACE_BLOCKED[action] >= 0:
-                self._block(PLACE_BLOCKED[action], seat)
-            self.player = seat = self._next[seat]
-            if seat == self._leader:
+                self._due = COLOUR_OF[chosen]
+            elif PLACE_BLOCKED[chosen] >= 0:
+                self._block(PLACE_BLOCKED[chosen], index(asked))
+            self.player = asked = self._next[asked]
+            if asked == self._leader:
                 self._complete()
         elif due == _PREDICT:
-            self._predict(action, seat)
+            self._predict(index(chosen), index(asked))
         else:
-            self._answer(action)
+            self._answer(chosen)
 
     def clone(self) -> SixthSenseState:
         """Return an independent copy."""
         return SixthSenseState(self.setting, like=self)
 
-    def view(self, seat: int) -> SixthSenseView:
+    def view(self, seat: SupportsIndex) -> SixthSenseView:
         """Return what the seat may know now."""
-        return observe(self, seat)
+        return observe(self, seat if type(seat) is int else index(seat))
 
-    def vector(self, seat: int) -> list[float]:
+    def vector(self, seat: SupportsIndex) -> list[float]:
         """Return the seat's view as numbers: `engine.game.Game.observation`."""
-        return vector(observe(self, seat))
+        return vector(self.view(seat))
 
-    def vector_into(self, seat: int, array: Any) -> None:
+    def vector_into(self, seat: SupportsIndex, array: Any) -> None:
         """Write these numbers into an array: `engine.game.State.vector_into`.
 
         What is written for a seat is kept from its second time on: copies for a search are asked once.
         """
         vectors = self._vectors
         if vectors is None:
-            vector_into(observe(self, seat), array)
+            vector_into(self.view(seat), array)
             self._vectors = []
             return
         if not vectors:
             vectors = self._vectors = [None] * (2 * self._seats)
         target, in_bytes = opened(array)
-        place = 2 * seat + in_bytes
+        watcher = index(seat)
+        place = 2 * watcher + in_bytes
         kept = vectors[place]
         if kept is None:
             kept = vectors[place] = SeatVector(self._seats, self.setting.hand_size, in_bytes)
-        now = seen(self, seat)
+        now = seen(self, watcher)
         if kept.seen.round == now.round:
             kept.go_on(now)
         else:
-            kept.renew(now, cards_of(self.hands[seat]), self.setting)
+            kept.renew(now, cards_of(self.hands[watcher]), self.setting)
         fill(target, kept.numbers)
 
     def ranking(self) -> tuple[int, ...]:
@@ -419,3 +462,36 @@ class SixthSenseState:
             self.player = OVER
         else:
             self._deal(played)
+
+
+_ANY: Final = SixthSenseState(GameConstants(2, 2, 1, 0, False, False, SeededDecks(bytes(KEY_BYTES))))
+"""The state that `_restored` copies first, because only its `__init__` creates a compiled object."""
+
+
+def _restored(setting: GameConstants, fields: tuple[Any, ...]) -> SixthSenseState:
+    """Create a state from what `SixthSenseState.__reduce__` returned."""
+    state = SixthSenseState(setting, like=_ANY)
+    (
+        state.player,
+        state.round,
+        state.scores,
+        state.turned,
+        state._deck,
+        state.hands,
+        state.predictions,
+        state.plays,
+        state.blocks,
+        state.leaders,
+        state.takers,
+        state.worths,
+        state.peeked,
+        state.taken,
+        state.report,
+        state._due,
+        trump,
+        state._leader,
+        state._blocked,
+        state._peeker,
+    ) = fields
+    state._ranking = RANKING[trump]
+    return state

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from copy import deepcopy
 from random import Random
 from typing import Any, cast
@@ -13,7 +14,7 @@ import pytest
 from open_spiel.python.observation import make_observation
 from open_spiel.python.tests import games_sim_test
 
-from arena.adapters.openspiel import Draw, GameProgress, GameSetup  # registers the games, too
+from arena.adapters.openspiel import Draw, GameProgress, GameSetup, NoTensorError  # registers the games, too
 from engine.deal import SeededDecks
 from engine.game import OVER, Decks
 from engine.registry import GAMES
@@ -155,6 +156,24 @@ def test_an_observer_of_another_kind_is_refused() -> None:
         other = pyspiel.IIGObservationType(perfect_recall=recall, private_info=pyspiel.PrivateInfoType.NONE)
         with pytest.raises(Exception, match="not one without the other"):
             make_observation(game, other)
+
+
+def test_there_is_no_empty_tensor_of_an_information_state_to_learn_from() -> None:
+    game = pyspiel.load_game("python_arena_nullern(players=2)")
+    assert not game.get_type().provides_information_state_tensor
+    state, random = game.new_initial_state(), Random(1)
+    asks: list[Callable[[], object]] = [
+        lambda: state.information_state_tensor(0),
+        state.information_state_tensor,
+        lambda: state.clone().information_state_tensor(1),
+        game.information_state_tensor_shape,
+        game.information_state_tensor_size,
+    ]
+    for _ in range(20):
+        for ask in asks:
+            with pytest.raises(NoTensorError, match="text only: use information_state_string, or observation_tensor"):
+                ask()
+        step(state, random)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from operator import index
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, SupportsIndex
 
 from engine.constrained_deal import Redealt
 from engine.game import (
@@ -105,13 +106,14 @@ class HighCardState:
     def leader(self) -> int:
         return self.takers[-1] if self.takers else self.round % self.seats
 
-    def legal(self, seat: int) -> Sequence[int]:
+    def legal(self, seat: SupportsIndex) -> Sequence[int]:
         return range(PREDICT, PREDICT + HAND + 1) if 0 in self.predictions else self.hands[seat]
 
-    def fallback(self, seat: int) -> int:
+    def fallback(self, seat: SupportsIndex) -> int:
         return PREDICT + (2 * HAND - 1) // (2 * self.seats) if 0 in self.predictions else self.hands[seat][0]
 
-    def apply(self, action: int, seat: int) -> None:
+    def apply(self, action: SupportsIndex, seat: SupportsIndex) -> None:
+        action, seat = index(action), index(seat)
         if action >= PREDICT:
             self.predictions = replaced(self.predictions, seat, action - PREDICT + 1)
             return
@@ -140,7 +142,8 @@ class HighCardState:
     def clone(self) -> HighCardState:
         return copy(self)  # every attribute is immutable
 
-    def view(self, seat: int) -> HighCardView:
+    def view(self, seat: SupportsIndex) -> HighCardView:
+        seat = index(seat)
         own = replaced(bytes(self.seats), seat, self.predictions[seat])
         return HighCardView(
             seat=seat,
@@ -155,7 +158,8 @@ class HighCardState:
             scores=self.scores,
         )
 
-    def vector(self, seat: int) -> list[float]:
+    def vector(self, seat: SupportsIndex) -> list[float]:
+        seat = index(seat)
         view = self.view(seat)
         hand = [float(card in view.hand) for card in range(len(CARDS))]
         told = [float(told == number + 1) for told in view.predictions for number in range(HAND + 1)]
@@ -166,7 +170,7 @@ class HighCardState:
         scores = [score / 30 for score in view.scores]
         return [*hand, *told, *plays, *takers, *scores, view.round / 5, float(view.low), seat / self.seats]
 
-    def vector_into(self, seat: int, array: Any) -> None:
+    def vector_into(self, seat: SupportsIndex, array: Any) -> None:
         write(self.vector(seat), HIGH_CARD.observation(self.seats), array)
 
     def ranking(self) -> tuple[int, ...]:

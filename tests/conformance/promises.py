@@ -5,11 +5,15 @@ The tests apply them to every game of the registry, and to a made-up one to prov
 
 from __future__ import annotations
 
+import pickle
 from array import array
 from collections.abc import Callable, Sequence
+from copy import copy, deepcopy
+from functools import partial
 from random import Random
 from typing import Any, Final
 
+import numpy as np
 import pytest
 
 from engine.deal import SeededDecks
@@ -194,6 +198,73 @@ def a_clone_goes_its_own_way(table: Table) -> None:
         assert table.facts(other) == before, "what happens to the original happens to the clone"
 
 
+def _pickled(protocol: int, state: State[Any, Any]) -> State[Any, Any]:
+    again: State[Any, Any] = pickle.loads(pickle.dumps(state, protocol))
+    return again
+
+
+COPIES: Final[dict[str, Callable[[State[Any, Any]], State[Any, Any]]]] = {
+    "copy": copy,
+    "deepcopy": deepcopy,
+    **{f"pickle {number}": partial(_pickled, number) for number in range(2, pickle.HIGHEST_PROTOCOL + 1)},
+}
+"""Ways to make another state of one, which know nothing of games."""
+
+
+def a_copy_plays_on_as_the_game_does(table: Table) -> None:
+    """However it was copied, and copies of imagined games, too. What happens to one happens to no other."""
+    rng = Random(str(table))
+    for state in table.walk(5, rng):
+        if state.player != OVER and rng.random() > 0.01:
+            continue
+        for game in (state, *([table.game.sample(state.view(state.player), rng)] if state.player != OVER else [])):
+            before, played = table.facts(game), game.clone()
+            _play_on(table, played)
+            for way, copied in COPIES.items():
+                again = copied(game)
+                assert type(again) is type(game)
+                assert table.facts(again) == before, f"not the same after {way}"
+                _play_on(table, again)
+                assert table.facts(again) == table.facts(played), f"it goes on otherwise after {way}"
+                assert table.facts(game) == before, f"what happens to a copy by {way} happens to the original"
+
+
+def _play_on(table: Table, state: State[Any, Any]) -> None:
+    """Play some rounds, the same in the same position; now and then a seat looks at its vector."""
+    chance = Random(1)
+    for _ in range(200):
+        if state.player == OVER:
+            break
+        _, seat = table.step(state, chance)
+        if chance.random() < 0.01:
+            state.vector_into(seat, array("f", state.vector(seat)))
+
+
+NUMPYS: Final = (np.int64, np.int32, np.uint8)
+
+
+def it_takes_numpys_numbers_and_gives_none(table: Table) -> None:
+    rng = Random(str(table))
+    state, same = table.new(6), table.new(6)
+    length = sum(field.size for field in table.game.observation(table.seats))
+    while state.player != OVER:
+        kind = rng.choice(NUMPYS)
+        seat = rng.choice(state.waiting())
+        asked = kind(seat)
+        assert repr(list(same.legal(asked))) == repr(list(state.legal(seat)))
+        assert repr(same.fallback(asked)) == repr(state.fallback(seat))
+        assert repr(same.view(asked)) == repr(state.view(seat)), "a view has a number of numpy's"
+        assert same.vector(asked) == state.vector(seat)
+        numbers = np.zeros((2, length), np.float32)
+        same.vector_into(asked, numbers[0])
+        state.vector_into(seat, numbers[1])
+        assert (numbers[0] == numbers[1]).all()
+        action = table.choose(state, seat, rng)
+        state.apply(action, seat)
+        same.apply(kind(action), asked)
+        assert repr(table.facts(same)) == repr(table.facts(state)), "the state has a number of numpy's"
+
+
 def choices_made_at_once_may_come_in_any_order(table: Table) -> None:
     """And nobody else notices one before all are in."""
     rng = Random(str(table))
@@ -286,6 +357,8 @@ OF_A_TABLE: Final[tuple[Callable[[Table], None], ...]] = (
     the_list_of_its_actions_is_the_game,
     other_decks_give_another_game,
     a_clone_goes_its_own_way,
+    a_copy_plays_on_as_the_game_does,
+    it_takes_numpys_numbers_and_gives_none,
     choices_made_at_once_may_come_in_any_order,
     it_asks_for_decks_it_can_be_given,
     a_vector_is_what_its_fields_say,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 import pytest
 
@@ -19,17 +20,17 @@ class LeakingView(HighCardView):
 
 
 class ShowsTheNeighbour(HighCardState):
-    def view(self, seat: int) -> HighCardView:
-        return super().view(seat)._replace(scores=(*self.hands[seat - 1],))
+    def view(self, seat: SupportsIndex) -> HighCardView:
+        return super().view(seat)._replace(scores=(*self.hands[index(seat) - 1],))
 
 
 class ShowsPredictionsAtOnce(HighCardState):
-    def view(self, seat: int) -> HighCardView:
+    def view(self, seat: SupportsIndex) -> HighCardView:
         return super().view(seat)._replace(predictions=self.predictions)
 
 
 class LeadsToTheState(HighCardState):
-    def view(self, seat: int) -> HighCardView:
+    def view(self, seat: SupportsIndex) -> HighCardView:
         view = LeakingView(*super().view(seat))
         view.secret = self
         return view
@@ -41,9 +42,9 @@ class PrintsItsHands(HighCardState):
 
 
 class OffersWhatOthersAllow(HighCardState):
-    def legal(self, seat: int) -> Sequence[int]:
+    def legal(self, seat: SupportsIndex) -> Sequence[int]:
         legal = super().legal(seat)
-        return legal[:1] if max(self.hands[seat - 1], default=0) > max(legal) else legal
+        return legal[:1] if max(self.hands[index(seat) - 1], default=0) > max(legal) else legal
 
 
 class SharesItsPlays(HighCardState):
@@ -51,18 +52,23 @@ class SharesItsPlays(HighCardState):
         self.played: list[int] = []
         super().__init__(*arguments)
 
-    def apply(self, action: int, seat: int) -> None:
-        self.played.append(action)
+    def apply(self, action: SupportsIndex, seat: SupportsIndex) -> None:
+        self.played.append(index(action))
         super().apply(action, seat)
 
-    def view(self, seat: int) -> HighCardView:
+    def view(self, seat: SupportsIndex) -> HighCardView:
         return super().view(seat)._replace(round=len(self.played))
+
+
+class KeepsNumpysNumbers(HighCardState):
+    def view(self, seat: SupportsIndex) -> HighCardView:
+        return super().view(seat)._replace(seat=seat)  # type: ignore[arg-type] # that is the fault
 
 
 class NumbersItsViews(HighCardState):
     looks = 0
 
-    def view(self, seat: int) -> HighCardView:
+    def view(self, seat: SupportsIndex) -> HighCardView:
         self.looks += 1
         return super().view(seat)._replace(round=self.looks)
 
@@ -78,23 +84,25 @@ class RanksTheLastFirst(HighCardState):
 
 
 class OffersInNoOrder(HighCardState):
-    def legal(self, seat: int) -> Sequence[int]:
+    def legal(self, seat: SupportsIndex) -> Sequence[int]:
         return super().legal(seat)[::-1]
 
 
 class OffersACardItHasNotGot(HighCardState):
-    def legal(self, seat: int) -> Sequence[int]:
-        return super().legal(seat) if 0 in self.predictions else sorted({*self.hands[seat], *self.hands[seat - 1]})
+    def legal(self, seat: SupportsIndex) -> Sequence[int]:
+        return (
+            super().legal(seat) if 0 in self.predictions else sorted({*self.hands[seat], *self.hands[index(seat) - 1]})
+        )
 
-    def apply(self, action: int, seat: int) -> None:
-        assert action >= PREDICT or action in self.hands[seat]
+    def apply(self, action: SupportsIndex, seat: SupportsIndex) -> None:
+        assert index(action) >= PREDICT or action in self.hands[seat]
         super().apply(action, seat)
 
 
 class RemembersWhoWasFirst(HighCardState):
-    def apply(self, action: int, seat: int) -> None:
+    def apply(self, action: SupportsIndex, seat: SupportsIndex) -> None:
         if not any(self.predictions):
-            self.scores = replaced_score(self.scores, seat)
+            self.scores = replaced_score(self.scores, index(seat))
         super().apply(action, seat)
 
 
@@ -109,12 +117,12 @@ class AlwaysDealsTheSame(HighCardState):
 
 
 class CountsTheNeighboursCards(HighCardState):
-    def vector(self, seat: int) -> list[float]:
-        return [*super().vector(seat)[:-1], max(self.hands[seat - 1], default=0) / 16]
+    def vector(self, seat: SupportsIndex) -> list[float]:
+        return [*super().vector(seat)[:-1], max(self.hands[index(seat) - 1], default=0) / 16]
 
 
 class CountsBeyondItsBounds(HighCardState):
-    def vector(self, seat: int) -> list[float]:
+    def vector(self, seat: SupportsIndex) -> list[float]:
         return [*super().vector(seat)[:-1], float(sum(self.scores))]
 
 
@@ -123,7 +131,7 @@ class ShowsALiveList(HighCardState):
         self.live: list[int] = []
         super().__init__(*arguments)
 
-    def view(self, seat: int) -> HighCardView:
+    def view(self, seat: SupportsIndex) -> HighCardView:
         return super().view(seat)._replace(plays=self.live)  # type: ignore[arg-type] # that is the fault
 
 
@@ -138,6 +146,8 @@ STATES: list[tuple[type[HighCardState], Callable[[Table], None]]] = [
     (PrintsItsHands, secrecy.a_state_does_not_print_its_secrets),
     (ShowsALiveList, secrecy.a_view_holds_plain_values_and_stays_what_it_was),
     (SharesItsPlays, promises.a_clone_goes_its_own_way),
+    (SharesItsPlays, promises.a_copy_plays_on_as_the_game_does),
+    (KeepsNumpysNumbers, promises.it_takes_numpys_numbers_and_gives_none),
     (NumbersItsViews, promises.the_list_of_its_actions_is_the_game),
     (NeverEnds, promises.the_server_alone_can_play_it_to_its_end),
     (RanksTheLastFirst, promises.a_game_ends_and_is_sound_all_the_way),

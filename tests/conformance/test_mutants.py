@@ -45,7 +45,7 @@ IN_THE_FINGERPRINT = [
         nullern(
             "who holds a trump must always play it",
             "state",
-            "_TRUMP_LED if self._is_trump[action] else _FREE",
+            "_TRUMP_LED if self._is_trump[chosen] else _FREE",
             "_TRUMP_LED",
         ),
     ),

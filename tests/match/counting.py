@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, Final, NamedTuple
+from operator import index
+from typing import Any, Final, NamedTuple, SupportsIndex
 
 from engine.game import OVER, Action, Card, Chance, Decks, Option, OptionSpec, SeatView, Truth, settle_options
 from engine.observation import Field, Part, laid_out
@@ -54,13 +55,14 @@ class CountingState:
             return tuple(seat for seat, guess in enumerate(self.guesses) if guess is None)
         return (self.turns % self._seats,)
 
-    def legal(self, seat: int) -> Sequence[int]:
+    def legal(self, seat: SupportsIndex) -> Sequence[int]:
         return range(GUESSES) if None in self.guesses else (4, 5)
 
-    def fallback(self, seat: int) -> int:
+    def fallback(self, seat: SupportsIndex) -> int:
         return self.legal(seat)[0]
 
-    def apply(self, action: int, seat: int) -> None:
+    def apply(self, action: SupportsIndex, seat: SupportsIndex) -> None:
+        action = index(action)
         assert seat in self.waiting()
         assert action in self.legal(seat)
         if None in self.guesses:
@@ -80,14 +82,14 @@ class CountingState:
     def clone(self) -> CountingState:
         return deepcopy(self)
 
-    def view(self, seat: int) -> CountingView:
-        return CountingView(seat, self.total, self.guesses[seat], self.secrets[seat])
+    def view(self, seat: SupportsIndex) -> CountingView:
+        return CountingView(index(seat), self.total, self.guesses[seat], self.secrets[seat])
 
-    def vector(self, seat: int) -> list[float]:
+    def vector(self, seat: SupportsIndex) -> list[float]:
         guess = self.guesses[seat]
         return [float(self.total), -1.0 if guess is None else float(guess), float(self.secrets[seat])]
 
-    def vector_into(self, seat: int, array: Any) -> None:
+    def vector_into(self, seat: SupportsIndex, array: Any) -> None:
         raise NotImplementedError("nobody learns this game")
 
     def ranking(self) -> tuple[int, ...]:

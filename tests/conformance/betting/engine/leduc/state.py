@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 from engine.leduc.betting import closed, legal, paid
 from engine.leduc.cards import CARDS, FOLD, RANK
@@ -59,15 +60,15 @@ class LeducState:
         """The seat to act, if any."""
         return () if self.player == OVER else (self.player,)
 
-    def legal(self, seat: int) -> tuple[int, ...]:
+    def legal(self, seat: SupportsIndex) -> tuple[int, ...]:
         """What it may do (L3)."""
         return legal(self.bets)
 
-    def fallback(self, seat: int) -> int:
+    def fallback(self, seat: SupportsIndex) -> int:
         """Folds to a raise, else checks."""
         return self.legal(seat)[0]
 
-    def apply(self, action: int, seat: int) -> None:
+    def apply(self, action: SupportsIndex, seat: SupportsIndex) -> None:
         """Acts for a seat."""
         if closed(self.first):
             self.second += bytes([action])
@@ -109,10 +110,10 @@ class LeducState:
         """An independent copy."""
         return copy(self)
 
-    def view(self, seat: int) -> LeducView:
+    def view(self, seat: SupportsIndex) -> LeducView:
         """What the seat may know now."""
         return LeducView(
-            seat=seat,
+            seat=index(seat),
             seats=SEATS,
             round=self.round,
             rounds=self.rounds,
@@ -124,11 +125,11 @@ class LeducState:
             scores=self.scores,
         )
 
-    def vector(self, seat: int) -> list[float]:
+    def vector(self, seat: SupportsIndex) -> list[float]:
         """The same as numbers."""
         return vector(self.view(seat))
 
-    def vector_into(self, seat: int, array: Any) -> None:
+    def vector_into(self, seat: SupportsIndex, array: Any) -> None:
         """The same into an array."""
         write(self.vector(seat), fields(), array)
 

@@ -99,7 +99,7 @@ GAMES["sixth_sense"].new(2, SeededDecks(bytes(32))).apply(10_000, 0)
 def test_an_error_in_the_log_has_the_text_of_its_lines(as_json: bool) -> None:
     script = f"""
 import structlog
-from arena.cli import log_output
+from arena.cli.operate import log_output
 from engine.deal import SeededDecks
 from engine.registry import GAMES
 log_output.sys.stderr.isatty = lambda: {not as_json}

@@ -17,9 +17,9 @@ from tests.end_to_end.e2e_rig import ARENA, PATIENCE, ROOT, Crowd, Ended, RawBot
 
 FAULTY = """
 import sys
-from arena.cli import serve
+from arena.cli.operate import serve
 from arena.house import HOUSE_BOTS
-from arena.store import matches
+from arena.store.matches import matches
 
 def fault(*arguments, **others):
     raise RuntimeError("a fault of ours")

@@ -21,8 +21,8 @@ import contextlib, json, os, resource, sys
 from pathlib import Path
 import trio
 from arena.replay.hash_chain import PackedReplay
-from arena.store import matches
-from arena.store.errors import StoreError
+from arena.store.matches import matches
+from arena.store.base.errors import StoreError
 from arena.store.opening import open_readonly
 from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, audit, begin, finish, replay
@@ -124,7 +124,7 @@ START = """
 import json, shutil, sys
 from pathlib import Path
 import trio
-from arena.store.errors import StoreError
+from arena.store.base.errors import StoreError
 from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, begin
 from tests.store.test_store_journal import BEGUN, header

@@ -27,7 +27,7 @@ import os, sys
 from pathlib import Path
 from random import Random
 import trio
-from arena.store.matches import playing
+from arena.store.matches.matches import playing
 from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, begin, finish
 

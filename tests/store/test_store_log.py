@@ -441,7 +441,7 @@ ADOPTING: Final = """
 import sys
 from pathlib import Path
 import trio
-from arena.store import log_adoption
+from arena.store.log import adoption as log_adoption
 from arena.store.store import open_store
 from tests.store.jobs import NOW
 

@@ -316,7 +316,7 @@ KILLED: Final = """
 import sys
 from pathlib import Path
 import trio
-from arena.store import replay_move
+from arena.store.replays import move as replay_move
 from arena.store.store import MOVING, open_store
 from tests.store.jobs import NOW
 

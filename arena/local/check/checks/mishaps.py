@@ -43,6 +43,10 @@ class _Spoiler:
         return message
 
 
+ANOTHER_MATCH: Final = 1 << 40
+"""A match number that no server of a check gives."""
+
+
 @check(
     wants="After ILLEGAL the decision is open: an answer of Notice.legal, or none; never the refused one again.",
     remedy="At ILLEGAL answer with one of Notice.legal, or leave the decision to the server.",
@@ -113,9 +117,12 @@ async def crossing(stage: Stage) -> None:
     last = next((said.message for said in reversed(wire.heard) if said.message.answers), None)
     if last is None:
         raise Fault("it gave no answer")
-    wire.hold(play_pb2.PlayRequest(answers=last.answers))
-    wire.release()  # as if it had come after the match was over
-    await stage.until(lambda: len(stage.told(UNKNOWN)) > before, "the server took an answer to a match that is over")
+    crossed = play_pb2.PlayRequest(answers=last.answers)
+    for answer in crossed.answers:
+        answer.match_id = ANOTHER_MATCH  # one that it left so long ago that the server reports the answer
+    wire.hold(crossed)
+    wire.release()
+    await stage.until(lambda: len(stage.told(UNKNOWN)) > before, "the server took an answer to an unknown match")
     await stage.play()
 
 

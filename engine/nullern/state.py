@@ -194,7 +194,7 @@ class NullernState:
         """The actions open to a seat that owes a choice, in rising order (N3, N5, N8)."""
         try:
             asked: int = seat
-        except TypeError:
+        except TypeError:  # pragma: no cover - the sources take any index, the compiled build does not
             asked = index(seat)
         due = self._due
         if due < _TRUMP_LED:
@@ -215,7 +215,7 @@ class NullernState:
         try:
             chosen: int = action
             asked: int = seat
-        except TypeError:
+        except TypeError:  # pragma: no cover - the sources take any index, the compiled build does not
             chosen, asked = index(action), index(seat)
         due = self._due
         if due == _BID:

@@ -229,7 +229,7 @@ class SixthSenseState:
         """The actions open to a seat that owes a choice, in rising order (S4, S5, S7, S11–S13)."""
         try:
             asked: int = seat
-        except TypeError:
+        except TypeError:  # pragma: no cover - the sources take any index, the compiled build does not
             asked = index(seat)
         due = self._due
         hand = self.hands[asked]
@@ -260,7 +260,7 @@ class SixthSenseState:
         try:
             chosen: int = action
             asked: int = seat
-        except TypeError:
+        except TypeError:  # pragma: no cover - the sources take any index, the compiled build does not
             chosen, asked = index(action), index(seat)
         due = self._due
         if due >= _LEAD:

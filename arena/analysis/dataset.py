@@ -31,7 +31,7 @@ class DatasetWriter:
     """Writes a dataset into a new folder; `close` makes it whole."""
 
     def __init__(self, folder: Path, bot: str = "") -> None:
-        """Take the folder, which is not there yet or empty, and the bot whose decisions are wanted.
+        """Write to a new or empty folder, and collect the decisions of one bot.
 
         Raises: DatasetError.
         """

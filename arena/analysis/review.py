@@ -32,7 +32,7 @@ Draws: TypeAlias = Callable[[str], Chance]
 FIRST_WORLDS: Final = 16
 """Worlds in which all choices of a seat are compared."""
 WORLDS: Final = 200
-"""Worlds that decide which choices are named, and again so many that tell what each of them cost."""
+"""Worlds for choosing which choices to name, and as many fresh ones for measuring their cost."""
 CLOSELY: Final = 3
 """For each choice that is wanted, so many are looked at closely."""
 ENDING_LINES: Final = 200

@@ -102,7 +102,7 @@ class DataPlace:
 
 @contextmanager
 def _client(address: str, advice: str, tls: bool = False, roots: Path | None = None) -> Iterator[Client]:
-    """Connect to a server; its errors become ClickExceptions, with advice where nobody answers."""
+    """Connect to a server; its errors become ClickExceptions, with advice if no server answers."""
     from arena.queries.remote import Declined, LateAnswer, NoAnswer, connect
 
     try:

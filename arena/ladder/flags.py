@@ -196,7 +196,7 @@ def _lifts(field: _Field, meetings: _Meetings, seats: _Seats) -> Iterator[Flag]:
 
 
 def _opponents(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
-    """Flag bots whose opponents together are too far from what is expected, most of them to the bot's gain."""
+    """Flag bots with improbable results against all opponents together, most of them in the bot's favour."""
     often = meetings.matches >= OPPONENTS_MATCHES
     own, squares, gains = meetings.first[often], meetings.errors[often] ** 2, meetings.surplus[often] > 0
     size = len(field.shown)

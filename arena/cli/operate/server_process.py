@@ -42,7 +42,7 @@ NOTHING_LOST: Final = (
     "nothing is lost: results are in the database, matches that were being played in the journal. Make room, and start "
     "the server again"
 )
-"""Why nobody need worry about a server that ends on a full disk, and what to do."""
+"""Message for a server that ends on a full disk: nothing is lost, and the remedy."""
 log = structlog.get_logger("arena")
 
 

@@ -88,7 +88,7 @@ def command(
 
 
 def _sites(listen: str, web_origin: str) -> Sites:
-    """Return the sites whose pages may do more than read. Raises: BadParameter."""
+    """Return the origins of sites that may let bots play and ask for analyses. Raises: BadParameter."""
     from arena.transport.sockets import host_and_port
     from arena.web.requests.sites import Sites
 

@@ -24,7 +24,7 @@ THEME: Final = TerminalTheme((18, 20, 26), (222, 226, 232), [*BRIGHT, (222, 226,
 
 
 def draw_svg(file: Path, title: str, picture: RenderableType, width: int) -> None:
-    """Draw a picture as a terminal of so many columns shows it. Raises: OSError."""
+    """Draw a picture of a terminal with this number of columns. Raises: OSError."""
     console = Console(record=True, width=width, file=StringIO(), force_terminal=True)
     console.print(picture)
     svg = console.export_svg(title=title, theme=THEME)

@@ -174,10 +174,6 @@ class SeatVector:
         self.seen: Seen = _NOTHING
         """The vector's content."""
 
-    def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        """Leave None in a pickled or a deep copy, which begins anew."""
-        return type(None), ()
-
     def renew(self, seen: Seen, hand: bytes) -> None:
         """Write it anew, for another round."""
         at, in_bytes = self._at, self._in_bytes

@@ -20,7 +20,7 @@ from arena.store.base.statements import Statement
 from arena.store.sqlite.engine import StrictDialect
 
 CHECKOUT = Path(__file__).parents[2]
-OWN_WORDS = re.compile(r"sqlite|pragma|rowid|sqlalchemy\.dialects|RAISE\(ABORT", re.IGNORECASE)
+OWN_WORDS = re.compile(r"sqlite|(?<!# )pragma|rowid|sqlalchemy\.dialects|RAISE\(ABORT", re.IGNORECASE)
 CHOICE = {"from arena.store.sqlite.database import SqliteDatabase", "return SqliteDatabase(directory)"}
 """Which database a data directory has."""
 

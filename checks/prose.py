@@ -62,7 +62,6 @@ TO_BE_REWRITTEN: Final = frozenset(
         "docs/engine-speed.md",
         "docs/house-bots.md",
         "docs/json-lines.md",
-        "docs/ladder.md",
         "docs/library.md",
         "docs/log.md",
         "docs/operating.md",

@@ -69,7 +69,6 @@ TO_BE_REWRITTEN: Final = frozenset(
         "docs/protocol.md",
         "docs/proxies.md",
         "docs/replay-format.md",
-        "docs/threat-model.md",
         "docs/web.md",
         "docs/why.md",
     }

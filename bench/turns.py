@@ -31,7 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from arena.api.codec import PROTOBUF
-from arena.processes.garbage import collect_rarely
+from arena.processes.memory import collect_rarely
 from arena.server.arena import Arena, open_arena
 from arena.server.config import Config, Offer
 from arena.server.ratings.fit_client import open_fit_client

@@ -25,8 +25,7 @@ from arena.api.codec import PROTOBUF
 from arena.api.server import FILES, NAMES, SERVICES
 from arena.api.statuses import ERROR_DOMAIN
 from arena.processes.channel import Channel
-from arena.processes.garbage import collect_rarely
-from arena.processes.huge_pages import keep_in_huge_pages
+from arena.processes.memory import collect_rarely, keep_in_huge_pages
 from arena.server.processes.further import Further
 from arena.server.processes.task import Task
 from arena.transport import reflection

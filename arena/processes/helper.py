@@ -1,4 +1,4 @@
-"""A helper process that runs a module of this program: start, readiness and end.
+"""A helper process that runs a module of this program: start, readiness, end and restart with back-off.
 
 The module enters `parent.connected()`, which tells the parent that it is ready. Starting has its own generous limit:
 imports take many times as long on a busy machine, and a helper killed for that would be restarted and killed forever.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, NoReturn
 
 import trio
 
@@ -23,6 +23,9 @@ START: Final = 60.0
 GRACE: Final = 1.0
 """Seconds within which a helper must end after its parent has closed the socket, before it is killed."""
 _failed: Final = trio.lowlevel.RunVar[dict[str, str]]("failed")
+FIRST_PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 60.0
+"""Seconds before a failed helper is started again: the first pause, doubled each time, and its upper limit."""
 
 
 def failed_starts() -> dict[str, str]:
@@ -121,3 +124,14 @@ async def _ready(started: Helper, module: str) -> None:
         raise HelperFailed(f"{module} ended before it was ready")
     started.kill()
     raise HelperFailed(f"{module} was not ready within {START:.0f} s")
+
+
+async def keep(run: Callable[[], Awaitable[bool]]) -> NoReturn:
+    """Call `run` in a loop until cancelled; it runs a helper until that ends.
+
+    After a call that returns True, because the helper did some work, the next follows at once; otherwise after a pause.
+    """
+    pause = 0.0
+    while True:
+        await trio.sleep(pause)
+        pause = 0.0 if await run() else min(LONGEST_PAUSE, 2 * pause or FIRST_PAUSE)

@@ -17,7 +17,7 @@ from arena.house import HOUSE_BOTS, THINKERS
 from arena.house.question import Question
 from arena.house.selfplay import baseline
 from arena.match.effects import Ask
-from arena.processes import restart
+from arena.processes import helper
 from arena.processes.frames import Frames, packed
 from arena.server.runtime.turns import Turns
 from arena.server.workers import pool, worker
@@ -268,7 +268,7 @@ async def test_a_fault_of_a_bot_in_a_worker_is_told_and_made_good() -> None:
 
 
 async def test_a_worker_that_never_comes_up_is_tried_again_ever_more_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restart, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(helper, "FIRST_PAUSE", 0.01)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with capture_logs() as logs:
         async with working(1) as client:

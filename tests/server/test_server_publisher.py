@@ -23,7 +23,7 @@ from trio.testing import MockClock
 from arena.ladder.events import Node
 from arena.ladder.ladder import FieldFigures, Figure, Ladder, LadderLine
 from arena.ladder.quota import NO_QUOTA, Quota
-from arena.processes import restart
+from arena.processes import helper
 from arena.scheduling.information_gain import MatchValues
 from arena.server.arena import Arena, open_arena
 from arena.server.config import quota_in_force
@@ -370,7 +370,7 @@ def test_how_long_a_process_may_be_silent_follows_its_last_answers() -> None:
 async def test_without_a_process_there_are_no_ladders_until_one_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restart, "FIRST_PAUSE", 0.1)
+    monkeypatch.setattr(helper, "FIRST_PAUSE", 0.1)
     monkeypatch.setattr(sys, "executable", "/bin/false")
     async with open_store(tmp_path, 1) as store:
         await store.write(partial(played, count=5))

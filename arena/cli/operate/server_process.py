@@ -18,8 +18,7 @@ from arena.api.server import serve_arena
 from arena.cli.operate.log_output import log_to_stderr
 from arena.cli.operate.server_socket import with_socket
 from arena.cli.operate.web_process import show_pages
-from arena.processes.garbage import collect_rarely
-from arena.processes.huge_pages import keep_in_huge_pages
+from arena.processes.memory import collect_rarely, keep_in_huge_pages
 from arena.server.arena import open_arena
 from arena.server.config import on_loopback, quota_in_force
 from arena.server.ratings.fit_client import open_fit_client

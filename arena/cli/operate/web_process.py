@@ -12,8 +12,7 @@ import click
 import structlog
 import trio
 
-from arena.processes.helper import HelperFailed, helper
-from arena.processes.restart import keep
+from arena.processes.helper import HelperFailed, helper, keep
 
 if TYPE_CHECKING:
     from arena.server.config import Config

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 import structlog
 import trio
 
-from arena.processes.helper import HelperFailed, helper
-from arena.processes.restart import keep
+from arena.processes.helper import HelperFailed, helper, keep
 from arena.replay.lines import header_line
 from arena.server.processes.line import NUMBERS, ProcessLine
 from arena.server.processes.remote_call import RemoteCall

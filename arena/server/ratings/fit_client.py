@@ -20,8 +20,7 @@ import trio
 from arena.ladder.ladder import Ladder
 from arena.ladder.quota import NO_QUOTA, Quota
 from arena.processes.calls import Calls, HelperEnded
-from arena.processes.helper import HelperFailed, helper
-from arena.processes.restart import keep
+from arena.processes.helper import HelperFailed, helper, keep
 from arena.scheduling.information_gain import MatchValues
 
 Request: TypeAlias = tuple[str, int] | str | None

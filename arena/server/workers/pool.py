@@ -21,8 +21,7 @@ import trio
 from arena.house import CHOOSERS, THINKERS
 from arena.house.question import answer
 from arena.house.selfplay import BaselineRequest, BaselineResult, replays
-from arena.processes.helper import HelperFailed, helper
-from arena.processes.restart import keep
+from arena.processes.helper import HelperFailed, helper, keep
 from arena.server.workers.search import SearchWorker
 from arena.server.workers.worker import FAILURES, LIMIT, MODULE, Errand, Thought, Worker
 

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Final
 import structlog
 import trio
 
-from arena.processes.helper import HelperFailed, helper
+from arena.processes.helper import HelperFailed, helper, keep
 from arena.processes.launch import give_way
-from arena.processes.restart import keep
 from arena.server.workers.worker import FAILURES, MODULE, Thought, Worker
 
 if TYPE_CHECKING:

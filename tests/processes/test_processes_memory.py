@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from trio.testing import MockClock
 
-from arena.processes import huge_pages
+from arena.processes import memory
 
 SWITCH = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 PROGRAM = """
 import hashlib
 from random import Random
-from arena.processes import huge_pages
+from arena.processes import memory
 
 def huge():
     lines = open("/proc/self/smaps_rollup").read().splitlines()
@@ -24,10 +24,10 @@ def huge():
 
 kept = [Random(1).randbytes(300 + number % 200) for number in range(200_000)]
 before, digest = huge(), hashlib.sha256(b"".join(kept)).hexdigest()
-size = huge_pages.resident()
-huge_pages.advise()
+size = memory.resident()
+memory.advise()
 assert hashlib.sha256(b"".join(kept)).hexdigest() == digest
-print(huge() - before, huge_pages.resident() - size)
+print(huge() - before, memory.resident() - size)
 """
 """Keeps some 100 MiB and prints by how many KiB more of its memory are in huge pages, and by how many bytes it grew."""
 
@@ -56,11 +56,11 @@ async def test_a_look_follows_only_where_memory_has_grown_much(
 
         return run()
 
-    monkeypatch.setattr(huge_pages, "resident", lambda: (sizes.pop(0) if len(sizes) > 1 else sizes[0]) << 20)
+    monkeypatch.setattr(memory, "resident", lambda: (sizes.pop(0) if len(sizes) > 1 else sizes[0]) << 20)
     monkeypatch.setattr(trio.to_thread, "run_sync", at_once)
     monkeypatch.setattr(sys, "platform", "linux")
     with trio.move_on_after(100):
-        await huge_pages.keep_in_huge_pages()
+        await memory.keep_in_huge_pages()
     assert looks == [3, 1], "at 140 and after 172 MiB"
 
 
@@ -73,4 +73,4 @@ def test_only_whole_pages_of_no_file_are_asked_for() -> None:
         "7f0004000000-7f0004100000 rw-p 00000000 00:00 0 \n"
         "7ffc00000000-7ffc00800000 rw-p 00000000 00:00 0                          [stack]\n"
     )
-    assert list(huge_pages._whole(maps)) == [(0x7F0000000000, 0x7F0000800000), (0x7F0001200000, 0x7F0001800000)]
+    assert list(memory._whole(maps)) == [(0x7F0000000000, 0x7F0000800000), (0x7F0001200000, 0x7F0001800000)]

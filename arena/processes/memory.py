@@ -1,4 +1,4 @@
-"""This process's memory in huge pages, where the system has them.
+"""This process's memory: collected rarely, and in huge pages where the system has them.
 
 A processor knows by heart where some thousand pages lie. With pages of 4 KiB that is less than what a few hundred
 matches keep, and every decision of another match begins with looking its pages up. So memory that the process has got
@@ -9,6 +9,7 @@ a part was in use takes its 2 MiB whole. Nothing depends on it: where the system
 from __future__ import annotations
 
 import ctypes
+import gc
 import mmap
 import re
 import sys
@@ -62,3 +63,10 @@ def _whole(maps: str) -> Iterator[tuple[int, int]]:
         start, end = -(-int(found[1], 16) // SIZE) * SIZE, int(found[2], 16) // SIZE * SIZE
         if start < end:
             yield start, end
+
+
+def collect_rarely() -> None:
+    """Exempt what exists from garbage collection, and collect rarely: it took a sixth of the time with many streams."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)

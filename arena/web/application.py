@@ -31,11 +31,19 @@ from arena.web.pages.health import SourceHealth, healthz
 from arena.web.pages.metrics import metrics
 from arena.web.playing.play_socket import NoServer, PlaySocket
 from arena.web.reading.bot_records import BotRecords
-from arena.web.reading.fresh import FreshRows
-from arena.web.reading.reader import Busy, Missing, NotShown, OpenSource, Reader, Removed, Unavailable
+from arena.web.reading.reader import (
+    Busy,
+    FreshRows,
+    Missing,
+    NotShown,
+    OpenSource,
+    Reader,
+    Removed,
+    TableLadders,
+    Unavailable,
+)
 from arena.web.reading.ready_replays import ReadyReplays
 from arena.web.reading.reviews import Reviews
-from arena.web.reading.table_ladders import TableLadders
 from arena.web.requests.each_request import USUAL, EachRequest, RequestCounts, RequestRules
 from arena.web.requests.failures import Failures
 from arena.web.requests.numbers import PathNumber

@@ -23,8 +23,7 @@ from arena.queries.rules import LANGUAGES
 from arena.queries.source import DataSource
 from arena.store.base.rows import LadderRows, RatedRow
 from arena.web.drawing.curve_svg import HEIGHT, LEFT, WIDTH, rating_curve
-from arena.web.reading.reader import Missing, Reader
-from arena.web.reading.table_ladders import TableLadders
+from arena.web.reading.reader import Missing, Reader, TableLadders
 from engine.registry import GAMES
 from tests.cli.cli_rig import PATIENCE, Played, arena
 from tests.cli.web_process_rig import ask, browsing

@@ -26,8 +26,7 @@ from arena.store.moderation import moderation
 from arena.store.opening import open_readonly, open_to_amend
 from arena.web.pages import bots, opponents
 from arena.web.reading.bot_records import BotRecords
-from arena.web.reading.fresh import FreshRows
-from arena.web.reading.reader import Reader
+from arena.web.reading.reader import FreshRows, Reader
 from tests.cli.web_data import DAY, directory_of, pages_of
 from tests.cli.web_rig import WebPages
 from tests.processes.children import children
@@ -156,7 +155,7 @@ def test_what_the_operator_did_is_said(tmp_path: Path) -> None:
 
 def test_what_many_ask_for_is_read_once_a_second(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now, asked = [100.0], list[int]()
-    monkeypatch.setattr("arena.web.reading.fresh.monotonic", lambda: now[0])
+    monkeypatch.setattr("arena.web.caches.monotonic", lambda: now[0])
 
     @contextmanager
     def counted() -> Iterator[DataSource]:
@@ -182,7 +181,7 @@ def test_what_many_ask_for_is_read_once_a_second(data: Path, monkeypatch: pytest
         assert len(asked) == 2
         for number in range(200):
             await fresh.read(number, lambda source: 0)
-        assert len(fresh._kept) == len(fresh._turns) <= 64
+        assert len(fresh._cache._made) == len(fresh._cache._turns) <= 64
 
     trio.run(ask)
 

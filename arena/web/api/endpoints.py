@@ -23,9 +23,8 @@ from arena.store.base.rows import (
 )
 from arena.store.ladder.opponents import LAST as LAST_SUMMED
 from arena.web.api.parameters import BOT, MATCH, OF_GAME, Asked, Parameter, game, instant, number, words
-from arena.web.reading.reader import Missing, Reader
+from arena.web.reading.reader import Missing, Reader, TableLadders
 from arena.web.reading.ready_replays import match_row
-from arena.web.reading.table_ladders import TableLadders
 from engine.registry import GAMES
 
 Result = TypeVar("Result")

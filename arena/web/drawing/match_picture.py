@@ -5,13 +5,14 @@ Pillow draws it with a font of its own: most sites take no SVG, and a server may
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 from anyio.to_thread import run_sync
+
+from arena.web.caches import LruCache
 
 if TYPE_CHECKING:
     from PIL import ImageDraw
@@ -52,7 +53,7 @@ class MatchPictures:
     """Pictures by what they say, drawn one at a time in a thread of their own, and kept for a while."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[PicturedMatch, bytes] = OrderedDict()
+        self._kept: LruCache[PicturedMatch, bytes] = LruCache(KEPT)
         self._limiter = anyio.CapacityLimiter(1)
         """Limiter of its own, so that requests waiting for a picture take no thread from other pages."""
 
@@ -63,9 +64,6 @@ class MatchPictures:
     def _picture(self, match: PicturedMatch) -> bytes:
         if match not in self._kept:
             self._kept[match] = _drawn(match)
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(match)
         return self._kept[match]
 
 

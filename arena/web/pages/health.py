@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from time import monotonic
 from typing import Final
 
-import anyio
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,6 +13,7 @@ from arena.queries.json_form import json_text
 from arena.queries.source import DataSource
 from arena.replay.header import MatchKind
 from arena.store.base.rows import LadderRows, MatchRow, MatchState
+from arena.web.caches import TtlCache
 from arena.web.reading.reader import Missing, Reader, Unavailable
 
 STALE: Final = timedelta(minutes=10)
@@ -33,19 +32,17 @@ class SourceHealth:
         self._now = now
         self._behind: dict[str, tuple[datetime | None, datetime]] = {}
         """By game, when a ladder was published and the end of the oldest match that was seen not to be in it."""
-        self._turn = anyio.Lock()
-        self._until, self._found = 0.0, list[str]()
+        self._cache = TtlCache()
 
     async def troubles(self) -> list[str]:
         """Return what is wrong, in words; nothing when all is well."""
-        async with self._turn:
-            if monotonic() >= self._until:
-                try:
-                    self._found = await self._reader.read(self._query)
-                except (Missing, Unavailable) as error:
-                    self._found = [str(error)]
-                self._until = monotonic() + KEPT
-            return self._found
+        return await self._cache.get("troubles", self._look, KEPT)
+
+    async def _look(self) -> list[str]:
+        try:
+            return await self._reader.read(self._query)
+        except (Missing, Unavailable) as error:
+            return [str(error)]
 
     def _query(self, source: DataSource) -> list[str]:
         found = []

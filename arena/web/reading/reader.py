@@ -1,8 +1,8 @@
-"""Queries of the data source in worker threads, so that no page waits for another's query."""
+"""Queries of the data source in worker threads, so that no page waits for another's query; some results are cached."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Final, TypeAlias, TypeVar
@@ -13,12 +13,18 @@ from anyio.to_thread import run_sync
 from arena.queries.remote import NoAnswer
 from arena.queries.source import DataSource
 from arena.store.base.errors import Refused, StoreError
+from arena.store.base.rows import LadderRows
+from arena.web.caches import TtlCache
 
 OpenSource: TypeAlias = Callable[[], AbstractContextManager[DataSource]]
 Result = TypeVar("Result")
 
 AT_ONCE: Final = 4
 """Queries at the same time; others wait."""
+SECONDS: Final = 1.0
+"""Seconds for which a result is shown again: a ladder is on screen within two seconds after a match."""
+TABLE_LADDER: Final = 60.0
+"""Seconds for which a ladder of one table size is shown again."""
 
 
 class Missing(Exception):  # noqa: N818 - the name says what is the matter
@@ -60,3 +66,29 @@ class Reader:
             raise Unavailable(str(error)) from error
         except Refused as error:
             raise Missing(str(error)) from error
+
+
+class FreshRows:
+    """Results of queries that many pages need, each read once for all of them and shown for a moment."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._cache = TtlCache()
+
+    async def read(self, key: Hashable, query: Callable[[DataSource], Result], age: float = SECONDS) -> Result:
+        """Return what a query returned, at most so many seconds ago; `key` says which query it is."""
+        return await self._cache.get(key, partial(self._reader.read, query), age)
+
+
+class TableLadders:
+    """Ladders of one table size. Each is fitted for who asks: one at a time, and shown for a minute."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._fresh = FreshRows(reader)
+        self._turn = anyio.Lock()
+        """Lock on which requests await another fit, without occupying threads that other pages need."""
+
+    async def ladder(self, game: str, seats: int) -> LadderRows:
+        """Return a ladder as it was within the last minute; Missing for a table that the game has not."""
+        async with self._turn:
+            return await self._fresh.read((game, seats), lambda source: source.ladder(game, seats), TABLE_LADDER)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
@@ -18,6 +17,7 @@ from arena.replay.steps import Course
 from arena.replay.verify import ReplayVerdict
 from arena.store.base.errors import Refused, StoreError
 from arena.store.base.rows import MatchRow, MatchState
+from arena.web.caches import LruCache
 from arena.web.reading.reader import Missing, NotShown, Removed
 
 KEPT: Final = 16
@@ -69,20 +69,17 @@ class ReadyReplays:
     """The replays that were looked at last, ready to be stepped through. For several threads."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, ReadyReplay] = OrderedDict()
+        self._kept: LruCache[int, ReadyReplay] = LruCache(KEPT)
         self._lock = Lock()
 
     def ready(self, source: DataSource, number: int) -> ReadyReplay:
         """Return a finished match's replay. Missing, Removed; NotShown for one that this version cannot read."""
         with self._lock:
             if number in self._kept:
-                self._kept.move_to_end(number)
                 return self._kept[number]
         made = ReadyReplay(_read(source, number))
         with self._lock:
             self._kept[number] = made
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
         return made
 
 

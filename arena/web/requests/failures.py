@@ -5,7 +5,6 @@ Whoever finds such a fault can cause it again and again, so the log has one line
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
 from typing import Final
@@ -15,6 +14,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.transport.connection_limits import Origin, origin_of
+from arena.web.caches import LruCache
 from arena.web.requests.each_request import LONGEST, STARTS
 
 log = structlog.get_logger("arena.web")
@@ -30,19 +30,17 @@ class FailureLog:
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        self._logged: OrderedDict[Origin, tuple[float, int]] = OrderedDict()
-        """When an address was last logged, and its failures since then; the address that failed last is at the end."""
+        self._logged: LruCache[Origin, tuple[float, int]] = LruCache(MOST)
+        """When an address was last logged, and its failures since then."""
 
     def record(self, origin: Origin, event: str, error: Exception, path: str = "") -> None:
         """Log a failure with its traceback, or count it. The address is not logged: it is personal data."""
         now = self._clock()
-        at, unlogged = self._logged.pop(origin, (now - INTERVAL, 0))
+        at, unlogged = self._logged.get(origin, (now - INTERVAL, 0))
         if now - at < INTERVAL:
             self._logged[origin] = at, unlogged + 1
             return
         self._logged[origin] = now, 0
-        if len(self._logged) > MOST:
-            self._logged.popitem(last=False)
         log.error(event, path=path[:LONGEST], unlogged=unlogged, exc_info=error)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
 from arena.transport.connection_limits import LOOPBACK, UNIX, Origin
+from arena.web.caches import LruCache
 
 MOST: Final = 100_000
 """Addresses that are remembered at most; the one that has asked for nothing for the longest is forgotten first."""
@@ -22,9 +22,8 @@ class AddressLimit:
         """Allow `rate` requests a second, saved up for `SAVED` seconds; 0 allows any number."""
         self._each = 1 / rate if rate else 0.0
         """Seconds that a request costs."""
-        self._most = most
         self._clock = clock
-        self._full_at: OrderedDict[Origin, float] = OrderedDict()
+        self._full_at: LruCache[Origin, float] = LruCache(most)
 
     def __len__(self) -> int:
         return len(self._full_at)
@@ -37,9 +36,7 @@ class AddressLimit:
         if not self._each or origin in (LOOPBACK, UNIX):
             return 0.0
         now = self._clock()
-        full_at = max(self._full_at.pop(origin, now), now)
+        full_at = max(self._full_at.get(origin, now), now)
         allowed = full_at + self._each <= now + SAVED
-        self._full_at[origin] = full_at + self._each if allowed else full_at  # at the end: the newest
-        if len(self._full_at) > self._most:
-            self._full_at.popitem(last=False)
+        self._full_at[origin] = full_at + self._each if allowed else full_at
         return 0.0 if allowed else full_at + self._each - now - SAVED

@@ -14,6 +14,7 @@ from typing import Any, Final
 import click
 
 from arena.analysis.review import ALL_WORLDS, ENDING_LINES, FIRST_WORLDS, WORLDS, Costly, costly, house_rounds
+from arena.analysis.round_results import round_results
 from arena.house import HOUSE_BOTS, HouseBot, title
 from arena.replay.header import Header
 from arena.replay.render.show import renderer_of
@@ -84,10 +85,11 @@ class GameReview:
         """Return every seat, without its costly choices."""
         renderer, chance = self._renderer, Random(self._key("rounds"))  # noqa: S311 - repeatable on purpose
         rounds: list[list[RoundPoints]] = [[] for _ in self.header.bots]
-        for own, house in zip(self._course.reports, house_rounds(self._replay, self.house, chance), strict=False):
-            kept: Sequence[bool | None] = renderer.kept(own) or [None] * len(rounds)
-            for seat, row in enumerate(zip(renderer.worth(own), renderer.worth(house), kept, strict=True)):
-                rounds[seat].append(RoundPoints(own.round, *row))
+        own_and_house = zip(round_results(self._course), house_rounds(self._replay, self.house, chance), strict=False)
+        for own, house in own_and_house:
+            kept = own.kept or [None] * len(rounds)
+            for seat, row in enumerate(zip(own.points, renderer.worth(house), kept, strict=True)):
+                rounds[seat].append(RoundPoints(house.round, *row))
         return [
             SeatReview(seat, bot.name, bot.house, tuple(rounds[seat]), None)
             for seat, bot in enumerate(self.header.bots)

@@ -10,10 +10,8 @@ from typing import Any, Final
 
 import trio
 
-from arena.processes.frames import Frames, FrameTooLarge, packed
+from arena.processes.frames import PIECE, Frames, FrameTooLarge, packed
 
-PIECE: Final = 1 << 16
-"""The most bytes read at once: beyond 128 KiB every read would have its memory from the kernel, and give it back."""
 LOOK: Final = 1.0
 """Seconds between two checks for a silent helper: polling costs far less than a timer for each message."""
 

@@ -7,12 +7,17 @@ the sender: use it only for sockets whose other end this program has started its
 from __future__ import annotations
 
 import pickle
+import select
+import socket
+from collections.abc import Iterable
 from typing import Any, Final
 
 HEAD: Final = 4
 """Bytes of the length field."""
 MOST: Final = 1 << 26
 """Bytes of a message, at most: far more than any real message, far less than would exhaust memory."""
+PIECE: Final = 1 << 16
+"""The most bytes read at once: beyond 128 KiB every read would have its memory from the kernel, and give it back."""
 
 
 class FrameTooLarge(Exception):  # noqa: N818 - the name says what is the matter
@@ -51,3 +56,26 @@ class Frames:
             messages.append(pickle.loads(rest[content:start]))  # noqa: S301 - from our own process
         del rest[:start]
         return messages
+
+
+class BlockingChannel:
+    """One end of a blocking socket between parent and helper. Raises ConnectionError if the other end has ended."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self.line: Final = line
+        self._frames: Final = Frames()
+
+    def receive(self) -> list[Any]:
+        """Wait for and return the next messages; an empty list if the other end is closed or sends no more."""
+        while piece := self.line.recv(PIECE):
+            if messages := self._frames.take(piece):
+                return messages
+        return []
+
+    def waiting(self) -> bool:
+        """Return whether `receive` would return at once, with messages or at the end."""
+        return bool(select.select((self.line,), (), (), 0)[0])
+
+    def send(self, messages: Iterable[object]) -> None:
+        """Send messages together; block until the socket has accepted them."""
+        self.line.sendall(b"".join(map(packed, messages)))

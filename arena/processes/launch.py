@@ -1,12 +1,24 @@
-"""Command line, environment and priority of a module of this program that runs as another process."""
+"""A module of this program that runs as another process: command line, environment, priority.
+
+`BlockingHelper` starts one for a thread without an event loop, which waits for its messages.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
+import socket
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
+
+from arena.processes.frames import BlockingChannel
+
+OWN_GROUP: Final = 0
+"""Value of `process_group`: Ctrl-C in a terminal reaches only the parent, which then ends its helpers in order."""
 
 
 def command(module: str, arguments: Sequence[str]) -> list[str]:
@@ -29,5 +41,46 @@ def give_way(steps: int, process: int = 0) -> None:
         os.setpriority(os.PRIO_PROCESS, process, own + steps)
 
 
-OWN_GROUP = 0
-"""Value of `process_group`: Ctrl-C in a terminal reaches only the parent, which then ends its helpers in order."""
+class BlockingHelper(BlockingChannel):
+    """A module of this program that runs as a helper process and leads a process group.
+
+    Use it as a context manager, or call `kill`.
+    """
+
+    def __init__(
+        self, module: str, *arguments: str, files: Sequence[int] = (), stdout: int = subprocess.DEVNULL
+    ) -> None:
+        """Run `python -m module arguments…`; it has the open `files`, too, under their numbers. Raises: OSError."""
+        ours, theirs = socket.socketpair()
+        super().__init__(ours)
+        try:
+            with theirs:
+                self.process: Final = subprocess.Popen(  # noqa: S603 - our own module
+                    command(module, arguments),
+                    stdin=theirs.fileno(),
+                    stdout=stdout,
+                    env=environment(),
+                    pass_fds=files,
+                    process_group=OWN_GROUP,
+                )
+        except BaseException:
+            ours.close()
+            raise
+
+    def __enter__(self) -> BlockingHelper:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    def complete(self) -> None:
+        """Shut down the sending direction, so that the helper reads the end after everything sent so far."""
+        with suppress(OSError):
+            self.line.shutdown(socket.SHUT_WR)
+
+    def kill(self) -> None:
+        """Kill the process with all that it started, and wait for its end."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.line.close()

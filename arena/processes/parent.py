@@ -7,40 +7,19 @@ import select
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread
-from typing import Any, Final
+from typing import Final
 
-from arena.processes.frames import Frames, packed
+from arena.processes.frames import BlockingChannel
 
-PIECE: Final = 1 << 16
-"""The most bytes read at once: beyond 128 KiB every read would have its memory from the kernel, and give it back."""
 GRACE: Final = 1.0
 """Seconds that a helper may go on after its parent has ended, before it exits."""
 
 
-class Parent:
-    """The helper's end of a blocking socket; the parent's end is `Channel`. ConnectionError if the parent has ended."""
-
-    def __init__(self, line: socket.socket) -> None:
-        self.line: Final = line
-        self._frames: Final = Frames()
-
-    def receive(self) -> list[Any]:
-        """Wait for and return the next messages; an empty list if the parent has ended or sends no more."""
-        while piece := self.line.recv(PIECE):
-            if messages := self._frames.take(piece):
-                return messages
-        return []
-
-    def waiting(self) -> bool:
-        """Return whether `receive` would return at once, with messages or at the end."""
-        return bool(select.select((self.line,), (), (), 0)[0])
-
-    def send(self, messages: Iterable[object]) -> None:
-        """Send messages together; block until the socket has accepted them."""
-        self.line.sendall(b"".join(map(packed, messages)))
+class Parent(BlockingChannel):
+    """The helper's end of the socket to its parent; the parent's end is `Channel` or `BlockingHelper`."""
 
 
 @contextmanager

@@ -8,11 +8,11 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from arena.analysis.round_results import bids_kept, round_results
 from arena.queries.flags import flagged
 from arena.queries.profile import BotProfile, profile
 from arena.queries.source import LARGEST_PAGE
 from arena.replay.read import read
-from arena.replay.render.show import renderer_of
 from arena.replay.steps import Course
 from arena.store.base.errors import Refused
 from arena.store.base.rows import MatchRow, MatchState
@@ -35,7 +35,8 @@ def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile 
     bids: list[bool] = []
     with suppress(Refused):  # older replays may have been pruned
         for row in [row for row in rows if row.state is MatchState.FINISHED][:REPLAYS]:
-            bids += _bids(source, row, found.bot)
+            rounds = round_results(Course(read(source.replay(row.match_id))))
+            bids += bids_kept(rounds, row.seats_of(found.bot))
     return replace(
         found,
         bids=len(bids) or None,
@@ -43,15 +44,6 @@ def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile 
         think_95_us=None if standing is None else standing.think_95_us,
         flags=flagged(ladder.flags, found.bot),
     )
-
-
-def _bids(source: DataSource, row: MatchRow, bot: str) -> Iterator[bool]:
-    """Yield whether a bot kept each of its bids in a match."""
-    course = Course(read(source.replay(row.match_id)))
-    renderer = renderer_of(course.replay.header.game)
-    for report in course.reports:
-        kept = renderer.kept(report)
-        yield from [each for each, seat in zip(kept or (), row.seats, strict=False) if seat.bot == bot]
 
 
 def all_matches(source: DataSource, game: str, bot: str, before: int | None = None) -> Iterator[MatchRow]:

@@ -17,12 +17,12 @@ import pytest
 import trio
 import trio.testing
 
-from arena.processes import frames, restart
+from arena.processes import frames
 from arena.processes import helper as helpers
 from arena.processes.calls import Calls, HelperEnded
 from arena.processes.frames import FrameTooLarge
-from arena.processes.helper import Helper, HelperFailed, helper
-from arena.processes.restart import keep
+from arena.processes.helper import Helper, HelperFailed, helper, keep
+from arena.processes.launch import BlockingHelper
 from tests.processes.obedient import LARGE
 
 MODULE = "tests.processes.obedient"
@@ -291,7 +291,7 @@ async def test_a_helper_is_started_again_at_once_or_ever_more_rarely(autojump_cl
         await keep(run)
     pauses = [round(later - earlier, 6) for earlier, later in pairwise(starts)]
     assert pauses == [0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 0, 1, 2]
-    assert restart.LONGEST_PAUSE == 60
+    assert helpers.LONGEST_PAUSE == 60
 
 
 @pytest.mark.process
@@ -303,3 +303,23 @@ def test_a_helper_whose_parent_ended_while_it_started_says_nothing() -> None:
             [sys.executable, "-m", MODULE], stdin=theirs.fileno(), stderr=subprocess.PIPE, timeout=PATIENCE, check=False
         )
     assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.process
+def test_a_thread_calls_a_helper_that_ends_with_the_block_or_when_it_is_told() -> None:
+    with BlockingHelper(MODULE, "A", "B") as process:
+        assert process.receive() == [None], "it is ready"
+        process.send([("words", None), ("echo", bytes(LARGE))])
+        answers: list[Any] = []
+        while len(answers) < 2:
+            answers += process.receive()
+        words, large = answers
+        assert words == (["A", "B"], process.process.pid, os.getpid(), process.process.pid)
+        assert large == bytes(LARGE)
+    assert not alive(process.process.pid)
+    with BlockingHelper(MODULE) as process:
+        process.receive()
+        process.complete()
+        assert (process.receive(), process.process.wait(PATIENCE)) == ([], 0)
+        with pytest.raises(ConnectionError):
+            process.send([("echo", 1)])

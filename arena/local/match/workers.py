@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import mmap
-import os
 import selectors
-import signal
-import socket
 import subprocess
 import tempfile
 import time
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from arena.local.errors import LocalMatchError, WorkerDied
 from arena.local.match.thinking import FIELDS, SlowBot, SlowBots, ThinkingRecord, bot_of
-from arena.processes.frames import Frames, packed
-from arena.processes.launch import OWN_GROUP, command, environment
+from arena.processes.launch import BlockingHelper
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,8 +23,6 @@ if TYPE_CHECKING:
     from arena.local.match.sets import Subject
 
 MODULE: Final = "arena.local.match.worker"
-PIECE: Final = 1 << 16
-"""The most bytes read at once."""
 GRACE: Final = 2.0
 """Seconds for which a worker that is not needed any more may go on with its task and end in order."""
 STDERR: Final = 2
@@ -80,12 +74,15 @@ class Workers:
         done = []
         for key, _ in self._selector.select(seconds):
             worker: _Worker = key.data
-            for outcome in worker.received():
+            outcomes: list[PlayedTask | LocalMatchError] = []
+            with suppress(ConnectionError):
+                outcomes = worker.receive()
+            for outcome in outcomes:
                 worker.owed -= 1
                 if isinstance(outcome, LocalMatchError):
                     raise outcome
                 done.append(outcome)
-            if worker.ended:
+            if not outcomes:
                 raise self._died(worker)
         self._hand_out()
         if not done:
@@ -105,7 +102,8 @@ class Workers:
             if worker.owed > (len(self._tasks[0]) > 1):
                 return
             worker.owed += 1
-            worker.send((self._subject, self._tasks.popleft()))
+            with suppress(ConnectionError):  # `finished` notices that it has ended
+                worker.send([(self._subject, self._tasks.popleft())])
 
     def _died(self, worker: _Worker) -> WorkerDied:
         with suppress(subprocess.TimeoutExpired):
@@ -134,54 +132,13 @@ class Workers:
         self._selector.close()
 
 
-class _Worker:
-    """A worker process, which leads a process group."""
+class _Worker(BlockingHelper):
+    """A worker process and what it records of its bots' thinking."""
 
     def __init__(self) -> None:
         self.owed = 0
         """Tasks that it was sent and has not finished."""
-        self.ended = False
-        """True if it sends nothing any more."""
-        self._frames = Frames()
-        self.line, its = socket.socketpair()
-        try:
-            with its, tempfile.TemporaryFile() as shared:
-                shared.truncate(8 * FIELDS)
-                self.record = ThinkingRecord(memoryview(mmap.mmap(shared.fileno(), 0)).cast("d"))
-                self.process = subprocess.Popen(  # noqa: S603 - our own module
-                    command(MODULE, [str(shared.fileno())]),
-                    stdin=its.fileno(),
-                    stdout=STDERR,
-                    env=environment(),
-                    pass_fds=[shared.fileno()],
-                    process_group=OWN_GROUP,
-                )
-        except BaseException:
-            self.line.close()
-            raise
-
-    def send(self, task: tuple[Subject, tuple[int, ...]]) -> None:
-        """Send a task; one that has ended does not get it, which its socket tells."""
-        with suppress(ConnectionError):
-            self.line.sendall(packed(task))
-
-    def received(self) -> list[Any]:
-        """Return what it has sent."""
-        try:
-            piece = self.line.recv(PIECE)
-        except ConnectionError:
-            piece = b""
-        self.ended = not piece
-        return self._frames.take(piece)
-
-    def complete(self) -> None:
-        """Tell it that no more tasks come."""
-        with suppress(OSError):
-            self.line.shutdown(socket.SHUT_WR)
-
-    def kill(self) -> None:
-        """Kill it with all that it started."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.line.close()
+        with tempfile.TemporaryFile() as shared:
+            shared.truncate(8 * FIELDS)
+            self.record = ThinkingRecord(memoryview(mmap.mmap(shared.fileno(), 0)).cast("d"))
+            super().__init__(MODULE, str(shared.fileno()), files=[shared.fileno()], stdout=STDERR)

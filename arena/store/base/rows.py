@@ -7,6 +7,7 @@ the same name in `proto/` and the code that draws it; no other file changes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -298,6 +299,10 @@ class MatchRow:
     """True if its replay was removed to save room."""
     kind: MatchKind = MatchKind.RATED
     """The match's kind; an interrupted match of an older server counts as rated."""
+
+    def seats_of(self, bot: str) -> Sequence[int]:
+        """Return the numbers of the seats that a bot has in it."""
+        return [number for number, seat in enumerate(self.seats) if seat.bot == bot]
 
 
 @dataclass(frozen=True, slots=True)

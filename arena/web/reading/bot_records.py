@@ -6,34 +6,25 @@ and a page says how many of them it knows.
 
 from __future__ import annotations
 
-import json
-import subprocess
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Sequence
 from statistics import fmean
 from threading import Condition, Thread
 from typing import Final, NamedTuple
 
-from arena.processes.launch import OWN_GROUP, command, environment
+from arena.analysis.round_results import RoundResult, bids_kept
+from arena.processes.launch import BlockingHelper
 from arena.queries.remote import NoAnswer
 from arena.store.base.errors import Refused, StoreError
 from arena.store.base.rows import MatchRow
+from arena.web.caches import LruCache
 from arena.web.reading.reader import OpenSource
-from arena.web.reading.record_process import LENGTH
 
 MOST_WAITING: Final = 200
 """Replays that wait to be read; the pages ask again for the others."""
 KEPT: Final = 5000
 IDLE: Final = 30.0
 """Seconds after which a process that has nothing to read ends."""
-
-
-class RoundRecord(NamedTuple):
-    """One round of a match, by seat."""
-
-    points: tuple[int, ...]
-    kept: tuple[bool, ...]
-    """True if each seat took the tricks that it had bid; empty in a game without bids."""
 
 
 class RoundMean(NamedTuple):
@@ -64,7 +55,7 @@ class BotRecords:
 
     def __init__(self, open_source: OpenSource) -> None:
         self._open = open_source
-        self._kept: OrderedDict[int, tuple[RoundRecord, ...] | None] = OrderedDict()
+        self._kept: LruCache[int, tuple[RoundResult, ...] | None] = LruCache(KEPT)
         self._waiting: deque[int] = deque()
         self._reading = False
         self._lock = Condition()
@@ -82,10 +73,10 @@ class BotRecords:
                     continue
                 rounds = self._kept[row.match_id]
                 known += rounds is not None
-                own = [number for number, seat in enumerate(row.seats) if seat.bot == bot]
+                own = row.seats_of(bot)
                 for number, each in enumerate(rounds or ()):
                     points.setdefault(number, []).extend(each.points[seat] for seat in own)
-                    bids += [each.kept[seat] for seat in own if each.kept]
+                bids += bids_kept(rounds or (), own)
         means = (RoundMean(number + 1, len(each), fmean(each)) for number, each in sorted(points.items()))
         return BidRecord(known, waiting, tuple(means), len(bids), sum(bids))
 
@@ -108,13 +99,8 @@ class BotRecords:
                     self._reading = bool(self._waiting)
 
     def _read_by_process(self) -> None:
-        with subprocess.Popen(  # noqa: S603 - our own module
-            command("arena.web.reading.record_process", ()),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment(),
-            process_group=OWN_GROUP,
-        ) as process:
+        with BlockingHelper("arena.web.reading.record_process") as helper:
+            helper.receive()  # it is ready
             while (number := self._next()) is not None:
                 try:
                     with self._open() as source:
@@ -122,7 +108,8 @@ class BotRecords:
                 except (NoAnswer, Refused, StoreError):
                     rounds = None
                 else:
-                    rounds = _rounds(process, replay)
+                    helper.send([replay])
+                    [rounds] = helper.receive()
                 with self._lock:
                     self._keep(number, rounds)
 
@@ -132,18 +119,6 @@ class BotRecords:
             self._reading = bool(self._lock.wait_for(lambda: self._waiting, IDLE))
             return self._waiting[0] if self._reading else None
 
-    def _keep(self, number: int, rounds: tuple[RoundRecord, ...] | None) -> None:
+    def _keep(self, number: int, rounds: tuple[RoundResult, ...] | None) -> None:
         self._waiting.popleft()
         self._kept[number] = rounds
-        if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
-
-
-def _rounds(process: subprocess.Popen[bytes], replay: bytes) -> tuple[RoundRecord, ...] | None:
-    """Return what the process makes of a replay; OSError or ValueError where it has ended."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(len(replay).to_bytes(LENGTH, "big") + replay)
-    process.stdin.flush()
-    found = json.loads(process.stdout.readline())
-    return None if found is None else tuple(RoundRecord(tuple(points), tuple(kept)) for points, kept in found)

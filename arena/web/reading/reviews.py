@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from threading import Lock, Thread, Timer
 from typing import Any, Final
 
-from arena.processes.launch import OWN_GROUP, command, environment
+from arena.processes.launch import BlockingHelper
 from arena.transport.connection_limits import OpenByOrigin, Origin, TooManyOpen
-from arena.web.reading.record_process import LENGTH
+from arena.web.caches import LruCache
 
 MOST: Final = 8
 MOST_OF_ADDRESS: Final = 2
@@ -42,7 +40,7 @@ class Reviews:
     """The analyses that were asked for. For several threads."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, Review] = OrderedDict()
+        self._kept: LruCache[int, Review] = LruCache(KEPT)
         self._waiting: deque[tuple[int, bytes, Origin]] = deque()
         self._asked = OpenByOrigin(MOST, MOST_OF_ADDRESS)
         """Analyses that are not over, by who asked for them."""
@@ -52,7 +50,7 @@ class Reviews:
     def of(self, number: int) -> Review | None:
         """Return the analysis of a match as far as it has come; None if nobody has asked for it."""
         with self._lock:
-            return self._kept.get(number)
+            return self._kept.get(number, None)
 
     def ask(self, number: int, replay: bytes, origin: Origin) -> None:
         """Have a match analysed unless it is; one that failed is tried again.
@@ -61,7 +59,7 @@ class Reviews:
             TooManyReviews: it cannot wait, too.
         """
         with self._lock:
-            known = self._kept.get(number)
+            known = self._kept.get(number, None)
             if known is not None and not known.failed:
                 return
             try:
@@ -69,7 +67,7 @@ class Reviews:
             except TooManyOpen as full:
                 whose = "" if full.origin is None else " of your address"
                 raise TooManyReviews(f"{full.count} analyses{whose} wait already; come back in some minutes") from full
-            self._keep(number, Review())
+            self._kept[number] = Review()
             self._waiting.append((number, replay, origin))
             if not self._working:
                 self._working = True
@@ -85,43 +83,26 @@ class Reviews:
             try:
                 failed = self._analyse(number, replay)
             except OSError as error:
-                failed = f"its process cannot be started: {error}"
+                failed = f"its process cannot be used: {error}"
             with self._lock:
                 self._asked.remove(origin)
-                self._keep(number, replace(self._kept.get(number, Review()), over=True, failed=failed))
+                self._kept[number] = replace(self._kept.get(number, Review()), over=True, failed=failed)
 
     def _analyse(self, number: int, replay: bytes) -> str:
         """Run the process; return why it failed, empty if it did not."""
-        words = command("arena.web.reading.review_process", ())
-        pipe = subprocess.PIPE
-        with subprocess.Popen(  # noqa: S603 - our own module
-            words, stdin=pipe, stdout=pipe, stderr=pipe, env=environment(), process_group=OWN_GROUP
-        ) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            assert process.stderr is not None
-            limit = Timer(LIMIT, process.kill)
+        with BlockingHelper("arena.web.reading.review_process") as helper:
+            limit = Timer(LIMIT, helper.process.kill)
             limit.daemon = True
             limit.start()
             try:
-                process.stdin.write(len(replay).to_bytes(LENGTH, "big") + replay)
-                process.stdin.flush()  # and stays open: the process ends when it is closed
-                for line in process.stdout:
+                helper.receive()  # it is ready
+                helper.send([replay])
+                while found := helper.receive():
+                    if isinstance(found[-1], str):
+                        return found[-1]
                     with self._lock:
-                        self._keep(number, Review(json.loads(line)))
-                said = process.stderr.read().decode(errors="replace").strip()
-            except BrokenPipeError:
-                said = "it ended at once"
+                        self._kept[number] = Review(found[-1])
+                status = helper.process.wait()
             finally:
                 limit.cancel()
-        if process.returncode == 0:
-            return ""
-        return said.rpartition("\n")[2] or f"its process ended ({process.returncode})"
-
-    def _keep(self, number: int, review: Review) -> None:
-        self._kept[number] = review
-        self._kept.move_to_end(number)
-        if len(self._kept) > KEPT:
-            oldest = next((each for each, kept in self._kept.items() if kept.over), None)
-            if oldest is not None:
-                del self._kept[oldest]
+        return f"its process ended ({status})" if status else ""

@@ -50,7 +50,6 @@ TO_BE_REWRITTEN: Final = frozenset(
         "clients/rust/README.md",
         "clients/typescript/README.md",
         "docs/check.md",
-        "docs/conduct.md",
         "docs/decisions/compiled-build.md",
         "docs/decisions/fit-without-blas.md",
         "docs/decisions/own-journal.md",

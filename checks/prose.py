@@ -67,7 +67,6 @@ TO_BE_REWRITTEN: Final = frozenset(
         "docs/processes.md",
         "docs/protocol.md",
         "docs/proxies.md",
-        "docs/web.md",
         "docs/why.md",
     }
 )

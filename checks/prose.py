@@ -40,7 +40,6 @@ VAGUE: Final = re.compile(
 )
 TO_BE_REWRITTEN: Final = frozenset(
     {
-        "README.md",
         "clients/conformance/README.md",
         "clients/cpp/README.md",
         "clients/go/README.md",

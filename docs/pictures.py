@@ -1,40 +1,99 @@
-"""Draws the README's pictures from a real demo: `make pictures` plays one, then this writes ladder.svg and round.svg.
+"""Draws the README's pictures from a real demo, as a browser shows its pages.
 
 python docs/pictures.py DATA
+
+`make pictures` plays the demo first. match.webp plays the first steps of the newest match; match-still.webp is one of
+them, for readers who want no motion. ladder-light.webp and ladder-dark.webp are the ladder.
 """
 
 from __future__ import annotations
 
+import io
+import re
+import select
+import signal
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
 
-from rich.console import RenderableType
+from PIL import Image
+from playwright.sync_api import FloatRect
 
-from arena.cli.ladder.table import ladder_table
-from arena.cli.terminal.svg import draw_svg
-from arena.queries.directory import open_directory
-from arena.replay.read import read
-from arena.replay.render.show import show_round
-from arena.replay.steps import Course
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
-HERE = Path(__file__).parent
-GAME = "sixth_sense"
-WIDTH = 104
-LADDER_WIDTH = 120
-
-
-def draw(name: str, title: str, picture: RenderableType, width: int = WIDTH) -> None:
-    """One picture."""
-    draw_svg(HERE / f"{name}.svg", title, picture, width)
+ROOT: Final = Path(__file__).parents[1]
+DOCS: Final = ROOT / "docs"
+TABLE: Final = (752, 540)
+"""Size of the table with the two lines below it, from the left edge of the page."""
+LADDER: Final = (1200, 560)
+STEPS: Final = 60
+STEP_MS: Final = 700
+END_MS: Final = 3_000
+"""Time that the last step stays before the picture begins again."""
+PATIENCE: Final = 60.0
 
 
 def main() -> None:
-    """The ladder, and the last round of the newest match."""
-    with open_directory(Path(sys.argv[1])) as directory:
-        draw("ladder", "arena ladder", ladder_table(directory.ladder(GAME), LADDER_WIDTH), LADDER_WIDTH)
-        newest = next(match.match_id for match in directory.matches(GAME) if match.ended is not None)
-        course = Course(read(directory.replay(newest)))
-        draw("round", f"arena replay show {newest} --round -1", show_round(course))
+    """Draw all pictures."""
+    sys.path.insert(0, str(ROOT))
+    from tests.web.browser import started
+
+    with _pages(Path(sys.argv[1])) as site, started() as browser:
+        _draw_match(browser, site)
+        for colours in ("light", "dark"):
+            _draw_ladder(browser, site, colours)
+
+
+@contextmanager
+def _pages(data: Path) -> Iterator[str]:
+    """Serve the pages over a data directory; yield their address."""
+    command = [sys.executable, "-m", "arena.cli", "web", "--listen", "127.0.0.1:0", "--data", str(data)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as pages:  # noqa: S603 - our own program
+        try:
+            assert pages.stdout is not None
+            assert select.select([pages.stdout], [], [], PATIENCE)[0], "arena web did not start"
+            found = re.match(r"Pages at (http://\S+)/;", pages.stdout.readline())
+            assert found, "arena web did not print its address"
+            yield found[1]
+        finally:
+            pages.send_signal(signal.SIGINT)
+
+
+def _draw_match(browser: Browser, site: str) -> None:
+    page = browser.new_page(viewport={"width": 960, "height": 1000})
+    page.goto(f"{site}/matches?game=sixth_sense")
+    newest = page.locator("a[href*='/matches/']").first.get_attribute("href")
+    page.goto(f"{site}{newest}/steps/1")
+    page.wait_for_load_state("networkidle")
+    top = page.evaluate("document.getElementById('frame').getBoundingClientRect().top")
+    table = FloatRect(x=0, y=top, width=TABLE[0], height=TABLE[1])
+    frames = [_photograph(page, table)]
+    for _ in range(STEPS - 1):
+        before = page.locator("#at").inner_text()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("before => document.getElementById('at').textContent !== before", arg=before)
+        frames.append(_photograph(page, table))
+    times = [STEP_MS] * (STEPS - 1) + [END_MS]
+    moving = DOCS / "match.webp"
+    frames[0].save(moving, save_all=True, append_images=frames[1:], duration=times, loop=0, quality=80, method=6)
+    frames[STEPS // 2].save(DOCS / "match-still.webp", lossless=True)
+    page.close()
+
+
+def _draw_ladder(browser: Browser, site: str, colours: Literal["light", "dark"]) -> None:
+    page = browser.new_page(viewport={"width": LADDER[0], "height": LADDER[1]}, color_scheme=colours)
+    page.goto(f"{site}/ladder/sixth_sense")
+    page.wait_for_load_state("networkidle")
+    _photograph(page).save(DOCS / f"ladder-{colours}.webp", lossless=True)
+    page.close()
+
+
+def _photograph(page: Page, part: FloatRect | None = None) -> Image.Image:
+    return Image.open(io.BytesIO(page.screenshot(clip=part))).convert("RGB")
 
 
 if __name__ == "__main__":

@@ -20,5 +20,5 @@ def blocks(text: str, language: str = r"\w+") -> list[str]:
 
 
 def first_bots() -> list[str]:
-    """The whole bots of the README, one for each language that has an SDK."""
-    return blocks(README[README.index("<table>") : README.index("</table>")])
+    """The bots of docs/languages.md, one for each language that has an SDK."""
+    return blocks((ROOT / "docs" / "languages.md").read_text(encoding="utf-8"))

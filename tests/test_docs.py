@@ -93,7 +93,9 @@ def headings(document: Path) -> set[str]:
 
 @ids
 def test_every_link_leads_somewhere(document: Path) -> None:
-    for link, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", document.read_text()):
+    text = document.read_text()
+    pictures = [(link, "") for link in re.findall(r'(?:src|srcset|href)="(?!https?:)([^"#]*)', text)]
+    for link, anchor in [*re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", text), *pictures]:
         target = document.parent / link if link else document
         assert target.exists(), link
         assert not anchor or anchor in headings(target), f"{link}#{anchor}"

@@ -1,4 +1,4 @@
-"""What the README shows is run: the ten-line bot, the engine in a few lines, every `arena` command of its blocks."""
+"""The README is short and plain, and what it shows is run: the ten-line bot, every `arena` command with its output."""
 
 from __future__ import annotations
 
@@ -11,18 +11,50 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from tests.cli.cli_rig import ARENA, PATIENCE, let_play, serving
-from tests.documents import ADDRESS, CONSOLE, README, ROOT, blocks
+from tests.documents import ADDRESS, CONSOLE, README, ROOT, blocks, first_bots
 from tests.end_to_end.e2e_rig import register
 
-pytestmark = pytest.mark.process
+MOST_LINES = 150
+MOST_WORDS = 16
+"""Of a sentence on average, outside code and tables."""
+MOST_BYTES = 1_000_000
 
-PYTHON = blocks(README, "python")
+
+def sentences() -> list[str]:
+    """The sentences of the README, without code, tables and headings."""
+    text = re.sub(r"```.*?```|<picture>.*?</picture>", "\n", README, flags=re.DOTALL)
+    text = re.sub(r"^[|#].*$", "\n", text, flags=re.MULTILINE)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    paragraphs = [" ".join(each.split()) for each in re.split(r"\n\s*\n|\n- ", text)]
+    return [each for paragraph in paragraphs for each in re.split(r"(?<=[.:!?*]) (?=[A-Z`])", paragraph) if each]
 
 
+def test_the_readme_is_short_and_plain() -> None:
+    assert len(README.splitlines()) <= MOST_LINES
+    lengths = [len(sentence.split()) for sentence in sentences()]
+    assert len(lengths) > 30
+    assert sum(lengths) / len(lengths) <= MOST_WORDS
+
+
+def test_the_pictures_move_only_for_readers_who_allow_it() -> None:
+    """GitHub shows what `<picture>` names first for reduced motion and for dark pages."""
+    for name, preference in (("match-still", "reduced-motion: reduce"), ("ladder-dark", "color-scheme: dark")):
+        assert f'<source media="(prefers-{preference})" srcset="docs/{name}.webp">' in README
+    for name in ("match", "match-still", "ladder-light", "ladder-dark"):
+        assert f"docs/{name}.webp" in README
+        path = ROOT / "docs" / f"{name}.webp"
+        assert path.stat().st_size <= MOST_BYTES
+        with Image.open(path) as picture:
+            assert (getattr(picture, "n_frames", 1) >= 40) == (name == "match")
+
+
+@pytest.mark.process
 def test_the_ten_line_bot_plays(tmp_path: Path) -> None:
-    bot = PYTHON[0]
+    [bot] = blocks(README, "python")
+    assert bot == first_bots()[0], "docs/languages.md shows the same"
     assert len([line for line in bot.splitlines() if line.strip()]) <= 10
     assert ADDRESS in bot
     with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
@@ -40,17 +72,27 @@ def test_the_ten_line_bot_plays(tmp_path: Path) -> None:
         assert "rating" in log
 
 
-def test_the_engine_in_a_few_lines_plays_a_game() -> None:
-    played = subprocess.run(
-        [sys.executable, "-c", PYTHON[1]], check=True, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE
-    )
-    assert re.fullmatch(r"\((-?\d+, ){3}-?\d+\) \((\d, ){3}\d\)\n", played.stdout)
+def shown_outputs() -> dict[str, list[str]]:
+    """The lines that the README shows below a command, by command."""
+    found: dict[str, list[str]] = {}
+    for block in blocks(README, "console"):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                below = found[line.removeprefix("$ ")] = []
+            else:
+                below.append(line)
+    return found
 
 
+@pytest.mark.process
 def test_every_arena_command_shown_works(tmp_path: Path) -> None:
-    commands = [shlex.split(line) for line in CONSOLE if line.startswith("arena ")]
+    inline = re.findall(r"`(arena (?:games|rules|new)\b[^`]*)`", re.sub(r"```.*?```", "", README, flags=re.DOTALL))
+    commands = [shlex.split(line) for line in [*CONSOLE, *inline] if line.startswith("arena ")]
     served = [words for words in commands if words[1] == "serve"]
     assert served, "the README shows how to serve"
+    assert {words[1] for words in commands} >= {"ladder", "match", "new", "replay", "rules", "why"}
+    outputs = {tuple(shlex.split(line)): below for line, below in shown_outputs().items() if below}
+    assert outputs, "the README shows what a command prints"
     with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
         tokens = tmp_path / ".arena" / "tokens"
         tokens.mkdir(parents=True)
@@ -59,7 +101,7 @@ def test_every_arena_command_shown_works(tmp_path: Path) -> None:
         for words in commands:
             if words[1] != "serve":
                 ran = subprocess.run(
-                    [*ARENA, *(word.replace("~", str(tmp_path)) for word in words[1:])],
+                    [*ARENA, *words[1:]],
                     check=False,
                     capture_output=True,
                     text=True,
@@ -69,8 +111,11 @@ def test_every_arena_command_shown_works(tmp_path: Path) -> None:
                 )
                 assert ran.returncode == 0, (words, ran.stderr)
                 assert ran.stdout
+                printed = [line.rstrip() for line in ran.stdout.splitlines()]
+                assert [line for line in outputs.get(tuple(words), ()) if line not in printed] == [], ran.stdout
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("line", sorted({line for line in CONSOLE if line.startswith("make ")}))
 def test_every_make_target_shown_exists(line: str) -> None:
     subprocess.run(["make", "--dry-run", line.split()[1]], check=True, cwd=ROOT, capture_output=True)

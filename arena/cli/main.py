@@ -14,29 +14,37 @@ from arena.version import __version__
 if TYPE_CHECKING:
     from types import TracebackType
 
-VERBS: Final = {
-    "demo": ("arena.cli.demo.verb", "Watch bots play for twenty seconds: begin here."),
-    "serve": ("arena.cli.operate.serve", "Run a server."),
-    "web": ("arena.cli.operate.web", "Show ladder, matches and replays in a browser."),
-    "drain": ("arena.cli.operate.drain", "Stop a server in an orderly way."),
-    "backup": ("arena.cli.operate.backup", "Copy a data directory, beside a running server."),
-    "restore": ("arena.cli.operate.restore", "Make a data directory from a backup."),
-    "store": ("arena.cli.operate.store", "Show what a data directory takes of the disk."),
-    "prune": ("arena.cli.operate.prune", "Remove old replays."),
-    "cert": ("arena.cli.operate.cert", "Make a certificate for development."),
-    "ladder": ("arena.cli.ladder.verbs", "Show the ladder."),
-    "matches": ("arena.cli.ladder.matches", "List matches."),
-    "new": ("arena.cli.workbench.new", "Begin a bot: a project that plays, with its test."),
-    "play": ("arena.cli.workbench.play", "Watch one game on this machine, or play it."),
-    "match": ("arena.cli.workbench.match", "Compare two bots on this machine."),
-    "check": ("arena.cli.workbench.check", "Check whether a bot keeps the protocol."),
-    "why": ("arena.cli.replay.why", "Show why a bot lost time, moves or its seat."),
-    "log": ("arena.cli.operate.log", "Look at the log of results, audit it, change its key."),
-    "replay": ("arena.cli.replay.verbs", "List, show, verify and export replays."),
-    "bots": ("arena.cli.bots.verbs", "List bots, challenge, invite, change tokens, un-park, moderate."),
-    "games": ("arena.cli.games", "List the games, their options and sizes."),
-    "rules": ("arena.cli.rules", "Read the rules of a game."),
+GROUPS: Final = {
+    "Watch and read": {
+        "demo": ("arena.cli.demo.verb", "Watch bots play for twenty seconds: begin here."),
+        "ladder": ("arena.cli.ladder.verbs", "Show the ladder."),
+        "matches": ("arena.cli.ladder.matches", "List matches."),
+        "replay": ("arena.cli.replay.verbs", "List, show, verify, compare and export replays."),
+        "why": ("arena.cli.replay.why", "Show why a bot lost time, moves, its seat or the game."),
+        "web": ("arena.cli.operate.web", "Show ladder, matches and replays in a browser."),
+        "games": ("arena.cli.games", "List the games, their options and sizes."),
+        "rules": ("arena.cli.rules", "Read the rules of a game."),
+    },
+    "Write a bot": {
+        "new": ("arena.cli.workbench.new", "Create a bot: a project that plays, with its test."),
+        "play": ("arena.cli.workbench.play", "Watch one game on this machine, or play it."),
+        "match": ("arena.cli.workbench.match", "Compare bots on this machine."),
+        "check": ("arena.cli.workbench.check", "Check whether a bot follows the protocol."),
+        "bots": ("arena.cli.bots.verbs", "List bots, challenge, invite, change tokens, un-park, moderate."),
+    },
+    "Run a server": {
+        "serve": ("arena.cli.operate.serve", "Run a server."),
+        "drain": ("arena.cli.operate.drain", "Stop a server after its running matches."),
+        "backup": ("arena.cli.operate.backup", "Copy a data directory, beside a running server."),
+        "restore": ("arena.cli.operate.restore", "Create a data directory from a backup."),
+        "store": ("arena.cli.operate.store", "Show the disk space that a data directory uses."),
+        "prune": ("arena.cli.operate.prune", "Remove old replays."),
+        "log": ("arena.cli.operate.log", "Show and audit the log of results, change its key."),
+        "cert": ("arena.cli.operate.cert", "Make a certificate for development."),
+    },
 }
+"""Verbs by the people whom they serve, each with its module and its line in the help."""
+VERBS: Final = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
 
 
 OTHERWISE: Final = {"--port": "--address HOST:PORT", "--host": "--address HOST:PORT"}
@@ -97,9 +105,11 @@ class LazyGroup(click.Group):
             raise click.ClickException(str(PackageMissing("arena-engine"))) from error
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the verbs with their help texts, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_text) for name, (_, help_text) in VERBS.items()])
+        """Write the verbs with their help texts, group by group, without importing them."""
+        width = max(map(len, VERBS))
+        for title, verbs in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), help_text) for name, (_, help_text) in verbs.items()])
 
 
 def _show_version(context: click.Context, _: click.Parameter, asked: bool) -> None:

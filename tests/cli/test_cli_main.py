@@ -201,15 +201,15 @@ def options_of(words: tuple[str, ...]) -> set[str]:
     return {option for parameter in command.params for option in parameter.opts}
 
 
-def test_the_verbs_without_json_print_no_table_or_are_named_in_the_readme() -> None:
-    """README: "Verbs that print a table also print it as `--json`; `arena replay show` draws"."""
+def test_the_verbs_without_json_print_no_table_or_draw_one() -> None:
+    """docs/commands.md: "Verbs that print a table also print it as `--json`"."""
     groups = {words[:-1] for words in ALL}
     without = {" ".join(words) for words in ALL if words not in groups and "--json" not in options_of(words)}
     assert without == {"demo", "serve", "web", "rules", "replay show", "replay export"}
 
 
 def test_the_verbs_that_read_no_results_are_those_without_a_server_and_a_directory() -> None:
-    """README: "Verbs that read results work on a running server (`--server`) or on a data directory (`--data`)"."""
+    """docs/commands.md: "Verbs that read results work on a running server or on a data directory"."""
     groups = {words[:-1] for words in ALL}
     neither = {
         " ".join(words) for words in ALL if words not in groups and not {"--server", "--data"} & options_of(words)

@@ -169,7 +169,7 @@ def test_rules_come_in_every_language(place: tuple[str, int]) -> None:
             assert "<h1>" in page
 
 
-def test_the_first_bots_are_those_of_the_readme(place: tuple[str, int]) -> None:
+def test_the_first_bots_are_those_of_the_documents(place: tuple[str, int]) -> None:
     page = text_of(place, "/write-a-bot")
     shown = [unescape(code) for code in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)]
     assert shown == first_bots()

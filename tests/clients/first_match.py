@@ -4,7 +4,7 @@
 
 A folder is given a copy of the checkout and nothing else. The server is started as the README says; packages, build and
 start of the bot are the commands of the SDK's README, run as they stand in an environment that knows nothing of this
-project; the bot is the README's. Only the server's port is another, any free one.
+project; the bot is that of docs/languages.md. Only the server's port is another, any free one.
 What package managers downloaded for this user before is there; what compilers made is not.
 """
 
@@ -33,7 +33,7 @@ from tests.documents import ADDRESS, CONSOLE, ROOT, blocks, first_bots
 
 LANGUAGES: Final = {"python": (), "typescript": ("npm",), "go": ("go",), "cpp": ("cmake", "grpc_cpp_plugin"),
                     "rust": ("cargo",), "java": ("mvn",)}  # fmt: skip
-"""In the order of the README's bots, with the tools that each needs."""
+"""In the order of docs/languages.md, with the tools that each needs."""
 LONGEST: Final = 900.0
 """Seconds that a step may take; only a failure takes them."""
 
@@ -70,7 +70,7 @@ class Steps(NamedTuple):
 
 
 def guide(language: str) -> Guide:
-    """What the README of an SDK says, with the bot of the project's own README."""
+    """What the README of an SDK says, with the bot of docs/languages.md."""
     text = (ROOT / "clients" / language / "README.md").read_text(encoding="utf-8")
     files = dict(re.findall(r"(?:^|[ (])([\w./]+\.\w+):\n\n```\w+\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
     assert files, f"clients/{language}/README.md does not say which file the bot is, as in 'a complete one, bot.py:'"

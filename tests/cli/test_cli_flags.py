@@ -74,8 +74,8 @@ def test_whoever_a_flag_is_about_has_a_mark_on_the_ladder() -> None:
     rows = ladder(SETTLED, SECOND, HOUSE)
     console = Console(width=100, color_system=None)
     with console.capture() as capture:
-        console.print(ladder_table(rows, 100))
-        console.print(ladder_table(replace(rows, flags=(PAIR,)), 100))
+        console.print(ladder_table(rows))
+        console.print(ladder_table(replace(rows, flags=(PAIR,))))
     plain, marked = capture.get().split("Ladder of")[1:]
     assert MARK not in plain
     lines = {
@@ -90,7 +90,7 @@ def test_a_change_of_a_version_that_is_not_shown_marks_nobody() -> None:
     for version, marks in (("v1.2", True), ("v1.3", False)):
         rows = ladder(replace(SETTLED, version=version), SECOND)
         with console.capture() as capture:
-            console.print(ladder_table(replace(rows, flags=(CHANGE,)), 100))
+            console.print(ladder_table(replace(rows, flags=(CHANGE,))))
         assert (MARK in capture.get()) is marks
 
 

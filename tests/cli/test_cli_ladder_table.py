@@ -19,7 +19,7 @@ LUCKY = replace(SETTLED, luck=LuckRow(matches=40, plain=12.34, plain_error=2.0, 
 def drawn(rows: LadderRows, width: int = 250) -> list[str]:
     console = Console(width=width, color_system=None)
     with console.capture() as capture:
-        console.print(ladder_table(rows, width))
+        console.print(ladder_table(rows))
     return capture.get().splitlines()
 
 

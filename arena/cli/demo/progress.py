@@ -57,4 +57,4 @@ class DemoProgress:
         )
         if not ladder.standings:
             return Padding(line, (1, 0))
-        return Group(Padding(line, (1, 0)), ladder_table(ladder, self._console.width))
+        return Group(Padding(line, (1, 0)), ladder_table(ladder))

@@ -39,7 +39,7 @@ def look_back(console: Console, data: Path, game: str, before: int) -> None:
         console.print(f"{counter.finished} matches finished. The server and the bots have ended.\n")
         if not counter.finished:
             return
-        console.print(ladder_table(source.ladder(game), console.width), "")
+        console.print(ladder_table(source.ladder(game)), "")
         latest = finished(source, game, "", 1)[0].match_id
         replay = read(source.replay(latest), f"match {latest}")
         proofs = prove(replay, None, source)

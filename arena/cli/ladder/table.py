@@ -1,4 +1,4 @@
-"""The ladder as a Rich table that fits the width of the screen. It only draws rows.
+"""The ladder as a table that fits the width of the screen. It only draws rows.
 
 On a narrow screen the least important columns are left out first; rank, interval of ranks, bot and rating always stay.
 If there is room, the rating intervals are drawn on one scale, which shows which of them overlap.
@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from typing import Final, Literal
 
-from rich.cells import cell_len
-from rich.table import Table
 from rich.text import Text
 
 from arena.cli.ladder.flags_table import MARK
-from arena.cli.terminal.frame import framed
+from arena.cli.terminal.fitted_table import DrawnColumn, FittedTable, TableColumn
 from arena.cli.terminal.tables import bot_name, owner_name, unlisted
 from arena.queries.figures import CONFIDENCE, quota_in_words, share_in_words
 from arena.queries.flags import flagged
@@ -27,109 +27,67 @@ WIDEST: Final = 41
 """Columns of the drawn intervals, at least and at most."""
 MEDALS: Final = {1: "bold yellow", 2: "bold white", 3: "bold dark_orange3"}
 UNKNOWN: Final = Text("–", style="dim")
+RATING: Final = "Elo ± 95 %"
 INTERVALS: Final = "intervals"
-LEFT_OUT_FIRST: Final = (
-    "Points",
-    "Mean rank",
-    "Wins",
-    "Owner",
-    "Think 95 %",
-    "Forced",
-    "Opponents",
-    "Luck-adjusted",
-    INTERVALS,
-    "Live",
-    "Matches",
-    "P(best)",
-)
-"""Columns to leave out when the screen is too narrow, in this order."""
-OF_ALL_TABLES: Final = frozenset({"Wins", "Mean rank", "Points", "Luck-adjusted", "Forced", "Think 95 %", "Live"})
-"""Columns that exist only for all table sizes together."""
+
+
+class _Ladder:
+    """A ladder with the figures that several columns need."""
+
+    def __init__(self, rows: LadderRows) -> None:
+        self.rows = rows
+        self.first = leaders(rows.standings)
+        self.margin = max(len(_margin(row)) for row in rows.standings)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column with all its cells."""
+class LadderColumn:
+    """A column of the ladder."""
 
     name: str
-    cells: tuple[Text, ...]
+    cell: Callable[[LadderRow, _Ladder], Text]
+    importance: float = inf
+    """The column of least importance is left out first where there is no room for all."""
+    shown: Callable[[LadderRows], bool] = lambda _: True
+    """False for a ladder that never has this column."""
     justify: Literal["left", "right"] = "right"
-
-    @property
-    def width(self) -> int:
-        """The width of its widest cell, in characters."""
-        return max(cell_len(text) for text in (self.name, *(cell.plain for cell in self.cells)))
+    folds: bool = False
 
 
-def ladder_table(ladder: LadderRows, width: int) -> Table:
-    """Draw a ladder with at least one row, at most `width` characters wide unless names are too long for that."""
-    columns = _columns(ladder)
-    droppable = list(LEFT_OUT_FIRST)
-    while (room := width - _width(columns)) < (NARROWEST + 2 if INTERVALS in droppable else 0) and droppable:
-        gone = droppable.pop(0)
-        columns = [column for column in columns if column.name != gone]
-    if INTERVALS in droppable:
-        place = 1 + [column.name for column in columns].index("Elo ± 95 %")
-        columns.insert(place, _interval_column(ladder.standings, min(room - 2, WIDEST)))
-    table = framed(f"Ladder of {ladder.game}" + (f" at tables of {ladder.seats}" if ladder.seats else ""))
-    table.caption = Text(_caption(ladder), style="dim")
-    table.caption_justify = "left"
-    for column in columns:
-        folds = column.name == "Bot"
-        table.add_column(column.name, justify=column.justify, no_wrap=not folds, overflow="fold")
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*cells)
-    return table
+def _of_all_sizes(ladder: LadderRows) -> bool:
+    """Return whether tables of all sizes are included: the totals of a bot count them all."""
+    return not ladder.seats
 
 
-def _columns(ladder: LadderRows) -> list[Column]:
-    """Return all columns except the drawn intervals."""
-    rows = ladder.standings
-
-    def column(name: str, cell: Callable[[LadderRow], Text], justify: Literal["left", "right"] = "right") -> Column:
-        return Column(name, tuple(map(cell, rows)), justify)
-
-    margin, first = max(len(_margin(row)) for row in rows), leaders(rows)
-    columns = [
-        column("#", lambda row: Text(str(first.rank(row)), style=MEDALS.get(first.rank(row), ""))),
-        column("Ranks", lambda row: Text(_ranks(row))),
-        column("Bot", lambda row: _bot(row, ladder), "left"),
-        column("Owner", lambda row: Text(_owner(row), style="dim"), "left"),
-        column("Elo ± 95 %", lambda row: _rating(row, margin)),
-        column("P(best)", lambda row: chance_of_best(first, row)),
-        column("Matches", lambda row: Text(str(row.matches))),
-        column("Opponents", lambda row: UNKNOWN if row.best is None else Text(str(row.opponents))),
-        column("Wins", lambda row: Text(f"{row.wins} {row.wins / max(row.matches, 1):4.0%}")),
-        column("Mean rank", lambda row: Text(f"{row.mean_rank:.2f}")),
-        column("Points", lambda row: UNKNOWN if row.luck is None else _points(row.luck.plain, row.luck.plain_error)),
-        column(
-            "Luck-adjusted",
-            lambda row: UNKNOWN if row.luck is None else _points(row.luck.adjusted, row.luck.adjusted_error),
-        ),
-        column("Forced", lambda row: _forced(row.forced_share)),
-        column("Think 95 %", lambda row: _duration(row.think_95_us)),
-        column("Live", lambda row: Text.assemble(f"{row.live:.0f} ", change(row.last_change))),
-    ]
-    owned = any(_owner(row) for row in rows)
-    unknown = set(OF_ALL_TABLES if ladder.seats else ())
-    if all(row.luck is None for row in rows):
-        unknown |= {"Points", "Luck-adjusted"}
-    return [each for each in columns if each.name not in unknown and (owned or each.name != "Owner")]
+def _owned(ladder: LadderRows) -> bool:
+    return any(map(_owner, ladder.standings))
 
 
-def _width(columns: Sequence[Column]) -> int:
-    """Return the width of a `framed` table: two borders, and each column with a space on both sides."""
-    return 2 + sum(column.width + 2 for column in columns)
+def _with_luck(ladder: LadderRows) -> bool:
+    return not ladder.seats and any(row.luck is not None for row in ladder.standings)
 
 
-def _interval_column(rows: Sequence[LadderRow], width: int) -> Column:
+def ladder_table(ladder: LadderRows) -> FittedTable:
+    """Draw a ladder with at least one row."""
+    title = f"Ladder of {ladder.game}" + (f" at tables of {ladder.seats}" if ladder.seats else "")
+    context, columns = _Ladder(ladder), list[TableColumn | DrawnColumn]()
+    for each in COLUMNS:
+        if each.shown(ladder):
+            cells = [each.cell(row, context) for row in ladder.standings]
+            columns.append(TableColumn(each.name, cells, each.justify, each.folds))
+        if each.name == RATING:
+            columns.append(DrawnColumn(INTERVALS, NARROWEST, WIDEST, partial(_interval_column, ladder.standings)))
+    return FittedTable(title, columns, LEFT_OUT_FIRST, caption=_caption(ladder))
+
+
+def _interval_column(rows: Sequence[LadderRow], width: int) -> TableColumn:
     """Draw the rating intervals on one scale, which fits those of settled bots; wider ones are cut with an arrow."""
     settled = [row for row in rows if not row.provisional] or rows
     ratings = [row.rating for row in rows]
     low = min(*ratings, *(row.rating - CONFIDENCE * row.deviation for row in settled))
     high = max(*ratings, *(row.rating + CONFIDENCE * row.deviation for row in settled), low + 1)
-    lines = tuple(_interval(row, low, high, width) for row in rows)
-    return Column(f"{low:.0f}{high:>{width - len(f'{low:.0f}')}.0f}", lines, "left")
+    lines = [_interval(row, low, high, width) for row in rows]
+    return TableColumn(f"{low:.0f}{high:>{width - len(f'{low:.0f}')}.0f}", lines, "left")
 
 
 def _interval(row: LadderRow, low: float, high: float, width: int) -> Text:
@@ -191,9 +149,9 @@ def _about_the_fit(ladder: LadderRows) -> list[str]:
     return words
 
 
-def _bot(row: LadderRow, ladder: LadderRows) -> Text:
+def _bot(row: LadderRow, ladder: _Ladder) -> Text:
     name = bot_name(row.bot, row.house).append(unlisted(row), style="dim default")
-    return name.append(f" {MARK}", style="yellow") if flagged(ladder.flags, row.bot, row.version) else name
+    return name.append(f" {MARK}", style="yellow") if flagged(ladder.rows.flags, row.bot, row.version) else name
 
 
 def _owner(row: LadderRow) -> str:
@@ -208,9 +166,9 @@ def _margin(row: LadderRow) -> str:
     return f"{CONFIDENCE * row.deviation:.0f}"
 
 
-def _rating(row: LadderRow, width: int) -> Text:
+def _rating(row: LadderRow, ladder: _Ladder) -> Text:
     mark = ("?", "yellow") if row.provisional else " "
-    return Text.assemble((f"{row.rating:.0f}", "bold"), (f" ± {_margin(row):>{width}}", "dim"), mark)
+    return Text.assemble((f"{row.rating:.0f}", "bold"), (f" ± {_margin(row):>{ladder.margin}}", "dim"), mark)
 
 
 def chance_of_best(first: Leaders, row: LadderRow | PastLadderRow) -> Text:
@@ -254,3 +212,36 @@ def change(amount: float) -> Text:
     if round(abs(amount), 1) == 0:
         return Text("  0.0", style="dim")
     return Text(f"▲ {amount:.1f}", style="green") if amount > 0 else Text(f"▼ {-amount:.1f}", style="red")
+
+
+COLUMNS: Final = (
+    LadderColumn("#", lambda row, on: Text(f"{on.first.rank(row)}", MEDALS.get(on.first.rank(row), ""))),
+    LadderColumn("Ranks", lambda row, _: Text(_ranks(row))),
+    LadderColumn("Bot", _bot, justify="left", folds=True),
+    LadderColumn("Owner", lambda row, _: Text(_owner(row), "dim"), 40, _owned, "left"),
+    LadderColumn(RATING, _rating),
+    LadderColumn("P(best)", lambda row, on: chance_of_best(on.first, row), 120),
+    LadderColumn("Matches", lambda row, _: Text(f"{row.matches}"), 110),
+    LadderColumn("Opponents", lambda row, _: UNKNOWN if row.best is None else Text(f"{row.opponents}"), 70),
+    LadderColumn("Wins", lambda row, _: Text(f"{row.wins} {row.wins / max(row.matches, 1):4.0%}"), 30, _of_all_sizes),
+    LadderColumn("Mean rank", lambda row, _: Text(f"{row.mean_rank:.2f}"), 20, _of_all_sizes),
+    LadderColumn(
+        "Points",
+        lambda row, _: UNKNOWN if row.luck is None else _points(row.luck.plain, row.luck.plain_error),
+        10,
+        _with_luck,
+    ),
+    LadderColumn(
+        "Luck-adjusted",
+        lambda row, _: UNKNOWN if row.luck is None else _points(row.luck.adjusted, row.luck.adjusted_error),
+        80,
+        _with_luck,
+    ),
+    LadderColumn("Forced", lambda row, _: _forced(row.forced_share), 60, _of_all_sizes),
+    LadderColumn("Think 95 %", lambda row, _: _duration(row.think_95_us), 50, _of_all_sizes),
+    LadderColumn("Live", lambda row, _: Text.assemble(f"{row.live:.0f} ", change(row.last_change)), 100, _of_all_sizes),
+)
+"""All columns but the drawn intervals, which follow the rating."""
+IMPORTANCE: Final = {INTERVALS: 90.0} | {each.name: each.importance for each in COLUMNS if each.importance < inf}
+LEFT_OUT_FIRST: Final = sorted(IMPORTANCE, key=lambda name: IMPORTANCE[name])
+"""Columns to leave out when the screen is too narrow, in this order."""

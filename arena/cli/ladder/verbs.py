@@ -209,7 +209,7 @@ def _print_ladders(ladders: Sequence[LadderRows]) -> None:
     console = screen()
     for ladder in ladders:
         if ladder.standings:
-            console.print(ladder_table(ladder, console.width))
+            console.print(ladder_table(ladder))
         else:
             where = f" at a table for {ladder.seats}" if ladder.seats else ""
             console.print(f"No match of {ladder.game}{where} is finished yet.", soft_wrap=True)

@@ -6,7 +6,7 @@ Of what is shown, headings and figures are never cut; long texts and names go on
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -55,21 +55,37 @@ class TableColumn:
         return [self.name, *(part for cell in self.cells for part in re.split(separator, cell.plain))]
 
 
+@dataclass(frozen=True, slots=True)
+class DrawnColumn:
+    """A column that is drawn as wide as there is room, within limits."""
+
+    name: str
+    """The name under which it is reported as left out."""
+    narrowest: int
+    width: int
+    """The greatest width."""
+    draw: Callable[[int], TableColumn]
+    """Draws it for a width."""
+    bare: bool = False
+
+
 class FittedTable:
     """Draws itself as wide as there is room."""
 
     def __init__(
         self,
         title: str,
-        columns: Sequence[TableColumn],
+        columns: Sequence[TableColumn | DrawnColumn],
         left_out_first: Sequence[str],
         stacked: FittedTable | None = None,
+        caption: str = "",
     ) -> None:
-        """`stacked` is drawn instead where not all columns have room."""
+        """`stacked` is drawn instead where not all columns have room; `caption` stands below the table."""
         self._title = title
         self._columns = columns
         self._left_out_first = left_out_first
         self._stacked = stacked
+        self._caption = caption
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it."""
@@ -86,26 +102,31 @@ class FittedTable:
             columns.remove(column)
             gone += [] if column.bare else [column.name]
         table = framed(self._title)
-        if gone:
-            table.caption = Text(f"no room for: {', '.join(gone)} (all with --json)", style="dim")
+        words = [f"no room for: {', '.join(gone)} (all with --json)"] if gone else []
+        words += [self._caption] if self._caption else []
+        if words:
+            table.caption = Text(" · ".join(words), style="dim")
             table.caption_justify = "left"
-        room = width - _width(columns)
+        room, drawn = width - _width(columns), list[Sequence[Text]]()
         for column in columns:
             more = min(max(room, 0), column.width - column.narrowest)
             room -= more
+            wide = column.narrowest + more
+            shown = column.draw(wide) if isinstance(column, DrawnColumn) else column
+            drawn.append(shown.cells)
             table.add_column(
-                column.name,
-                justify=column.justify,
-                style=column.style,
-                width=column.narrowest + more + (not table.columns),  # Rich forgets the space before the first
-                no_wrap=not column.folds,
+                shown.name,
+                justify=shown.justify,
+                style=shown.style,
+                width=wide + (not table.columns),  # Rich forgets the space before the first
+                no_wrap=not shown.folds,
                 overflow="fold",
             )
-        for cells in zip(*(column.cells for column in columns), strict=True):
+        for cells in zip(*drawn, strict=True):
             table.add_row(*cells)
         return table
 
 
-def _width(columns: Sequence[TableColumn]) -> int:
+def _width(columns: Sequence[TableColumn | DrawnColumn]) -> int:
     """Return the least width of a `framed` table: two borders, and each column with a space on both sides."""
     return 2 + sum(column.narrowest + 2 for column in columns)

@@ -101,23 +101,26 @@ async def serve(
         service.register(service.servicer, methods)
     listener = Listener(address, settings, credentials, turn, sharer)
     listening = trio.CancelScope(shield=True)  # calls are ended with a status while handlers are being cancelled
-    async with trio.open_nursery() as nursery:
-        calls = _Calls(methods.by_path, listener, nursery, error_domain)
+    try:
+        async with trio.open_nursery() as nursery:
+            calls = _Calls(methods.by_path, listener, nursery, error_domain)
 
-        async def listen() -> None:
-            with listening:
-                await listener.run(calls.accept_request)
+            async def listen() -> None:
+                with listening:
+                    await listener.run(calls.accept_request)
 
-        nursery.start_soon(listen)
-        try:
-            task_status.started(listener.port)
-            await trio.sleep_forever()
-        finally:
-            calls.close()
-            listener.close()
-            with trio.move_on_after(grace, shield=True):
-                await listener.drained.wait()
-            listening.cancel()
+            nursery.start_soon(listen)
+            try:
+                task_status.started(listener.port)
+                await trio.sleep_forever()
+            finally:
+                calls.close()
+                listener.close()
+                with trio.move_on_after(grace, shield=True):
+                    await listener.drained.wait()
+                listening.cancel()
+    finally:
+        listener.finish()
 
 
 class _Method(NamedTuple):

@@ -122,7 +122,10 @@ class Listener:
         return 0 if first is None or first.family == socket.AF_UNIX else int(first.getsockname()[1])
 
     async def run(self, accept_request: AcceptRequest) -> None:
-        """Accept connections and handle their input until cancelled; `accept_request` creates streams of requests."""
+        """Accept connections and handle their input until cancelled; `accept_request` creates streams of requests.
+
+        Connections are still open afterwards: `finish` closes them.
+        """
         self.accept_request = accept_request
         try:
             for listening in () if self.closed else self._sockets:
@@ -140,13 +143,20 @@ class Listener:
                         await trio.lowlevel.checkpoint()
                     await trio.lowlevel.wait_readable(self._selector.fileno())
         finally:
-            for connection in list(self.connections):
-                connection.close()
-            for proxied in self._proxied:
-                proxied.socket.close()
-            self.close()
             self._finished = True
-            self._selector.close()
+            self.drained.set()  # nothing serves the connections any more
+
+    def finish(self) -> None:
+        """Close every connection. Call it when `run` has ended and no handler of a call is left.
+
+        A handler would take the closed connection for its peer's departure.
+        """
+        for connection in list(self.connections):
+            connection.close()
+        for proxied in self._proxied:
+            proxied.socket.close()
+        self.close()
+        self._selector.close()
 
     def close(self) -> None:
         """Stop listening, and send GOAWAY on every connection; calls that are open go on."""

@@ -90,6 +90,7 @@ async def listening(
         with trio.fail_after(PATIENCE):
             yield listener, f"127.0.0.1:{listener.port}"
         nursery.cancel_scope.cancel()
+    listener.finish()
 
 
 def failures(said: list[Line]) -> list[str]:

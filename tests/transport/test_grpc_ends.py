@@ -61,6 +61,9 @@ class Watch:
             await echo(stream)
         except PeerVanished:
             end = "vanished"
+        except trio.Cancelled:
+            end = "cancelled"
+            raise
         finally:
             self.ends.append((end, time.monotonic()))
             self._ended.set()
@@ -86,6 +89,41 @@ async def test_a_killed_client_is_noticed_by_its_broken_connection() -> None:
             delays.append(watch.ends[-1][1] - killed)
     assert [end for end, _ in watch.ends] == ["vanished"] * 5
     assert sorted(delays)[2] < AFTER_A_RESET, delays
+
+
+class FaultyTurn:
+    """A turn context that fails when it is asked to."""
+
+    def __init__(self) -> None:
+        self.fails = False
+
+    def __enter__(self) -> None:
+        if self.fails:
+            raise KeyboardInterrupt("a fault of the server's own")
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+async def test_a_fault_of_the_server_cancels_its_handlers_and_no_peer_has_vanished() -> None:
+    """A handler that took the end of its server for its peer's departure would charge the peer."""
+    watch, turn = Watch(), FaultyTurn()
+
+    def client(address: str) -> tuple[grpc.StatusCode, str]:
+        with player(address) as stub, RequestSource(1) as requests:
+            call = stub.Play(requests, timeout=PATIENCE)
+            next(call)
+            turn.fails = True
+            requests.put(2)
+            return refusal(lambda: next(call))
+
+    began = time.monotonic()
+    with pytest.raises(BaseExceptionGroup, match="nursery") as ended:
+        async with serving(play_service(watch), turn=turn, grace=PATIENCE) as address:
+            await in_thread(client, address)
+    assert ended.group_contains(KeyboardInterrupt, match="a fault of the server's own")
+    assert [end for end, _ in watch.ends] == ["cancelled"]
+    assert time.monotonic() - began < PATIENCE, "nobody waits for connections that nothing serves"
 
 
 async def test_a_frozen_client_is_noticed_within_the_ping_timeout_however_long_it_was_idle() -> None:

@@ -44,6 +44,7 @@ async def running(
         with trio.fail_after(PATIENCE):
             yield
         nursery.cancel_scope.cancel()
+    listener.finish()
 
 
 async def test_other_tasks_have_their_turn_while_there_is_always_more_to_do() -> None:

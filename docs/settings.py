@@ -12,20 +12,19 @@ PAGE = Path(__file__).with_name("settings.md")
 INTRODUCTION = """\
 # Settings
 
-Everything an operator decides about a server. A setting has one name: `byte_rate` is `--byte-rate` on the command line
-of `arena serve` and `byte_rate` in its file. The file (`--config FILE`) goes before the defaults, a flag before the
-file. `arena serve --print-config` prints all settings as they would be used, in the form of a file to begin with:
+Everything that an operator decides about a server. A setting has one name: `byte_rate` is `--byte-rate` on the command line
+of `arena serve` and `byte_rate` in a file. A flag overrides the file (`--config FILE`), and the file overrides the
+default. `arena serve --print-config` prints all settings in effect, as a file to start from:
 
     arena serve --print-config > arena.toml
     arena serve --config arena.toml --patience 5
 
-The file is TOML. Its settings stand at the top, those of the tables below in `[limits]`, `[policy]` and `[transport]`.
-What is misspelt, of the wrong type or out of its bounds is refused by name, with exit status 2. Durations are seconds,
-whole or not. Paths are from the directory in which `arena serve` is started. Switches are turned off by `--no-`, as in
-`--no-house`; `luck` is repeated on the command line (`--luck nullern --luck sixth_sense`) and a list in the file.
+The file is TOML. The first table below is at its top, the others are `[limits]`, `[policy]` and `[transport]`. A misspelt
+name, a wrong type or a value out of bounds is refused by name, with exit status 2. Durations are seconds, whole or not.
+Paths are relative to the directory in which `arena serve` starts. `--no-` turns switches off, as in `--no-house`. A list
+is a repeated flag: `--luck nullern --luck sixth_sense`.
 
-Games have tables of their own, and those that have one are the games offered; `--game`, `--seats` and `--option` say
-the same on the command line, and go before them:
+A server offers the games that have tables in the file. `--game`, `--seats` and `--option` override these:
 
     [games.sixth_sense]
     seats = [3, 4]
@@ -33,7 +32,7 @@ the same on the command line, and go before them:
 
     [games.nullern]
 
-This page is made of the fields of `Config`, `Limits`, `Policy` and `TransportSettings` (`python docs/settings.py`).
+This page is generated from the fields of `Config`, `Limits`, `Policy` and `TransportSettings` (`python docs/settings.py`).
 """
 
 

@@ -22,53 +22,51 @@ class Policy:
     )
     rejections_per_decision: int = field(
         default=3,
-        metadata={"least": 1, "help": "The rejected answer to one decision that makes the server play instead."},
+        metadata={"least": 1, "help": "Rejected answers to one decision after which the server plays."},
     )
     rejections_per_match: int = field(
         default=10,
         metadata={
             "least": 1,
-            "help": "The rejected answer of a match from which on every mistake makes the server play at once.",
+            "help": "Rejected answers in a match after which the server plays at every mistake.",
         },
     )
     lates_in_a_row: int = field(
         default=3,
         metadata={
             "least": 1,
-            "help": "Late decisions in a row that suspend a seat: the server plays for it at once until it is ready "
-            "again.",
+            "help": "Late decisions in a row that suspend a seat: the server plays until its bot is ready again.",
         },
     )
     lag_allowance: int = field(
         default=250_000,
         metadata={
             "unit": "us",
-            "help": "The most that a bot's measured round trip to the server delays the start of its clock.",
+            "help": "Largest delay of a clock's start by the bot's measured round trip.",
         },
     )
     grace: int = field(
         default=30_000_000,
         metadata={
             "unit": "us",
-            "help": "How long a bot that is gone has to come back before a house bot plays its seat on.",
+            "help": "Time for an absent bot to return before a house bot plays its seat.",
         },
     )
     newcomer_grace: int = field(
         default=5_000_000,
-        metadata={"unit": "us", "help": "The same for a bot that has not finished a match yet, where it is less."},
+        metadata={"unit": "us", "help": "The same for a bot that has not finished a match yet, if it is less."},
     )
     incidents: int = field(
         default=3,
         metadata={
-            "help": "How often a bot may be gone and have that time; its clock stands still during the first of them "
-            "only.",
+            "help": "Number of absences with that time; the clock stands still during the first only.",
         },
     )
     restart_hold: int = field(
         default=60_000_000,
         metadata={
             "unit": "us",
-            "help": "How long all clocks stand still, at most, after the server was restarted.",
+            "help": "Longest time that all clocks stand still after a restart of the server.",
         },
     )
     substituted_percent: int = field(
@@ -76,7 +74,7 @@ class Policy:
         metadata={
             "unit": "%",
             "most": 100,
-            "help": "Where a house bot sat in more than this part of the rounds, the seat comes last and moves no "
+            "help": "Part of the rounds above which a house bot in a seat means last place, without moving an "
             "opponent's rating.",
         },
     )

@@ -45,10 +45,10 @@ class Config:
 
     offers: tuple[Offer, ...]
     address: str = field(
-        default="127.0.0.1:50051", metadata={"help": "Where to listen, as HOST:PORT; port 0 is any free one."}
+        default="127.0.0.1:50051", metadata={"help": "Address to listen at, as HOST:PORT; port 0 is any free one."}
     )
     data: Path = field(
-        default=Path("arena-data"), metadata={"help": "Directory of the database and journal; made if missing."}
+        default=Path("arena-data"), metadata={"help": "Directory of the database and journal; created if missing."}
     )
     registration: Literal["open", "invited"] = field(
         default="open",
@@ -59,8 +59,8 @@ class Config:
     metrics: str | None = field(
         default=None,
         metadata={
-            "help": "Where to serve figures for Prometheus (/metrics), and whether all is well (/healthz): HOST:PORT, "
-            "to whoever reaches it."
+            "help": "Address of the figures for Prometheus (/metrics) and the health check (/healthz), as HOST:PORT, "
+            "without authentication."
         },
     )
     processes: int = field(
@@ -68,7 +68,8 @@ class Config:
         metadata={
             "least": 1,
             "most": 64,
-            "help": "Processes that serve connections and play matches, so many cores at most; see docs/processes.md.",
+            "help": "Processes that serve connections and play matches: the cores that they can use; see "
+            "docs/processes.md.",
         },
     )
     house: bool = field(default=True, metadata={"help": "Let house bots fill tables."})
@@ -80,27 +81,27 @@ class Config:
         default=0.25,
         metadata={
             "most": 1,
-            "help": "Part of a core that house bots which search may take, on average, in a process of their own: they "
-            "sit at as many rated tables as that allows. 0 seats them nowhere, and so do 0 house workers.",
+            "help": "Part of a core for house bots that search, on average, in a process of their own. It bounds their "
+            "rated tables; 0, or no house workers, seats them nowhere.",
         },
     )
     luck: frozenset[str] = field(
         default=LUCK,
         metadata={
             "choices": tuple(GAMES),
-            "help": "Games whose deals idle house workers play again for the luck column of their ladders.",
+            "help": "Games whose deals idle house workers replay for the luck column.",
         },
     )
     patience: float = field(
         default=PATIENCE,
-        metadata={"unit": "s", "help": "How long a bot waits for other bots before house bots fill its table."},
+        metadata={"unit": "s", "help": "Time that a bot waits for other bots before house bots fill its table."},
     )
     slow_pace: float = field(
         default=0.05,
         metadata={
             "unit": "s",
-            "help": "Mean time owed for a decision above which a bot may count as slow: much slower than another where "
-            "it is twice as long as that one's, too.",
+            "help": "Mean time owed for a decision above which a bot can count as slow, if it is also twice that of the"
+            " other bot.",
         },
     )
     slow_percent: int = field(
@@ -116,7 +117,7 @@ class Config:
         metadata={
             "unit": "s",
             "least": 0.1,
-            "help": "Time to answer an invitation; a bot that says nothing for so long pauses before the next.",
+            "help": "Time to answer an invitation; a bot that does not answer pauses before the next.",
         },
     )
     offer_limit: float = field(
@@ -124,7 +125,8 @@ class Config:
         metadata={
             "unit": "s",
             "least": 0.1,
-            "help": "Silence after which a seat is offered to another bot or the house, too; the first Ready takes it.",
+            "help": "Time without an answer after which a seat is offered to another bot or the house, too; the first "
+            "Ready gets it.",
         },
     )
     seat_limit: float = field(
@@ -132,11 +134,11 @@ class Config:
         metadata={
             "unit": "s",
             "least": 0.1,
-            "help": "The longest a match waits for a seat; then a house bot takes it, or the match is called off.",
+            "help": "Longest wait of a match for a seat; then a house bot gets it, or the match is called off.",
         },
     )
     matches_per_bot: int = field(
-        default=256, metadata={"least": 1, "help": "Most matches one bot plays at once, whatever it announces."}
+        default=256, metadata={"least": 1, "help": "Most matches that one bot plays at once, whatever it announces."}
     )
     heartbeat: float = field(
         default=10.0,
@@ -146,8 +148,7 @@ class Config:
         default=3,
         metadata={
             "least": 1,
-            "help": "Matches in a row in which a bot was suspended or a house bot played on, after which it is given "
-            "no seats.",
+            "help": "Matches in a row with a suspension or a stand-in after which a bot gets no seats.",
         },
     )
     fit_matches: int = field(
@@ -164,61 +165,58 @@ class Config:
     fit_rest: float = field(
         default=9.0,
         metadata={
-            "help": "For so many times as long as a fit took new results wait, however many they are: fits must not "
-            "take a core.",
+            "help": "After a fit, new results wait this many times its duration, so that fits do not use a whole core.",
         },
     )
     pair_quota: int | None = field(
         default=None,
         metadata={
-            "help": "Matches of a UTC day that two guests count together at most, however often they meet, so that "
-            "friends who lose on purpose gain little; 0 for all. By default 40 with open registration, and 0 with "
-            "invitations or on a loopback address."
+            "help": "Matches of a UTC day that two guests count together at most, so that friends who lose on purpose "
+            "gain little; 0 for all. By default 40 with open registration, and 0 with invitations or on a "
+            "loopback address."
         },
     )
     pair_week_quota: int | None = field(
         default=None,
-        metadata={
-            "help": "Matches of a UTC week, from Monday, that they count together at most; 0 for all. By default twice "
-            "pair_quota."
-        },
+        metadata={"help": "The same for a UTC week, from Monday. By default twice pair_quota."},
     )
     keep_replays: int | None = field(
         default=None,
         metadata={
-            "help": "The newest replays to keep; older ones are pruned, their results and digests stay. All by default."
+            "help": "Number of replays to store, the newest; older ones are pruned, their results and digests stay. By "
+            "default all."
         },
     )
     drain: float = field(
-        default=10.0, metadata={"unit": "s", "help": "How long a stopping server lets running matches go on."}
+        default=10.0, metadata={"unit": "s", "help": "Time for running matches when the server stops."}
     )
     web: str | None = field(
         default=None,
         metadata={
-            "help": "Where browsers connect, as HOST:PORT: a process beside the server shows the pages of `arena web` "
-            "there, with the matches that are being played."
+            "help": "Address for browsers, as HOST:PORT: a process beside the server shows the pages of `arena web` "
+            "there, with running matches."
         },
     )
     web_origin: str | None = field(
         default=None,
         metadata={
-            "help": "Other sites whose pages may let bots play over the WebSocket of --web and ask for analyses, as "
-            "https://HOST or http://HOST:PORT, with commas between; --web itself is reached under these names, too."
+            "help": "Other sites whose pages may let bots play over the WebSocket of --web and start analyses, as "
+            "https://HOST or http://HOST:PORT, separated by commas. They are also names of --web itself."
         },
     )
     log_json: bool = field(
-        default=False, metadata={"help": "Log as JSON lines, as it is done when standard error is no terminal."}
+        default=False, metadata={"help": "Log as JSON lines; the default when standard error is no terminal."}
     )
     quiet: bool = field(default=False, metadata={"help": "Log warnings and errors only."})
-    debug: bool = field(default=False, metadata={"help": "Log everything; there are no secrets in it."})
+    debug: bool = field(default=False, metadata={"help": "Log everything, except secrets."})
     limits: Limits = field(
-        default_factory=Limits, metadata={"help": "What one bot, or all bots of one owner, may ask of the server."}
+        default_factory=Limits, metadata={"help": "Limits for one bot, or for all bots of one owner."}
     )
     policy: Policy = field(
-        default_factory=Policy, metadata={"help": "What lateness and mistakes cost in a match; bots are told."}
+        default_factory=Policy, metadata={"help": "Consequences of lateness and mistakes in a match; sent to bots."}
     )
     transport: TransportSettings = field(
-        default_factory=TransportSettings, metadata={"help": "What connections may cost the server."}
+        default_factory=TransportSettings, metadata={"help": "Limits for connections."}
     )
 
     @property

@@ -14,23 +14,21 @@ class Limits:
         default=100,
         metadata={
             "least": 1,
-            "help": "Registrations an hour that may be asked for from one address, this machine's included, saved up "
-            "for an hour; those by invitation are free.",
+            "help": "Registrations an hour from one address, this machine's included, saved up for an hour; invited "
+            "ones are free.",
         },
     )
     casual_per_owner: int = field(
         default=120,
-        metadata={
-            "help": "Casual matches an hour that the bots of one owner are given, saved up for an hour; 0 for none."
-        },
+        metadata={"help": "Casual matches an hour for the bots of one owner, saved up for an hour; 0 for none."},
     )
     challenges_per_owner: int = field(
         default=60,
-        metadata={"help": "Challenges an hour that the bots of one owner may send, saved up for an hour; 0 for none."},
+        metadata={"help": "Challenges an hour by the bots of one owner, saved up for an hour; 0 for none."},
     )
     challenges_per_bot: int = field(
         default=60,
-        metadata={"help": "Challenges an hour that one bot may be sent by others, saved up for an hour; 0 for none."},
+        metadata={"help": "Challenges an hour that one bot may get from others, saved up for an hour; 0 for none."},
     )
     streams_per_owner: int = field(
         default=50, metadata={"least": 1, "help": "Most streams that the bots of one owner may have open."}
@@ -40,7 +38,7 @@ class Limits:
         metadata={
             "unit": "1/s",
             "least": 1,
-            "help": "Answers, acceptances and other things a second that a bot may say unasked; saved up for 200 s.",
+            "help": "Messages a second beyond the answers to questions, saved up for 200 s.",
         },
     )
     byte_rate: float = field(
@@ -57,9 +55,9 @@ class Limits:
     )
     watchers: int = field(
         default=1000,
-        metadata={"help": "Most streams that watch matches at once; 0 for none. The pages of --web need one."},
+        metadata={"help": "Most streams that watch matches; 0 for none. The pages of --web need one."},
     )
     watchers_per_address: int = field(
         default=20,
-        metadata={"help": "Most of them from one IPv4 address or IPv6 /64; this machine is free to have all."},
+        metadata={"help": "Most of them from one IPv4 address or IPv6 /64; this machine has no such limit."},
     )

@@ -308,9 +308,14 @@ async def test_who_opens_one_and_says_nothing_is_told_when_his_time_is_up(autoju
 
 
 def test_the_page_has_the_numbers_of_the_code() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text().split("## Over a WebSocket")[1]
-    assert f"at most {LARGEST_FRAME >> 10} KiB (1009), each frame before the hello {OPENING_LIMIT:g} s" in page
-    assert f"may have {MOST_OF_ADDRESS} WebSockets open, and all together {MOST_SOCKETS}; one more is 503" in page
+    text = (Path(__file__).parents[2] / "docs" / "protocol.md").read_text().split("## Over a WebSocket")[1]
+    page = " ".join(text.split())
+    frame = f"at most {LARGEST_FRAME >> 10} KiB (1009), and each frame before the hello must come within"
+    assert f"{frame} {OPENING_LIMIT:g} s" in page
+    assert (
+        f"may have {MOST_OF_ADDRESS} WebSockets open, all together {MOST_SOCKETS}; one more is answered with 503"
+        in page
+    )
     assert f"with the code {FIRST_CODE} + the status's number" in page
     for reason in ("ORIGIN_REFUSED", "HOST_UNKNOWN"):
         assert f"`{reason}`" in page

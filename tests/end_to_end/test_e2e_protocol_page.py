@@ -327,8 +327,8 @@ def test_the_table_of_limits_has_the_numbers_of_the_code() -> None:
     assert numbers["headers of a call"] == f"{transport.max_metadata >> 10} KiB"
     assert numbers["answers"] == f"{MOST_AT_ONCE:,}"
     unasked = f"{limits.unsolicited_rate:g} a second, saved up for {UNSOLICITED_SAVED:g} s"
-    assert numbers["things said unasked"] == unasked
-    assert numbers["bytes said"] == f"{limits.byte_rate / (1 << 20):g} MiB a second, saved up for {BYTES_SAVED:g} s"
+    assert numbers["unrequested items"] == unasked
+    assert numbers["bytes sent"] == f"{limits.byte_rate / (1 << 20):g} MiB a second, saved up for {BYTES_SAVED:g} s"
     assert numbers["connecting"] == f"once in {1 / limits.connect_rate:g} s, saved up for a minute"
     assert numbers["messages left unread"] == f"{SEND_LIMIT:g} s"
     assert numbers["streams of one owner's bots"] == str(limits.streams_per_owner)

@@ -285,11 +285,11 @@ class Connection:
             self._check_idle(idle - settings.idle_timeout)
 
     def _check_idle(self, overdue: float) -> None:
-        if overdue > LINGER:
-            self.close()
-        elif overdue > 0 and not self.http2.going_away:
+        if overdue > 0 and not self.http2.going_away:
             self.http2.send_goaway()
             self._listener.schedule_flush(self)
+        elif overdue > LINGER:
+            self.close()
 
     def _is_frame_overdue(self, now: float) -> bool:
         """Return whether a frame or header block has been incomplete for too long; to be called at each check."""

@@ -62,6 +62,11 @@ def come_back(crowd: Crowd, bot: RawBot, name: str) -> RawBot:
     return crowd.come(name, capacity=8, playing=playing).play_in_background()
 
 
+def has_met_all(bot: RawBot) -> bool:
+    """Return whether a bot has begun a match with each of the others."""
+    return {name for start in bot.starts for name in start.bots} >= set(NAMES)
+
+
 def undisturbed(data: Path) -> list[str]:
     """Fails unless all matches are in order and nobody was charged; what is in the replays, in order."""
     found = audit(data)
@@ -79,7 +84,7 @@ def test_bots_of_two_processes_play_with_each_other(tmp_path: Path) -> None:
         for name in NAMES:
             crowd.token(name)
         bots = [crowd.come(name, capacity=4).play_in_background() for name in NAMES]
-        until(lambda: all(len(bot.reports) >= 20 for bot in bots), "twenty results of each")
+        until(lambda: all(len(bot.reports) >= 20 and has_met_all(bot) for bot in bots), "results with everybody")
         assert connections(running.process.pid) >= 1
         assert connections(further(running)) >= 1
         assert not [notice for bot in bots for notice in bot.notices]

@@ -24,8 +24,8 @@ from arena.log.leaf import LeafKind
 from arena.store import schema
 from arena.store.base import leaves as log
 from arena.store.base.directory import database_of, token_file
-from arena.store.base.errors import BackupUnusable, PathTaken, StoreNewer, StoreUnusable, file_error
-from arena.store.base.migrate import migrate
+from arena.store.base.errors import BackupUnusable, PathTaken, StoreUnusable, file_error
+from arena.store.base.migrate import check_revision, migrate
 from arena.store.base.open_files import sync_directory
 from arena.store.journal.journal import journal_files, journal_of, read_running, write_journal
 from arena.store.log.key import key_file, next_key_file
@@ -92,12 +92,11 @@ def back_up(data: Path, to: Path, at: int, progress: Progress = lambda done, who
 def restore(backup: Path, data: Path, at: int, progress: Progress = lambda done, whole: None) -> Backup:
     """Make a data directory from a backup, checking every byte; a leaf of its log says so, and where it was cut.
 
-    `at` is now, in microseconds since 1970. PathTaken, BackupUnusable, StoreNewer, DiskFull, StoreUnusable: then
-    nothing is left at `data`.
+    `at` is now, in microseconds since 1970. PathTaken, BackupUnusable, StoreNewer, StoreTooOld, DiskFull,
+    StoreUnusable: then nothing is left at `data`.
     """
     made = read_manifest(backup)
-    if made.schema > schema.REVISION:
-        raise StoreNewer(backup, made.schema)
+    check_revision(backup, made.schema)
     with _made(data) as directory:
         done = 0
         for file in made.files:
@@ -123,12 +122,12 @@ def restore(backup: Path, data: Path, at: int, progress: Progress = lambda done,
 
 
 def _log_the_cut(directory: Path, at: int) -> None:
-    """Add the leaf of a restoration, unless the backup is from before there was a log: nobody holds receipts then."""
+    """Add the leaf of a restoration."""
     database = database_of(directory)
     with database.locked(), database.writing().connect() as connection, connection.begin():
         migrate(connection, database)
-        if leaves := log.size(connection):
-            log.append(connection, LeafKind.RESTORE, at, size=leaves, root=log.root_of(connection, leaves).hex())
+        leaves = log.size(connection)
+        log.append(connection, LeafKind.RESTORE, at, size=leaves, root=log.root_of(connection, leaves).hex())
 
 
 def read_manifest(backup: Path) -> Backup:

@@ -21,7 +21,7 @@ from arena.store.replays.files import attach
 def open_readonly(directory: Path) -> Iterator[Connection]:
     """Open one committed state of a data directory to read it, whether a server uses the directory or not.
 
-    StoreUnusable, StoreCorrupt, StoreNewer or StoreOlder if it cannot be read.
+    StoreUnusable, StoreCorrupt, StoreNewer, StoreOlder or StoreTooOld if it cannot be read.
     """
     database = _existing(directory)
     with disposed(database.reading()) as reader, _current(database, reader) as connection:

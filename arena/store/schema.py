@@ -25,6 +25,8 @@ from sqlalchemy import (
 
 REVISION: Final = "0020"
 """The newest migration: the schema that this program reads and writes."""
+OLDEST: Final = "0017"
+"""The oldest schema that migrations update to the newest one."""
 
 Int = BigInteger  # instants need 64 bits
 Real = Double

@@ -41,7 +41,6 @@ WATCHED: Final = 0.5
 """Seconds after which it is looked again whether the files are still there."""
 READERS: Final = 2
 """Threads that may read at the same time."""
-ADOPTING: Final = "taking what happened before into the log of results"
 MOVING: Final = "moving replays out of the database"
 """The slow step of the first start after an upgrade."""
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -153,8 +152,8 @@ async def open_store(
     """Open a data directory for a server, creating or migrating it as needed; `at` is now, in microseconds since 1970.
 
     Writes go to `writer_process`, or to a thread of this process without one. Leaving the block waits until every job
-    is stored. `progress` is told how far an upgrade is, of `ADOPTING` and of `MOVING`. StoreLocked, StoreUnusable,
-    StoreCorrupt, StoreNewer, StoreLost, JournalForeign, LogKeyMissing, LogKeyUnusable or DiskFull if it cannot be
+    is stored. `progress` is called with `MOVING` and how far an upgrade is. StoreLocked, StoreUnusable, StoreCorrupt,
+    StoreNewer, StoreTooOld, StoreLost, JournalForeign, LogKeyMissing, LogKeyUnusable or DiskFull if it cannot be
     opened.
     """
     database = database_of(directory)
@@ -164,7 +163,7 @@ async def open_store(
         exposed = close_to_others(directory, database)
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)
-            seal = partial(log.seal, sign=open_log(connection, directory, at, partial(progress, ADOPTING)))
+            seal = partial(log.seal, sign=open_log(connection, directory, at))
         # The database is there before the journal, so that a journal without one shows that it was lost.
         with database.writing().connect() as connection, connection.begin():
             playing = matches.playing(connection)
@@ -203,7 +202,10 @@ def _replay_files(database: Database, directory: Path, progress: Callable[[int, 
 
 
 def _has_tables(database: Database) -> bool:
-    """Return whether a database has tables, without changing a byte of it. Raises: StoreCorrupt, StoreNewer."""
+    """Return whether a database has tables, without changing a byte of it.
+
+    Raises: StoreCorrupt, StoreNewer, StoreTooOld.
+    """
     if database.empty():
         return False
     with disposed(database.reading()) as reader, reader.connect() as connection, connection.begin():

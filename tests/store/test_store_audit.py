@@ -22,8 +22,7 @@ from arena.store.opening import open_readonly, open_to_amend
 from arena.store.replays import replays
 from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
-from tests.store.older import older_database
-from tests.store.test_store_log import _fill, _play
+from tests.store.test_store_log import _play
 
 
 async def make(directory: Path) -> None:
@@ -101,14 +100,6 @@ async def test_a_leaf_about_no_number_of_a_match_is_a_fault(directory: Path) -> 
         changed = text("UPDATE log SET leaf = replace(leaf, '\"match\"\\:1', '\"match\"\\:[1]') WHERE match_id = 1")
         assert connection.execute(changed).rowcount
     assert "there is no match [1]" in audited_loosely(directory)
-
-
-async def test_what_was_there_before_the_log_is_in_order(directory: Path) -> None:
-    with older_database(directory, "0007") as database:
-        _fill(database)
-    async with open_store(directory, NOW):
-        pass
-    assert audited(directory).faults == []
 
 
 async def test_more_leaves_than_are_compared_at_a_time_are_in_order(directory: Path) -> None:

@@ -14,7 +14,7 @@ from arena.match.inputs import Begun, Instant
 from arena.store import schema
 from arena.store.backup import MANIFEST, UNFINISHED, Backup, back_up, restore
 from arena.store.base.directory import operator_token
-from arena.store.base.errors import BackupUnusable, PathTaken, StoreNewer, StoreUnusable
+from arena.store.base.errors import BackupUnusable, PathTaken, StoreNewer, StoreTooOld, StoreUnusable
 from arena.store.matches import matches
 from arena.store.opening import open_readonly
 from arena.store.store import open_store
@@ -162,6 +162,7 @@ async def test_what_is_no_finished_backup_is_refused_by_name(directory: Path, tm
     for key, value, error in (
         ("arena_backup", 99, BackupUnusable),
         ("schema", "9999", StoreNewer),
+        ("schema", "0016", StoreTooOld),
         ("files", [["../escaped", 1, "00"]], BackupUnusable),
     ):
         (backup / MANIFEST).write_text(json.dumps(manifest | {key: value}))

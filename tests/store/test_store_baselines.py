@@ -21,9 +21,7 @@ from arena.store.ladder.rebuild import rebuild, verify
 from arena.store.ladder.standings import of_tables, standings
 from arena.store.matches import matches
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, finish
-from tests.store.older import older_database
 
 HOUSE = "house-a 1, house-b 2"
 
@@ -130,23 +128,3 @@ def test_the_luck_column_is_published_bit_for_bit_and_verified(played: Path) -> 
         rebuild(connection, GAME, NOW)
         assert verify(connection, GAME).identical
         assert replayed(connection, GAME) == 31
-
-
-async def test_a_published_ladder_of_an_older_database_is_not_kept_as_it_shows_what_no_longer_is(
-    directory: Path,
-) -> None:
-    with older_database(directory, "0003") as database:
-        database.execute(
-            "INSERT INTO bots (id, name, key, owner, house, registered) VALUES (1, 'ann', 'ann', 'ann', 0, 1)"
-        )
-        database.execute("INSERT INTO versions (id, bot_id, version, created) VALUES (1, 1, '', 1)")
-        database.execute("INSERT INTO ratings VALUES (1, 'whist', 1510, 90, 3, 2, 0.5, 4, 0, 0, '{}')")
-        database.execute("INSERT INTO ladders VALUES ('whist', 3, 'abc', 7)")
-        database.execute("INSERT INTO standings VALUES ('whist', 1, 1510.5, 91, 80, 1, 1, 2, 0.75, 3, 2, 1)")
-    async with open_store(directory, NOW):
-        pass
-    with open_readonly(directory) as connection:
-        ladder = as_published(connection, GAME)
-        (line,) = standings(connection, GAME)
-    assert ladder is None, "the next server fits it anew"
-    assert (line.rating, line.deviation, line.best, line.matches, line.luck) == (1510, 90, None, 3, None)

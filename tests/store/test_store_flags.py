@@ -19,7 +19,7 @@ from arena.store.moderation import moderation
 from arena.store.opening import open_to_amend
 from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, finish
-from tests.store.older import older_database
+from tests.store.recorded import fill, oldest_database
 
 
 def rigged(connection: Connection) -> None:
@@ -65,10 +65,8 @@ async def test_flags_of_before_there_were_those_of_many_opponents_stay(data: Pat
         before = standing_out(connection, GAME)
         rows = {name: [tuple(row) for row in connection.execute(text(f"SELECT * FROM {name}"))] for name in tables}
     old = data.parent / "old"
-    with older_database(old, "0018") as database:
-        for name, found in rows.items():
-            kept = [row[:-1] if name == "ladders" else row for row in found]
-            database.executemany(f"INSERT INTO {name} VALUES ({','.join('?' * len(kept[0]))})", kept)
+    with oldest_database(old) as database:
+        fill(database, rows)
     async with open_store(old, NOW):
         pass
     with open_to_amend(old) as connection:

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import sqlite3
-import subprocess
-import sys
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any
 
 import pytest
-from sqlalchemy import Connection, insert, select, text
+from sqlalchemy import Connection, insert, text
 from sqlalchemy.exc import IntegrityError
 
 from arena.log.head import LogEntry, LogHead
@@ -31,18 +27,15 @@ from arena.store.base import leaves as log
 from arena.store.base.directory import database_of
 from arena.store.base.errors import LogKeyMissing, LogKeyUnusable
 from arena.store.bots.bots import BotId
-from arena.store.log.audit import audit
 from arena.store.log.key import key_file, next_key_file, open_log, replace_key, rotate
 from arena.store.matches import matches
 from arena.store.moderation import moderation
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.replays import replays
-from arena.store.store import ADOPTING as ADOPTING_LOG
 from arena.store.store import open_store
 from arena.store.writer.group_commit import AtEnd, Committer
 from tests.log.test_log_tree import plain_root
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
-from tests.store.older import older_database
 from tests.store.test_store_pages import steps
 
 
@@ -261,27 +254,6 @@ async def test_a_welcome_reads_no_more_of_the_log_however_often_replays_were_pru
     assert costs[2] < costs[0] + 300
 
 
-async def test_leaves_of_before_have_their_kinds_and_stay_as_they_are(data: Path, tmp_path: Path) -> None:
-    with open_to_amend(data) as connection:
-        log.append(connection, LeafKind.PRUNE, NOW, through=0, replays=0)
-    await opened(data)
-    with open_readonly(data) as connection:
-        before = log.state(connection)
-        rows = connection.execute(text("SELECT number, leaf, nodes FROM log")).all()
-        heads = connection.execute(text("SELECT * FROM log_head")).all()
-    older = tmp_path / "older"
-    with older_database(older, "0010") as database:
-        database.executemany("INSERT INTO log (number, leaf, nodes) VALUES (?, ?, ?)", map(tuple, rows))
-        database.executemany("INSERT INTO log_head VALUES (?, ?, ?, ?)", map(tuple, heads))
-    shutil.copy(data / "log.key", older)
-    await opened(older)
-    with open_readonly(older) as connection:
-        assert log.state(connection) == before
-        assert connection.execute(select(schema.log.c.kind)).scalars().all() == ["key", "prune"]
-    with pytest.raises(IntegrityError, match="only added"), open_to_amend(older) as connection:
-        connection.execute(text("UPDATE log SET kind = 'void'"))
-
-
 async def test_leaves_without_a_server_are_under_the_head_of_the_next_start(data: Path) -> None:
     with open_to_amend(data) as connection:
         moderation.ban(connection, "Eve", "", NOW)
@@ -396,120 +368,3 @@ async def test_a_restored_log_names_the_head_at_which_it_was_cut(directory: Path
         assert entry.head.root != lost.root
         proof = await store.read(partial(log.consistency, first=cut.size, second=entry.head.size))
         assert consistent(cut.size, cut.root, entry.head.size, entry.head.root, proof)
-
-
-async def test_what_was_there_before_the_log_becomes_leaves_in_its_order(directory: Path) -> None:
-    with older_database(directory, "0007") as database:
-        _fill(database)
-    await opened(directory)
-    with open_readonly(directory) as connection:
-        seats = {"game": GAME, "bots": [1, 2], "versions": ["a", ""]}
-        result = seats | {"places": [1, 2], "points": [9, 4]}
-        ann, anna = {"names": ["Ann", "Bob"]}, {"names": ["Anna", "Bob"]}
-        text_of_1 = sha256(b'{"match":1}\n').hexdigest()
-        assert told(connection) == [
-            {"kind": "rated", "at": 20, "match": 1, **result, **ann, "counts": [True, False], "replay": text_of_1},
-            {"kind": "rename", "at": 25, "name": "Ann", "new_name": "Anna", "reason": ""},
-            {"kind": "interrupted", "at": 30, "match": 2, **seats, **anna, "reason": "gone"},
-            {"kind": "casual", "at": 40, "match": 3, **result, **anna, "counts": [True, True], "replay": None},
-            {"kind": "void", "at": 40, "match": 1, "game": GAME, "reason": "sybils"},
-            {"kind": "rename", "at": 50, "name": "Anna", "new_name": "Ada", "reason": ""},
-            {"kind": "prune", "at": NOW, "through": 3, "replays": 1},
-        ]  # fmt: skip
-        before = log.head(connection)
-    await opened(directory)
-    with open_readonly(directory) as connection:
-        assert log.head(connection) == before, "once"
-
-
-async def test_the_first_log_of_an_old_directory_tells_how_far_it_is(
-    directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("arena.store.log.adoption.AT_ONCE", 2)
-    with older_database(directory, "0007") as database:
-        _fill(database)
-    told_of: list[tuple[str, int, int]] = []
-    for _ in range(2):
-        async with open_store(directory, NOW, progress=lambda *told: told_of.append(told)):
-            pass
-    assert [told for told in told_of if told[0] == ADOPTING_LOG] == [(ADOPTING_LOG, done, 3) for done in (2, 3, 3)], (
-        "three matches, a void and two renamings, and nothing at the second start"
-    )
-
-
-ADOPTING: Final = """
-import sys
-from pathlib import Path
-import trio
-from arena.store.log import adoption as log_adoption
-from arena.store.store import open_store
-from tests.store.jobs import NOW
-
-def told(what, done, whole):
-    print(done, flush=True)
-    sys.stdin.read()
-
-async def main():
-    async with open_store(Path(sys.argv[1]), NOW, progress=told):
-        pass
-
-log_adoption.AT_ONCE = 2
-trio.run(main)
-"""
-
-
-@pytest.mark.process
-async def test_a_kill_while_the_first_log_is_made_loses_nothing(directory: Path, tmp_path: Path) -> None:
-    with older_database(directory, "0007") as database:
-        _fill(database)
-    shutil.copytree(directory, tmp_path / "undisturbed")
-    with subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", ADOPTING, str(directory)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        cwd=Path(__file__).parents[2],
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"2\n", "in the middle"
-        process.kill()
-    shutil.copy(key_file(directory), tmp_path / "undisturbed")
-    logs = []
-    for each in (directory, tmp_path / "undisturbed"):
-        await opened(each)
-        with open_readonly(each) as connection:
-            assert audit(connection).faults == []
-            logs.append((log.state(connection), told(connection)))
-    assert logs[0] == logs[1]
-    assert len(logs[0][1]) == 7
-
-
-def _fill(database: sqlite3.Connection) -> None:
-    database.executemany(
-        "INSERT INTO bots (id, name, key, owner, house, registered) VALUES (?, ?, ?, ?, 0, 1)",
-        [(1, "Ada", "ada", "x"), (2, "Bob", "bob", "y")],
-    )
-    database.executemany("INSERT INTO names VALUES (?, ?)", [("ann", 1), ("anna", 1), ("ada", 1), ("bob", 2)])
-    database.executemany(
-        "INSERT INTO versions (id, bot_id, version, created) VALUES (?, ?, ?, 1)", [(1, 1, "a"), (2, 2, "")]
-    )
-    database.executemany(
-        "INSERT INTO matches VALUES (?, ?, '{}', 2, ?, 10, ?, ?)",
-        [(1, GAME, "finished", 20, ""), (2, GAME, "interrupted", 30, "gone"), (3, GAME, "finished", 40, "")],
-    )
-    database.executemany(
-        "INSERT INTO match_seats (match_id, seat, bot_id, node, score, place, forced) VALUES (?, ?, ?, ?, ?, ?, 0)",
-        [
-            (number, seat, seat + 1, seat + 1, *((None, None) if number == 2 else ((9, 1), (4, 2))[seat]))
-            for number in (1, 2, 3)
-            for seat in (0, 1)
-        ],
-    )
-    columns = "game, number, match_id, kind, at, reason, nodes, places, counts"
-    add = f"INSERT INTO events ({columns}) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?)"
-    database.execute(add, (GAME, 1, "result", 20, "", "1,2", "12", "10"))
-    database.execute(add, (GAME, 2, "void", 40, "sybils", "", "", ""))
-    database.executemany(
-        "INSERT INTO bot_events VALUES (?, ?, 'renamed', ?, ?, '')", [(1, 25, "Ann", "Anna"), (2, 50, "Anna", "Ada")]
-    )
-    kept = pack_replay(['{"match":1}']).content
-    database.executemany("INSERT INTO replays VALUES (?, ?, ?)", [(1, kept, b"x"), (3, b"", b"y")])

@@ -28,9 +28,7 @@ from arena.store.ladder.standings import history, standings
 from arena.store.matches import matches
 from arena.store.moderation import moderation, parking
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, begin, finish
-from tests.store.older import older_database
 
 CHOSEN = "arena_" + "A-_z" * 10 + "123"
 
@@ -122,21 +120,6 @@ def test_the_database_itself_refuses_to_change_what_the_operator_did(data: Path)
             connection.execute(statement)
     with open_readonly(data) as connection:
         assert happened(connection) == [(BotEventKind.BANNED, "eve", "a ring")]
-
-
-async def test_in_an_older_database_nobody_is_banned_and_nothing_was_done(directory: Path) -> None:
-    with older_database(directory, "0004") as database:
-        database.execute("INSERT INTO bots (name, key, owner, house, registered) VALUES ('Ada', 'ada', 'Eve', 0, 1)")
-    async with open_store(directory, NOW):
-        pass
-    with open_readonly(directory) as connection:
-        (ada,) = bots.list_bots(connection)
-        assert (ada.name, ada.banned) == ("Ada", "")
-        found = bots.find(connection, "ada")
-        assert (found.hidden, found.deleted) == (False, False)
-        assert happened(connection) == []
-    with open_to_amend(directory) as connection, pytest.raises(NameTaken):
-        bots.register(connection, "ADA", "", NOW)
 
 
 def played(connection: Connection) -> str:

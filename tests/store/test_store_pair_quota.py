@@ -22,10 +22,9 @@ from arena.store.matches import matches
 from arena.store.opening import open_to_amend
 from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, replay
-from tests.store.older import older_database
+from tests.store.recorded import fill, oldest_database
 
 TABLES = ("bots", "names", "versions", "matches", "match_seats", "ratings", "events", "ladders", "standings")
-WIDTHS = {"ladders": -2}
 """Tables that have had columns since, and how many."""
 
 
@@ -142,10 +141,8 @@ async def test_a_ladder_of_before_there_were_weeks_is_verified_and_rebuilt_by_it
         publish(connection, GAME, made, NOW + 3 * DAY)
         rows = {name: [tuple(row) for row in connection.execute(text(f"SELECT * FROM {name}"))] for name in TABLES}
     old = data.parent / "old"
-    with older_database(old, "0017") as database:
-        for name, found in rows.items():
-            kept = [row[: WIDTHS.get(name)] for row in found]
-            database.executemany(f"INSERT INTO {name} VALUES ({','.join('?' * len(kept[0]))})", kept)
+    with oldest_database(old) as database:
+        fill(database, rows)
     async with open_store(old, NOW):
         pass
     with open_to_amend(old) as connection:

@@ -13,10 +13,8 @@ from arena.store.bots import bots
 from arena.store.bots.bots import BotId
 from arena.store.matches.matches import MatchId
 from arena.store.moderation import parking
-from arena.store.opening import open_readonly, open_to_amend
-from arena.store.store import open_store
+from arena.store.opening import open_to_amend
 from tests.store.jobs import NOW, add_bots, begin, finish
-from tests.store.older import older_database
 
 LIMIT = 3
 
@@ -87,14 +85,3 @@ def test_only_a_parked_bot_can_be_un_parked(data: Path) -> None:
             parking.unpark(connection, "ada")
         with pytest.raises(UnknownBot, match="'Eve'"):
             parking.unpark(connection, "Eve")
-
-
-async def test_bots_of_an_older_database_are_kept_and_not_parked(directory: Path) -> None:
-    """A database as the first schema made it."""
-    with older_database(directory, "0001") as database:
-        database.execute("INSERT INTO bots (name, key, owner, house, registered) VALUES ('Ada', 'ada', 'Ada', 0, 1)")
-    async with open_store(directory, NOW):
-        pass
-    with open_readonly(directory) as connection:
-        ada = bots.find(connection, "ada")
-    assert (ada.name, ada.troubles, ada.parked) == ("Ada", (), None)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
@@ -17,11 +17,13 @@ from sqlalchemy import Connection, insert, text
 from sqlalchemy.exc import IntegrityError
 
 from arena.store import schema
-from arena.store.base.errors import StoreCorrupt, StoreError, StoreNewer, StoreOlder, StoreUnusable
+from arena.store.base.errors import StoreCorrupt, StoreError, StoreNewer, StoreTooOld, StoreUnusable
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.sqlite import migrations
+from arena.store.sqlite.database import SqliteDatabase
 from arena.store.sqlite.engine import in_memory
 from arena.store.store import open_store
+from tests.store.recorded import oldest_database
 
 
 async def make(directory: Path) -> None:
@@ -44,14 +46,18 @@ def definitions(connection: Connection) -> set[str]:
     return {" ".join(sql.replace('"', "").split()) for (sql,) in rows}
 
 
-async def test_migrations_and_metadata_agree(directory: Path) -> None:
+@pytest.mark.parametrize("recorded", [False, True])
+async def test_new_and_migrated_databases_have_the_tables_of_the_metadata(directory: Path, recorded: bool) -> None:
+    if recorded:
+        with oldest_database(directory):
+            pass
     await make(directory)
     with open_readonly(directory) as connection:
         assert compare_metadata(MigrationContext.configure(connection), schema.metadata) == []
-        migrated = definitions(connection)
+        found = definitions(connection)
     engine = in_memory(schema.metadata)
     with engine.connect() as connection:
-        assert definitions(connection) == migrated
+        assert definitions(connection) == found
     engine.dispose()
 
 
@@ -62,6 +68,7 @@ def test_the_program_is_at_the_newest_migration_and_they_are_numbered_in_order()
     revisions = [migration.revision for migration in script.walk_revisions()]
     assert revisions == sorted(revisions, reverse=True)
     assert script.get_heads() == [schema.REVISION]
+    assert script.get_bases() == [schema.OLDEST]
 
 
 async def test_tables_are_strict_and_constraints_hold(directory: Path) -> None:
@@ -91,21 +98,28 @@ async def test_alembic_is_loaded_only_to_migrate(directory: Path) -> None:
         "trio.run(main)"
     )
     command = [sys.executable, "-W", "error", "-c", script, str(directory)]
-    outputs = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2)]
-    assert outputs == ["True\n", "False\n"]
+
+    def run() -> str:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    assert [run(), run()] == ["False\n", "False\n"]
+    shutil.rmtree(directory)
+    with oldest_database(directory):
+        pass
+    assert run() == "True\n"
 
 
 async def test_a_crash_while_the_tables_are_made_leaves_nothing_half_made(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upgrade = command.upgrade
+    create_tables = SqliteDatabase.create_tables
 
-    def crash(config: Config, revision: str) -> None:
-        upgrade(config, revision)
+    def crash(database: SqliteDatabase, connection: Connection) -> None:
+        create_tables(database, connection)
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(command, "upgrade", crash)
+        patch.setattr(SqliteDatabase, "create_tables", crash)
         with pytest.raises(ZeroDivisionError):
             await make(directory)
     database = sqlite3.connect(directory / "arena.db")
@@ -133,11 +147,15 @@ async def test_a_database_of_a_newer_arena_is_refused(directory: Path) -> None:
     assert (directory / "arena.db").read_bytes() == before
 
 
-async def test_a_database_of_an_older_arena_is_read_after_a_server_updated_it(directory: Path) -> None:
-    await set_revision(directory, "0000")
-    with pytest.raises(StoreOlder, match="starting a server on it updates it") as caught, open_readonly(directory):
-        pass
-    assert caught.value.revision == "0000"
+async def test_a_database_that_is_too_old_is_refused(directory: Path) -> None:
+    await set_revision(directory, "0016")
+    before = (directory / "arena.db").read_bytes()
+    error = await refused(directory)
+    assert isinstance(error, StoreTooOld)
+    assert (error.revision, error.path) == ("0016", directory / "arena.db")
+    assert "has the schema 0016" in str(error)
+    assert f"start an arena of the schema {schema.OLDEST} to {schema.REVISION} on it first" in str(error)
+    assert (directory / "arena.db").read_bytes() == before
 
 
 async def test_a_database_that_does_not_say_its_schema(directory: Path) -> None:

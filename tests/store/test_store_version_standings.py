@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import NormalDist
 
 import pytest
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, select
 
 from arena.ladder.version_gains import VersionGains
 from arena.store import schema
@@ -17,10 +17,8 @@ from arena.store.ladder.fits import Fits
 from arena.store.ladder.publishing import publish
 from arena.store.ladder.version_standings import MOST_OF_A_BOT, version_standings
 from arena.store.matches import matches
-from arena.store.opening import open_readonly, open_to_amend
-from arena.store.store import open_store
-from tests.store.jobs import GAME, NOW, add_bots, begin, finish
-from tests.store.older import older_database
+from arena.store.opening import open_to_amend
+from tests.store.jobs import GAME, NOW, add_bots, finish
 
 HOUR = 3_600_000_000
 
@@ -115,32 +113,3 @@ def test_a_version_whose_only_result_is_void_is_not_listed(data: Path) -> None:
         with pytest.raises(UnknownBot):
             version_standings(connection, "nobody", GAME)
         assert version_standings(connection, "Ada", "skat") == ()
-
-
-ADDED_LATER = {"ratings": 2, "matches": 1}
-"""Columns that tables have got since."""
-
-
-async def test_when_versions_of_before_played_is_found_in_the_results(directory: Path, data: Path) -> None:
-    with open_to_amend(data) as connection:
-        players = add_bots(connection, "Ada", "Bob")
-        for number in range(3):
-            finish(connection, begin(connection, players), [1, 2], at=NOW + number)
-        finish(connection, begin(connection, players, "skat"), [1, 2], at=NOW + 7)
-        begin(connection, players)
-        tables = {
-            name: [tuple(row) for row in connection.execute(text(f"SELECT * FROM {name}"))]
-            for name in ("bots", "names", "versions", "matches", "match_seats", "ratings", "events")
-        }
-    old = directory.parent / "old"
-    with older_database(old, "0007") as database:
-        for name, rows in tables.items():
-            kept = [row[: -ADDED_LATER.get(name, 0) or None] for row in rows]
-            places = ",".join("?" * len(kept[0]))
-            database.executemany(f"INSERT INTO {name} VALUES ({places})", kept)
-    async with open_store(old, NOW):
-        pass
-    with open_readonly(old) as connection:
-        for game, first, last in ((GAME, NOW, NOW + 2), ("skat", NOW + 7, NOW + 7)):
-            (row,) = version_standings(connection, "Ada", game)
-            assert (row.first, row.last) == (instant(first), instant(last))

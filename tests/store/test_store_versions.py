@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, delete, insert, select, text, update
+from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from arena.ladder import live
@@ -20,9 +19,7 @@ from arena.store.ladder import events, versions
 from arena.store.ladder.standings import history, standings
 from arena.store.matches import matches
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish, replay
-from tests.store.older import older_database
 
 TODAY = day_of(NOW)
 
@@ -194,56 +191,6 @@ def test_decisions_and_think_times_add_up(data: Path) -> None:
     assert (ada.forced_share, bob.forced_share) == (0.05, 1.0)
     assert ada.think_95_us == pytest.approx(500_000, rel=0.05)
     assert bob.think_95_us is None
-
-
-async def test_what_an_older_database_has_counts_for_nameless_versions(directory: Path) -> None:
-    with older_database(directory, "0002") as database:
-        fill(database)
-    async with open_store(directory, NOW) as store:
-        assert await store.read(lambda connection: list(events.read(connection, "whist"))) == [
-            MatchResult(1, 2, (Node(2), Node(1)), (1, 2), (True, True)),
-            MatchResult(2, 1, (Node(1), Node(2), Node(1)), (1, 2, 3), (True, False, True)),
-        ]
-        lines = await store.read(lambda connection: standings(connection, "whist"))
-        assert [(line.bot, line.version, line.live, line.live_deviation, line.matches) for line in lines] == [
-            ("ada", "", 1520.0, 100.0, 2),
-            ("house-1", "", 1480.0, 120.0, 1),
-        ]
-        players = await store.read(lambda connection: matches.get_match(connection, 1).seats)
-        assert [(seat.bot, seat.version, seat.score) for seat in players] == [
-            ("ada", "", 5),
-            ("house-1", "", 4),
-            ("ada", "", 3),
-        ]
-        with pytest.raises(IntegrityError, match="only added"):
-            await store.write(lambda connection: connection.execute(text("DELETE FROM events")))
-
-
-def fill(database: sqlite3.Connection) -> None:
-    """Two finished matches and one being played, as revision 0002 has them."""
-    bots = "INSERT INTO bots (id, name, key, owner, house, registered) VALUES (?, ?, ?, ?, ?, 1)"
-    database.executemany(
-        bots, [(3, "ada", "ada", "ada", 0), (4, "house-1", "house-1", "house", 1), (5, "new", "new", "new", 0)]
-    )
-    database.executemany(
-        "INSERT INTO matches (id, game, options, seats, state, started, ended, reason) VALUES (?, 'whist', '{}', ?, ?,"
-        " 1, ?, '')",
-        [(1, 3, "finished", 20), (2, 2, "finished", 10), (3, 1, "playing", None)],
-    )
-    database.executemany(
-        "INSERT INTO match_seats VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
-        [
-            (1, 0, 3, 5, 1, 1510, 110, 1520, 100),
-            (1, 1, 4, 4, 2, 1480, 120, 1480, 120),
-            (1, 2, 3, 3, 3, 1510, 110, 1520, 100),
-            (2, 0, 4, 2, 1, 1500, 150, 1480, 120),
-            (2, 1, 3, 1, 2, 1500, 150, 1510, 110),
-            (3, 0, 3, None, None, None, None, None, None),
-        ],
-    )
-    database.executemany(
-        "INSERT INTO ratings VALUES (?, 'whist', ?, ?, ?, 1, 1, 10)", [(3, 1520, 100, 2), (4, 1480, 120, 1)]
-    )
 
 
 def test_results_of_a_bot_are_made_void_one_by_one_from_an_instant_on(data: Path) -> None:

@@ -36,7 +36,10 @@ class Database(Protocol):
 
     @property
     def migrations(self) -> Path:
-        """The directory of its Alembic migrations, from an empty database to `schema.REVISION`."""
+        """The directory of its Alembic migrations, from `schema.OLDEST` to `schema.REVISION`."""
+
+    def create_tables(self, connection: Connection) -> None:
+        """Create the tables of `schema.metadata` in an empty database."""
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -69,6 +69,18 @@ class StoreOlder(StoreError):
         self.revision = revision
 
 
+class StoreTooOld(StoreError):
+    """The database has a schema from which no migration of this program leads on."""
+
+    def __init__(self, path: Path, revision: str, oldest: str, newest: str) -> None:
+        super().__init__(
+            f"{path} has the schema {revision}, and this arena updates schemas from {oldest} on; start an arena of the "
+            f"schema {oldest} to {newest} on it first, or choose another data directory"
+        )
+        self.path = path
+        self.revision = revision
+
+
 class DiskFull(StoreError):
     """The disk is full."""
 

@@ -1,28 +1,49 @@
-"""Migration of a database to this program's schema. Alembic is slow to import: loaded only if there is work to do."""
+"""Creation of the tables and their migration to this program's schema. Alembic, slow to import, only migrates."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect, text
 
 from arena.store.base.database import Database
-from arena.store.base.errors import StoreCorrupt, StoreNewer, StoreOlder, StoreUnusable
-from arena.store.schema import REVISION, metadata
+from arena.store.base.errors import StoreCorrupt, StoreNewer, StoreOlder, StoreTooOld, StoreUnusable
+from arena.store.schema import OLDEST, REVISION, metadata
 
 REVISIONS: Final = re.compile(r"[0-9]{4}")
 """The names of the arena's migrations."""
+_VERSION: Final = Table(
+    "alembic_version",
+    MetaData(),
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+"""Alembic's table with the revision of the database, as Alembic creates it."""
 
 
 def check(connection: Connection, database: Database) -> bool:
-    """Return whether an existing database has tables; StoreNewer or StoreCorrupt if they are not this program's."""
+    """Return whether an existing database has tables.
+
+    Raises:
+        StoreNewer, StoreTooOld, StoreCorrupt: The tables are not this program's.
+    """
     return _revision(connection, database) is not None
 
 
 def migrate(connection: Connection, database: Database) -> None:
-    """Create or migrate the tables, in the transaction of the connection. Raises: StoreNewer, StoreCorrupt."""
-    if _revision(connection, database) == REVISION:
+    """Create or migrate the tables, in the transaction of the connection.
+
+    Raises: StoreNewer, StoreTooOld, StoreCorrupt.
+    """
+    revision = _revision(connection, database)
+    if revision == REVISION:
+        return
+    if revision is None:
+        database.create_tables(connection)
+        _VERSION.create(connection)
+        connection.execute(insert(_VERSION).values(version_num=REVISION))
         return
     from alembic import command
     from alembic.config import Config
@@ -34,7 +55,10 @@ def migrate(connection: Connection, database: Database) -> None:
 
 
 def require_current(connection: Connection, database: Database) -> None:
-    """Check that the schema is this program's; StoreNewer, StoreOlder, StoreUnusable or StoreCorrupt if not."""
+    """Check that the schema is this program's.
+
+    Raises: StoreNewer, StoreOlder, StoreTooOld, StoreUnusable, StoreCorrupt.
+    """
     revision = _revision(connection, database)
     if revision is None:
         raise StoreUnusable(database.path, "it has no tables yet; a server started on it makes them")
@@ -42,8 +66,22 @@ def require_current(connection: Connection, database: Database) -> None:
         raise StoreOlder(database.path, revision)
 
 
+def check_revision(path: Path, revision: str) -> None:
+    """Check that what is at a path has this program's schema, or one that migrations update.
+
+    Raises: StoreNewer, StoreTooOld.
+    """
+    if revision > REVISION:  # revisions are numbered in order
+        raise StoreNewer(path, revision)
+    if revision < OLDEST:
+        raise StoreTooOld(path, revision, OLDEST, REVISION)
+
+
 def _revision(connection: Connection, database: Database) -> str | None:
-    """Return the last migration applied to the database, None for an empty one. Raises: StoreNewer, StoreCorrupt."""
+    """Return the revision of the database's schema, None for an empty database.
+
+    Raises: StoreNewer, StoreTooOld, StoreCorrupt.
+    """
     tables = inspect(connection).get_table_names()
     if "alembic_version" not in tables:
         if tables:
@@ -54,6 +92,5 @@ def _revision(connection: Connection, database: Database) -> str | None:
         raise StoreCorrupt(database.path, "it does not say its schema")
     if not REVISIONS.fullmatch(revision) or "matches" not in tables:
         raise StoreCorrupt(database.path, f"it has the tables {', '.join(tables)} and the schema {revision!r}")
-    if revision > REVISION:  # migrations are numbered in order
-        raise StoreNewer(database.path, revision)
+    check_revision(database.path, revision)
     return revision

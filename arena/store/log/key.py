@@ -14,7 +14,6 @@ from arena.log.leaf import LeafKind
 from arena.store.base import leaves as log
 from arena.store.base.errors import LogKeyMissing, LogKeyUnusable, file_error
 from arena.store.base.open_files import sync_directory
-from arena.store.log.adoption import Progress, adopt
 
 _FILE: Final = "log.key"
 _NEXT: Final = "log.key.next"
@@ -30,9 +29,7 @@ def next_key_file(directory: Path) -> Path:
     return directory / _NEXT
 
 
-def open_log(
-    connection: Connection, directory: Path, at: int, progress: Progress = lambda done, whole: None
-) -> HeadSigner:
+def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
     """Return what signs a log's heads; a log that has no leaf yet is begun. `at` is now, in microseconds since 1970.
 
     Raises: LogKeyMissing, LogKeyUnusable, DiskFull.
@@ -42,7 +39,6 @@ def open_log(
         signer = _read(directory) if key_file(directory).exists() else _made(directory)
         leaves = (first_key_leaf(1, at, signer),)
         log.store_leaf(connection, 1, LeafKind.KEY, leaves[0])
-        adopt(connection, at, progress)
     signer = _current(directory, LogKeys(leaves))
     head_signer = HeadSigner(LogKeys(leaves).log, signer)
     log.seal(connection, head_signer)

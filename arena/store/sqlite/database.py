@@ -12,7 +12,8 @@ from typing import Final
 from sqlalchemy import Connection, Engine
 
 from arena.store.base.database import LockHolder
-from arena.store.sqlite import engine, errors
+from arena.store.schema import metadata
+from arena.store.sqlite import engine, errors, tables
 from arena.store.sqlite import lock as locks
 
 FILE: Final = "arena.db"
@@ -32,6 +33,9 @@ class SqliteDatabase:
     @property
     def migrations(self) -> Path:
         return Path(__file__).with_name("migrations")
+
+    def create_tables(self, connection: Connection) -> None:
+        tables.create_tables(connection, metadata)
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -10,7 +10,7 @@ from arena.store.schema import APPEND_ONLY, AppendOnly
 
 
 def create_tables(connection: Connection, metadata: MetaData) -> None:
-    """Create the tables in an empty database, with the same SQL text as the migrations."""
+    """Create the tables in an empty database, with the SQL text that migrations lead to."""
     for table in metadata.sorted_tables:
         table.dialect_options["sqlite"]["strict"] = True
     metadata.create_all(connection)

@@ -1,4 +1,4 @@
-"""The server without its transport: bots come in through `attend`; matches are formed, played and recorded."""
+"""The server without its transport: bots enter through `attend`; matches are formed, played and recorded."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from engine.game import Game
 
 VOIDS_AT_ONCE: Final = 100
-"""Results made void in one transaction."""
+"""Number of results annulled in one transaction."""
 DRAINING: Final = Notice(NoticeKind.DRAINING, "the server is stopping and forms no more matches")
 log = structlog.get_logger(__name__)
 
@@ -72,11 +72,10 @@ async def open_arena(
     house_bots: Mapping[str, Sequence[HouseBot]] = HOUSE_BOTS,
     fit_client: FitClient | None = None,
 ) -> AsyncIterator[Arena]:
-    """Run a server for the block; what is still being played at its end is left to the next server.
+    """Run a server for the block; the next server continues the matches that still run at its end.
 
-    `house_bots` are those of each game by its name that fill tables, the weakest first; the strongest plays on for bots
-    that are gone.
-    `fit_client` fits the ladders; without one they stay as they are.
+    `house_bots` has each game's house bots that fill tables, the weakest first; the strongest is the stand-in.
+    `fit_client` fits the ladders; without it they do not change.
     """
     house = await House.registered(config, store, house_bots)
     newest = await store.read(matches.newest)
@@ -165,7 +164,7 @@ async def open_arena(
 
 
 def _tell_of_storage(players: Players, error: StoreError | None) -> None:
-    """Tell every bot that nothing can be stored, and so nothing be sent, or that it can again."""
+    """Notify every bot that nothing can be stored, and therefore nothing sent, or that it can again."""
     notice = STORING if error is None else NOT_STORING
     for session in players.sessions():
         session.tell(notice)
@@ -197,14 +196,14 @@ class Arena:
         self.stopping = trio.Event()
         """Set when no more matches are formed."""
         self.drained = trio.Event()
-        """Set when no match runs any more, or those that do are left to the next start."""
+        """Set when no match runs, or the remaining ones are left to the next start."""
         self.accounts = accounts
         self.authorization = Authorization(store.operator_token, accounts.authenticate)
         self.admission = Admission(config.limits)
         self.turns = turns
         self.publisher = publisher
         self.live = live
-        """The matches that are being played, for everybody."""
+        """Running matches as everybody may see them."""
         self.started = now_us()
         """When the server started, in microseconds since 1970."""
         self.figures = figures
@@ -218,16 +217,16 @@ class Arena:
 
     @property
     def playing(self) -> int:
-        """Matches being played."""
+        """Number of running matches."""
         return self._lifecycle.playing
 
     @property
     def drivers(self) -> Collection[SeatedMatch]:
-        """The matches being played."""
+        """The drivers of running matches."""
         return self._lifecycle.drivers
 
     async def run(self) -> None:
-        """Send heartbeats and what else waits, and have ladders fitted, until cancelled."""
+        """Send heartbeats and waiting messages and have ladders fitted, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.turns.run)
             nursery.start_soon(self.publisher.run)
@@ -239,7 +238,7 @@ class Arena:
     async def attend(
         self, link: Link, codec: MessageCodec, authorize: Callable[[], Awaitable[Bot]], hello: Hello
     ) -> None:
-        """Let a bot play on a link until it has said its last; `authorize` gives the bot that may, as it is now.
+        """Let a bot play on a link until it is done; `authorize` returns the bot's current row if it may.
 
         Raises what `authorize` raises, `trio.BrokenResourceError` when the bot vanished, `Closed` when the server ends
         the session, StoreError.
@@ -257,9 +256,9 @@ class Arena:
         )
         known = await self.store.read(partial(matches.has_finished, bot_id=bot.id))
         log_state = await self.store.read(log_store.state)
-        bot = await authorize()  # it may have been banned meanwhile; from here on its session is there to be closed
+        bot = await authorize()  # a ban meanwhile is noticed now; a later one finds the session
         if isinstance(link, RemoteCall) and link.over:
-            raise trio.BrokenResourceError  # its process has ended meanwhile, or the bot has gone
+            raise trio.BrokenResourceError  # its process ended meanwhile, or the bot left
         bot_player = self.players.enter(bot.id, bot.name, bot.owner)
         bot_player.newcomer = bot_player.newcomer and not known
         if bot_player.session is not None:
@@ -279,7 +278,7 @@ class Arena:
         try:
             await session.run(bot_player.hear)
         except trio.Cancelled:
-            self.abandon()  # the server ends, perhaps by a fault of its own: no bot has left it
+            self.abandon()  # the server ends, perhaps by its own fault: no bot has left
             raise
         finally:
             if self.processes is not None:
@@ -289,7 +288,7 @@ class Arena:
             log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(bot_player.matches))
 
     def _session(self, link: Link, codec: MessageCodec, hello: Hello, bot_player: BotPlayer) -> Session:
-        """Begin a session, which is held where the bot is connected."""
+        """Begin a session in the process to which the bot is connected."""
         if isinstance(link, RemoteCall):
             return link.begin(codec, hello, self.turns, bot_player)
         session = Session(link, codec, hello, self.turns, self.config.limits)
@@ -312,15 +311,15 @@ class Arena:
         )
 
     async def void(self, match_id: int, reason: str) -> None:
-        """Take the result of a match off the ladder; raises what `matches.void` raises."""
+        """Annul the result of a match. Raises what `matches.void` raises."""
         game = await self.store.write(partial(matches.void, match_id=match_id, reason=reason, at=now_us()))
         self.publisher.voided(game)
         log.info("result void", match_id=match_id, game=game, reason=reason)
 
     async def void_results(self, bot: str, since: int, reason: str, after: int) -> tuple[int, ...]:
-        """Take results of a bot off the ladder, of the first matches above `after`; return these.
+        """Annul results of a bot in its first matches after `after`, and return these.
 
-        They are a few at a time, as nothing else is stored meanwhile. Raises what `matches.void_results` raises.
+        A call takes a few, as nothing else is stored meanwhile. Raises what `matches.void_results` raises.
         """
         job = partial(matches.void_results, bot=bot, since=since, reason=reason, at=now_us(), after=after)
         voided = await self.store.write(partial(job, limit=VOIDS_AT_ONCE))
@@ -330,7 +329,7 @@ class Arena:
         return tuple(voided)
 
     def begin_drain(self, limit: float) -> None:
-        """Start `drain` in the background; a later call with a lower limit hurries it."""
+        """Start `drain` in the background; a later call with a lower limit shortens it."""
         log.info("draining", matches=self.playing, limit=limit)
         self._nursery.start_soon(self.drain, limit)
 
@@ -340,9 +339,9 @@ class Arena:
         return self._lifecycle.changed
 
     async def drain(self, limit: float) -> None:
-        """Form no more matches and let those that run end; what is left after `limit` seconds the next server plays.
+        """Form no more matches and let running ones end; after `limit` seconds the rest is left to the next server.
 
-        Afterwards nothing that bots say or fail to say counts any more.
+        From then on messages of bots and missed deadlines no longer count.
         """
         self._close()
         for session in self.players.sessions():
@@ -352,13 +351,13 @@ class Arena:
         self._lifecycle.change()
 
     def abandon(self) -> None:
-        """Leave all matches to the next server at once, as a drain without any time does, where none can be waited for.
+        """Leave all matches to the next server at once, like a drain without time, where waiting is impossible.
 
-        Does nothing once a drain has done the same.
+        Do nothing if a drain has done so.
         """
         if not self._lifecycle.leaving:
             self._close()
-            with self.turns:  # other processes of the server are told now: nothing else may make a turn any more
+            with self.turns:  # the server's other processes are notified now: nothing else may begin a turn
                 self._lifecycle.leave()
 
     def _close(self) -> None:
@@ -368,7 +367,7 @@ class Arena:
         self._lifecycle.call_off()
 
     def dismiss(self) -> None:
-        """End every session, once what waits is sent."""
+        """End every session after its waiting messages are sent."""
         with self.turns:
             for session in self.players.sessions():
                 session.close(Reason.STOPPING, "the server is stopping; come back later")

@@ -1,8 +1,8 @@
 """The settings of a server, each with its unit, default, bounds and meaning.
 
-Nothing else repeats these: the flags of `arena serve`, the keys of its file, their checks and their documentation are
-made of the fields below and of those of `Limits`, `Policy` and `TransportSettings`. Metadata of a field: `help`; `unit`
-("s", "us", "B", "B/s", "1/s", "%", or none for a plain number); `least` and `most`, 0 and a billion where not given;
+Nothing else repeats these. The flags of `arena serve`, the keys of its file, their checks and their documentation come
+from the fields below and from `Limits`, `Policy` and `TransportSettings`. Metadata of a field: `help`; `unit` ("s",
+"us", "B", "B/s", "1/s", "%", or none for a plain number); `least` and `most`, 0 and a billion where not given;
 `choices` of a name.
 """
 
@@ -23,9 +23,9 @@ from engine.game import Game, Option
 from engine.registry import GAMES
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
-"""Addresses at which only this machine's programs come in."""
+"""Addresses that only programs of this machine can reach."""
 OPEN_QUOTA: Final = Quota(40, 80, 7)
-"""The quota of pairs where anybody may register bots under any names; bots are as young under any other."""
+"""The quota of pairs for open registration. Every quota counts bots as young for the same number of days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,14 @@ class Offer:
 
     game: Game
     seats: tuple[int, ...]
-    """Table sizes, all of which the game allows; one is drawn for every match."""
+    """Table sizes, all allowed by the game; one is drawn for every match."""
     options: Mapping[str, Option] = field(default_factory=dict)
-    """Options that differ from their defaults; the game takes them at every one of these sizes."""
+    """Options that differ from their defaults; valid at every one of these sizes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Durations in seconds; the match policy keeps its own in microseconds."""
+    """All settings. Durations are in seconds; those of the match policy in microseconds."""
 
     offers: tuple[Offer, ...]
     address: str = field(
@@ -226,7 +226,7 @@ class Config:
 
 
 def quota_in_force(config: Config) -> Quota:
-    """Return how many matches two guests count together at most on this server."""
+    """Return the server's bound on the matches that two guests count together."""
     day = config.pair_quota
     if day is None:
         day = OPEN_QUOTA.day if config.registration == "open" and not on_loopback(config) else 0
@@ -237,5 +237,5 @@ def quota_in_force(config: Config) -> Quota:
 
 
 def on_loopback(config: Config) -> bool:
-    """Return whether only programs of this machine can come in."""
+    """Return whether only programs of this machine can connect."""
     return config.address.rpartition(":")[0] in LOOPBACK

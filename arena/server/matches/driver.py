@@ -1,7 +1,6 @@
 # Compiled: every decision comes by here.
-"""The driver of one running match: it carries inputs to the `Match` and its effects to the seats.
-
-Beyond that it asks the workers for the choices of house bots and puts into words what seats are told.
+"""The driver of one running match: it passes inputs to the `Match` and effects to the seats. It also asks the workers
+for house bots' choices and words the notices.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     from engine.game import RoundReport
 
 MOST_STRAYS: Final = 500
-"""Answers of a seat in a match that may come too late or to no open decision: more than a slow bot can give. All are
+"""Answers of a seat to no open decision, or too late, that a match accepts: more than a slow bot can give. All are
 recorded."""
 
 
@@ -76,9 +75,8 @@ class MatchDriver(SeatedMatch):
         charged: bool = True,
         round_over: Callable[[int, RoundReport], None] | None = None,
     ) -> None:
-        """Without a journal a match that is cut short is lost. `charged`: whether what goes wrong counts as trouble.
-
-        `round_over` is told of each round that all seats are shown, with the match's number.
+        """Without a journal an unfinished match is lost. `charged`: whether mistakes count as trouble. `round_over` is
+        called with each round that all seats were shown and the match's number.
         """
         super().__init__(
             header,
@@ -99,9 +97,9 @@ class MatchDriver(SeatedMatch):
         self._ended = trio.Event()
         self._strays = [0] * len(players)
         self._late = [False] * len(players)
-        """By seat, whether its bot was sent a notice of an answer that came too late."""
+        """By seat, whether its bot got a notice of a late answer."""
         self._chooses: set[int] = set()
-        """Decisions of which a house bot's choice is on its way."""
+        """Decisions for which a worker is choosing."""
         self._watch = watch
         self._round_over = round_over
         self._began = trio.current_time()
@@ -110,26 +108,26 @@ class MatchDriver(SeatedMatch):
 
     @property
     def deadline(self) -> float:
-        """When the match wants to be woken, in seconds of the server's clock."""
+        """Next deadline of the match, in seconds of the server's clock."""
         deadline = self._match.deadline
         return math.inf if deadline is None or self._frozen else self._began + deadline / 1e6
 
     def on_timer(self, now: float) -> None:
-        """Tell the match that its deadline has passed."""
+        """Apply a deadline of the match that has passed."""
         self._feed(TimeUp(max(self._instant(now), self._match.deadline or Instant(0))))
 
     @property
     def last_match(self) -> LastMatch:
-        """The match as the scheduler remembers it of its players."""
+        """The scheduler's record of this match."""
         return LastMatch(self.match_id, self._match.now / 1e6)
 
     @property
     def over(self) -> bool:
-        """True if the match has ended; its result may yet have to be stored."""
+        """True if the match has ended; its result may not be stored yet."""
         return self._over is not None
 
     def begin(self) -> None:
-        """Begin the match; bots that are gone already are absent from the start."""
+        """Begin the match; bots that have already left are absent from the start."""
         now = trio.current_time()
         for seat in self._seats.values():
             self._start(seat)
@@ -142,7 +140,7 @@ class MatchDriver(SeatedMatch):
             self.cut_off(now)
 
     def resume(self, inputs: Sequence[Input]) -> None:
-        """Continue a match that a dead server left, all clocks stopped until every bot is back."""
+        """Continue a match of a dead server, with all clocks stopped until every bot is back."""
         questions: dict[int, Ask] = {}
         for event in inputs:
             effects = self._match.receive(event)
@@ -173,24 +171,24 @@ class MatchDriver(SeatedMatch):
                     self._feed(choice)
 
     def _hold(self, now: Instant) -> None:
-        """Stop all clocks until every bot is back; house bots are."""
+        """Stop all clocks until every bot has returned. House bots count as present."""
         house = [(seat, player) for seat, player in enumerate(self.players) if isinstance(player, HousePlayer)]
         self._feed(Restored(now, title(self._stand_in), tuple(seat for seat, player in house if player.plays_for)))
         for seat, _ in house:
             self._feed(Returned(now, seat))
 
     def freeze(self) -> None:
-        """Take no more inputs: the next server continues from here."""
+        """Accept no more inputs: the next server continues from here."""
         self._frozen = True
 
     async def played(self) -> Over:
-        """Wait for the end of the match; how it ended."""
+        """Wait for the end of the match and return its outcome."""
         await self._ended.wait()
         assert self._over is not None, "that is what has ended"
         return self._over
 
     def go_on(self, new: Container[Player] = ()) -> None:
-        """Let the bots play on that are here; those of them that are new to the match are told that it has begun."""
+        """Let connected bots play on; those that are new to the match are notified of its beginning."""
         for bot_player, seat in self._seats.items():
             if bot_player.session is not None:
                 if bot_player in new:
@@ -203,7 +201,7 @@ class MatchDriver(SeatedMatch):
 
     @property
     def thinking(self) -> Sequence[Thinking]:
-        """By seat, how the bots used their time so far."""
+        """By seat, the bot's use of time so far."""
         return self._recorder.thinking()
 
     @property
@@ -212,18 +210,18 @@ class MatchDriver(SeatedMatch):
         return self._recorder.due_so_far()
 
     def stored(self) -> None:
-        """Release what the journal has of the match: it is over and stored."""
+        """Release the match's part of the journal: its result is stored."""
         if self._journal is not None:
             self._journal.forget(self.match_id)
 
     def draft(self) -> Draft:
-        """The replay of a match that is over, without its ratings; raises what was raised in recording it."""
+        """The replay of a finished match, without its ratings. Raises the exception that recording raised, if any."""
         if self._fault is not None:
             raise self._fault
         return self._recorder.draft()
 
     def sent(self, now: float, seat: int, decision: int, lag: int) -> None:
-        """Start the clock of a question handed to the transport; `lag` is the bot's round trip in microseconds."""
+        """Start the clock of a question that the transport got; `lag` is the bot's round trip in microseconds."""
         self._feed(Sent(self._instant(now), seat, decision, lag))
 
     def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
@@ -239,13 +237,13 @@ class MatchDriver(SeatedMatch):
             bot_player.session.settle(self.match_id, answer.decision, at)
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
-        """Record that a bot is gone; one that leaves in order hands its seat over at once."""
+        """Record that a bot left; if in order, its seat goes to the stand-in at once."""
         seat = self._seats[bot_player]
         self.absent(bot_player)
         self._feed(Left(self._instant(now), seat, in_order))
 
     def cut_off(self, now: float) -> None:
-        """Stop all clocks until bots are back that the server has lost."""
+        """Stop all clocks until the bots that the server lost have returned."""
         for bot_player in self._seats:
             if bot_player.lost:
                 self.absent(bot_player)
@@ -253,13 +251,13 @@ class MatchDriver(SeatedMatch):
         self.go_on()
 
     def ready(self, now: float, bot_player: BotPlayer) -> None:
-        """End the suspension of a bot that says it is ready again; at any other time that has no effect."""
+        """End the suspension of a bot that is ready again; without one there is no effect."""
         seat = self._seats[bot_player]
         if self._match.suspended(seat):
             self._feed(Returned(self._instant(now), seat))
 
     def returned(self, now: float, bot_player: BotPlayer) -> None:
-        """Record that a bot is back; its open decisions are sent again."""
+        """Record a bot's return and send its open decisions again."""
         seat = self._seats[bot_player]
         self._start(seat)
         self._feed(Returned(self._instant(now), seat))
@@ -288,7 +286,7 @@ class MatchDriver(SeatedMatch):
             self._watch(self)
 
     def _record(self, event: Input, effects: Sequence[Effect], line: str) -> None:
-        """Record an input with its effects; a fault here voids the match at its end and disturbs nobody before."""
+        """Record an input with its effects. A fault here makes the match void at its end and disturbs nobody before."""
         self._count_owed(event, effects)
         if self._fault is None:
             try:
@@ -297,7 +295,7 @@ class MatchDriver(SeatedMatch):
                 self._fault = fault
 
     def _count_owed(self, event: Input, effects: Sequence[Effect]) -> None:
-        """Count who owes an answer from now on, and who does no more."""
+        """Start and stop the counting of time that seats owe."""
         owed, at = self.owed, self._match.now
         if isinstance(event, (Acted, StoodIn)) and self._match.open_decision(event.seat) != event.decision:
             owed.made(event.seat, event.decision, at)
@@ -334,9 +332,8 @@ class MatchDriver(SeatedMatch):
                 assert_never(effect)
 
     def _known_to_be_late(self, effect: Refuse | Suspend) -> bool:
-        """True if an answer came to a decision that time has made, and its bot was sent such a notice before.
-
-        It was sent one of the decision, too: a notice more for each would say nothing new.
+        """True if an answer is too late and its bot has had such a notice before. The forced decision caused a notice
+        as well, so another one would add nothing.
         """
         if not (isinstance(effect, Refuse) and effect.why is Refusal.STALE and effect.time):
             return False
@@ -344,7 +341,7 @@ class MatchDriver(SeatedMatch):
         return known
 
     def _forced(self, effect: Force) -> None:
-        """Count a decision that was made for a seat, and tell its bot; one that is suspended knows."""
+        """Count a forced decision and notify its bot, unless it is suspended."""
         self.forced.append(effect.why)
         if (session := self._session(effect.seat)) is not None:
             session.settle(self.match_id, effect.decision)
@@ -352,7 +349,7 @@ class MatchDriver(SeatedMatch):
                 session.notify(self._notices.to_seat(effect, self._advice(effect, session)))
 
     def _advice(self, effect: Force, session: Session) -> str:
-        """Return what to tell the author of a bot that is too slow; empty where a notice of the session has done so."""
+        """Return advice for the author of a slow bot; empty if a notice of this session had it."""
         bot_player = self.players[effect.seat]
         if effect.why is not Cause.TIME or not isinstance(bot_player, BotPlayer) or bot_player.knows_it_is_slow:
             return ""
@@ -361,19 +358,19 @@ class MatchDriver(SeatedMatch):
         return advice
 
     def _put(self, ask: Ask, at: Instant, todo: list[Input]) -> None:
-        """Put a question to whoever plays the seat; a house bot may answer at once."""
+        """Send a question to the player of a seat; a house bot may answer at once."""
         player = self.players[ask.seat]
         if isinstance(player, BotPlayer) and not self._match.substituted(ask.seat):
             if player.session is not None:
                 player.session.ask(self.match_id, ask, self.sent)
-        elif ask.decision not in self._chooses:  # it may be asked again after a hold
+        elif ask.decision not in self._chooses:  # the question may be repeated after a hold
             if (action := self._choose(ask)) is not None:
                 todo.append(self._choice(at, ask, action))
             else:
                 self._chooses.add(ask.decision)
 
     def _choose(self, ask: Ask) -> int | None:
-        """The action a house bot chooses; None where `_chosen` will be called with it later."""
+        """The choice of a house bot; None if `_chosen` will be called with it later."""
         chance = hashlib.sha256(self._chance + ask.decision.to_bytes(4)).digest()
         player = self.players[ask.seat]
         bot = self._stand_in if isinstance(player, BotPlayer) else player.bot
@@ -389,13 +386,13 @@ class MatchDriver(SeatedMatch):
         return Acted(at, ask.seat, ask.decision, action)
 
     def _start(self, seat: int) -> None:
-        """Tell the bot of a seat that the match begins, or that it is back in it."""
+        """Notify a seat's bot that the match begins, or of its state after a return."""
         header, session = self._header, self._session(seat)
         if session is None:
             return
         accepted = (each for each in header.offers if each.seat == seat and each.outcome is OfferOutcome.ACCEPTED)
         if (offer := next(accepted, None)) is None:
-            return  # the match was begun by a server from before format 4, which kept no offers
+            return  # a server before format 4 began the match and recorded no offers
         defaults = {option.name: option.default for option in header.game.options}
         session.start(
             MatchStart(

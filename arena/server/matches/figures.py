@@ -1,4 +1,4 @@
-"""Figures of the matches of a server since it started, counted when each is over: nothing is counted on a decision."""
+"""Sums over a server's matches since its start. They change when a match ends, never on a decision."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class MatchFigures:
-    """Sums over matches that are over."""
+    """Sums over finished matches."""
 
     def __init__(self) -> None:
         self.decisions: Counter[tuple[str, str]] = Counter()
-        """By game, and whose they were: "bot" or "house"."""
+        """By game and kind of player, "bot" or "house"."""
         self.matches: Counter[tuple[str, str]] = Counter()
         """By game and kind."""
         self.forced: Counter[Cause] = Counter()
@@ -26,7 +26,7 @@ class MatchFigures:
         """By game, think times of bots' own decisions."""
 
     def ended(self, driver: SeatedMatch) -> None:
-        """Count a match that is over."""
+        """Count a finished match."""
         self.matches[driver.game, driver.kind.value] += 1
         self.forced.update(driver.forced)
         self.decisions.update(decisions_of(driver))
@@ -37,7 +37,7 @@ class MatchFigures:
 
 
 def decisions_of(driver: SeatedMatch) -> Counter[tuple[str, str]]:
-    """Return the decisions of a match so far, by game and whose they were."""
+    """Return the decisions of a match so far, by game and kind of player."""
     found: Counter[tuple[str, str]] = Counter()
     for player, due in zip(driver.players, driver.due_so_far, strict=True):
         found[driver.game, "bot" if isinstance(player, BotPlayer) else "house"] += due

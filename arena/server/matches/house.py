@@ -1,4 +1,4 @@
-"""The house bots of a server: who fills tables of a game, and who plays on for bots that are gone."""
+"""The house bots of a server: those that fill tables, and the stand-ins for absent bots."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class CannotBeRestored(Exception):  # noqa: N818 - the match is void, the server is well
-    """A match that was left running cannot be continued; the message says why."""
+    """An earlier server's match cannot be continued; the message says why."""
 
 
 class Seated(Protocol):
@@ -38,7 +38,7 @@ class Seated(Protocol):
 
     @property
     def owner(self) -> str:
-        """Whose it is; empty for a house bot."""
+        """Owner; empty for a house bot."""
 
     @property
     def house(self) -> bool:
@@ -58,14 +58,17 @@ class House:
         self._bots = house_bots
         self._search_bots = search_bots
         self.fillers = fillers
-        """By game, those that fill tables; none where the configuration wants no house bots."""
+        """By game, those that fill tables; none if the configuration turns house bots off."""
         self.searchers = searchers
-        """By game, those that search, where the configuration has them sit at tables."""
+        """By game, those that search, if the configuration seats them."""
 
     @classmethod
     async def registered(cls, config: Config, store: Store, house_bots: Mapping[str, Sequence[HouseBot]]) -> House:
-        """Register those of the games played. Raises: StoreError."""
-        search_bots = SEARCH_BOTS if config.house_workers else {}  # nobody searches in the server's own thread
+        """Register the house bots of the games played.
+
+        Raises: StoreError.
+        """
+        search_bots = SEARCH_BOTS if config.house_workers else {}  # the server's own thread never searches
         fillers: dict[str, list[HousePlayer]] = {}
         searchers: dict[str, HousePlayer] = {}
         for game in config.games:
@@ -78,10 +81,12 @@ class House:
     def take_up(
         self, header: Header, seated: Sequence[Seated], enter: Callable[[int, str, str], BotPlayer]
     ) -> list[Player]:
-        """Return the players of a match that an earlier server left running, by seat; CannotBeRestored.
+        """Return the players of a match that an earlier server left running, by seat.
 
-        The stand-in plays the seats of house bots that this server has not. `enter` gives the bot of a number, name and
-        owner.
+        Raises: CannotBeRestored: this server does not play the game.
+
+        The stand-in plays the seats of house bots that this server lacks. `enter` returns the bot with a number, name
+        and owner.
         """
         game = header.game.name
         if game not in self.fillers:
@@ -100,14 +105,13 @@ class House:
         return players
 
     def searches(self, game: str, players: Sequence[Player]) -> bool:
-        """True if one of these players is the house bot that searches; the worker for it is the first process's."""
+        """True if one of these players is the house bot that searches; only the primary process has a worker for it."""
         searching = self._search_bots.get(game)
         return any(isinstance(player, HousePlayer) and player.bot is searching for player in players)
 
     def stand_in(self, game: str, players: Sequence[Player] = ()) -> HouseBot:
-        """The house bot that plays on for bots that are gone, and for house bots that are no more: the strongest.
-
-        One that searches does so only among players of whom it is one: others are not to wait for it.
+        """The house bot that continues for absent bots and for house bots that no longer exist: the strongest. A
+        searching bot stands in only at tables where it plays: others should not wait for it.
         """
         if self.searches(game, players):
             return self._search_bots[game]

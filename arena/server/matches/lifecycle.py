@@ -1,7 +1,7 @@
 # Compiled: every decision comes by here.
 """The matches of a server, each from its announcement to its record.
 
-A match is a `ReadyCheck` and a timer until all its bots are ready, one task from then on. Nothing runs per decision.
+A match is a `ReadyCheck` with a timer until all its bots are ready, then one task. Nothing runs per decision.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from engine.game import RoundReport
 
 LAST_RETRIES: Final = 10.0
-"""Seconds a stopping server goes on trying."""
+"""Seconds for which a stopping server retries."""
 STOPPED: Final = "the server was stopped"
 
 log = structlog.get_logger(__name__)
@@ -57,28 +57,28 @@ class Observers(NamedTuple):
     """The observers of the end of a match."""
 
     rated: Callable[[Header], None]
-    """A match that moved ratings is stored."""
+    """Called when a match that moved ratings is stored."""
     parked: Callable[[Sequence[Bot]], None]
-    """Bots are given no seats from now on, as the store has it already."""
+    """Called when bots get no more seats; the store has recorded it already."""
     played: Callable[[SeatedMatch, ReadyCheck | None, Sequence[RatingChange]], None]
-    """A match is over and its bots are about to be released; without a ready check an earlier server began it. Changes
-    of ratings are by seat, none where it moved none."""
+    """Called when a match is over, before its bots are released. Without a ready check an earlier server began it.
+    Changes of ratings are by seat, if any."""
     stuck: Callable[[float], None]
-    """No match can be stored before an instant of the server's clock."""
+    """Called when no match can be stored before an instant of the server's clock."""
 
 
 class Place(Beginnings, Protocol):
     """Another process that plays matches."""
 
     def play(self, header: Header, players: Sequence[Player], charged: bool, stand_in: str) -> RemoteMatch:
-        """Have it play a match whose beginning it has stored."""
+        """Let it play a match whose beginning it has stored."""
 
 
 class Elsewhere(Protocol):
     """The other processes that play matches."""
 
     def choose(self, players: Sequence[Player]) -> Place | None:
-        """Return the process that is to play a match; None for this one."""
+        """Return the process that should play a match; None for this one."""
 
 
 class MatchLifecycle:
@@ -99,10 +99,10 @@ class MatchLifecycle:
         nursery: trio.Nursery,
         processes: Elsewhere | None = None,
     ) -> None:
-        """`newest`: the number of the newest match so far. What is played runs in the nursery, or in `processes`."""
+        """`newest`: the number of the newest match so far. Matches run in the nursery, or in `processes`."""
         self.newest = newest
         self.changed = trio.Event()
-        """Is set, and replaced, by `change`."""
+        """Set and replaced by `change`."""
         self._config = config
         self._ready_limits = ReadyLimits(config.ready_limit, config.offer_limit, config.seat_limit)
         self._house = house
@@ -117,9 +117,9 @@ class MatchLifecycle:
         self._ready_checks: set[ReadyCheck] = set()
         self._processes = processes
         self._drivers: dict[int, SeatedMatch] = {}
-        """By number, the matches being played."""
+        """By number, the running matches."""
         self.leaving = False
-        """True if matches that run are left to the next server."""
+        """True if running matches are left to the next server."""
 
     @property
     def playing(self) -> int:
@@ -132,11 +132,11 @@ class MatchLifecycle:
         return self._drivers.values()
 
     def get(self, match_id: int) -> SeatedMatch | None:
-        """Return a match that is being played; None for any other number."""
+        """Return a running match; None for any other number."""
         return self._drivers.get(match_id)
 
     def round_over(self, match_id: int, report: RoundReport) -> None:
-        """Show a round of a match that is played elsewhere to everybody."""
+        """Publish a round of a match that another process plays."""
         self._live.round_over(match_id, report)
 
     async def take_up(self) -> None:
@@ -153,7 +153,7 @@ class MatchLifecycle:
             self._nursery.start_soon(self._finish, driver)
 
     async def take_over(self, left: Sequence[RemoteMatch], content: JournalContent) -> None:
-        """Play on here what a process has left that ended, all clocks stopped until every bot is back."""
+        """Continue here the matches of a process that ended, with all clocks stopped until every bot is back."""
         for match in left:
             lines = content.lines.get(match.match_id, ())
             try:
@@ -180,7 +180,7 @@ class MatchLifecycle:
             match.move(PlayedOnHere(driver))
 
     async def _copied(self, match_id: int, lines: Sequence[str]) -> None:
-        """Copy what another process has left of a match to this one's journal, as often as it takes."""
+        """Copy a match from another process's journal to this one's, retrying until it succeeds."""
         while True:
             try:
                 self._journal.take_over(match_id, lines)
@@ -193,9 +193,9 @@ class MatchLifecycle:
     def announce(
         self, offer: Offer, players: Sequence[Player], kind: MatchKind, replacement: Replacement
     ) -> ReadyCheck:
-        """Announce a match of players that sit down; they are busy from now on.
+        """Announce a match to its players, which are busy from now on.
 
-        `replacement` gives another player for a seat whose bot does not come.
+        `replacement` returns another player for a seat whose bot does not accept.
         """
         ready_check = ReadyCheck(
             offer.game,
@@ -214,14 +214,14 @@ class MatchLifecycle:
         return ready_check
 
     def call_off(self) -> None:
-        """End every ready check: its match does not take place."""
+        """Call off every match whose ready check is open."""
         for ready_check in self._ready_checks:
             ready_check.call_off(STOPPED)
 
     async def clear(self, limit: float) -> None:
-        """Let the matches that run end; what is left after `limit` seconds the next server plays.
+        """Let running matches end; after `limit` seconds the rest is left to the next server.
 
-        Afterwards nothing that bots say or fail to say counts any more.
+        From then on messages of bots and missed deadlines no longer count.
         """
         with trio.move_on_after(limit):
             await self._until(lambda: self.leaving or not (self._drivers or self._ready_checks))
@@ -234,19 +234,19 @@ class MatchLifecycle:
             log.info("matches are left to the next start", matches=sorted(self._drivers))
 
     def leave(self) -> None:
-        """Leave the matches that run to the next server: from now on nothing that bots say or fail to say counts."""
+        """Leave running matches to the next server: messages of bots and missed deadlines no longer count."""
         self.leaving = True
         for driver in self._drivers.values():
             driver.freeze()
         self.change()
 
     def change(self) -> None:
-        """Wake whoever waits for matches to end."""
+        """Wake the tasks that wait for matches to end."""
         self.changed.set()
         self.changed = trio.Event()
 
     async def _until(self, condition: Callable[[], bool]) -> None:
-        """Wait for a condition that the end of matches brings about."""
+        """Wait for a condition that changes only when matches end."""
         while not condition():
             await self.changed.wait()
 
@@ -275,7 +275,7 @@ class MatchLifecycle:
         await self._finish(driver, ready_check)
 
     async def _open(self, ready_check: ReadyCheck) -> SeatedMatch | None:
-        """The driver of a match that everybody is ready for; None if its beginning cannot be stored."""
+        """Return the driver of a match whose bots are all ready; None if its beginning cannot be stored."""
         game, players = ready_check.game, ready_check.players
         self.newest += 1
         header = Header(
@@ -310,7 +310,7 @@ class MatchLifecycle:
         return match
 
     def _drive(self, header: Header, players: Sequence[Player], charged: bool) -> MatchDriver:
-        """The driver of a match whose beginning is stored; `charged`: whether its troubles count."""
+        """Return the driver of a match whose beginning is stored; `charged`: whether its troubles count."""
         driver = self._driver(header, players, charged, self._live.round_over)
         self._live.began(header)
         self._drivers[header.match_id] = driver
@@ -337,7 +337,7 @@ class MatchLifecycle:
         )
 
     async def _finish(self, driver: SeatedMatch, ready_check: ReadyCheck | None = None) -> None:
-        """Wait for the end of a match that is being played, store it and tell its bots."""
+        """Wait for the end of a match, store it and notify its bots."""
         try:
             ended = await driver.played()
         except PlayedOnHere as moved:
@@ -357,7 +357,7 @@ class MatchLifecycle:
                 player.availability.played()
         self._observers.played(driver, ready_check, changes)
         self._release(driver.players)
-        driver.report(over, changes, entry)  # after the matchmaker was told, so that it leaves with the next invitation
+        driver.report(over, changes, entry)  # after the matchmaker, so that both leave with the next invitation
 
     def _release(self, players: Sequence[Player]) -> None:
         for player in players:

@@ -1,7 +1,6 @@
-"""The matches that are being played, as everybody may see them: who plays, the rounds that are over, how they end.
-
-Every seat has been sent all of a round when it is over, so nothing here is a secret. What happened is shown when it is
-stored, like everything that leaves a server, and handed to watchers a few times a second, the same to all of them.
+"""Running matches as everybody may see them: players, finished rounds, and the end. Every seat has received all of a
+finished round, so nothing here is secret. Like everything that leaves a server, events are published when they are
+stored. All watchers get the same batches, a few a second.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ if TYPE_CHECKING:
 PUSH_INTERVAL: Final = 0.25
 """Seconds between two pushes to watchers, at least."""
 MOST_UNREAD: Final = 2000
-"""Events that a watcher may leave unread before it is dropped: those of half a minute on a server that is busy."""
+"""Unread events at which a watcher is dropped: half a minute of a busy server."""
 RATE_PERIOD: Final = 60.0
 """Seconds over which ended matches are counted."""
 
 
 class LiveMatch:
-    """A match that is being played."""
+    """A running match."""
 
     __slots__ = ("bots", "game", "kind", "match_id", "rounds", "started")
 
     def __init__(self, header: Header) -> None:
-        """The header has the seed, and so it is not kept."""
+        """Copy fields of the header, but not the header: it has the seed."""
         self.match_id: Final = header.match_id
         self.game: Final = header.game.name
         self.kind: Final = header.kind
@@ -54,9 +53,9 @@ class LiveEvent:
     def __init__(self, match: LiveMatch, what: RoundReport | Over | None) -> None:
         self.match: Final = match
         self.what: Final = what
-        """A round that is over, or how the match ended; None where it begins."""
+        """A finished round, or the match's outcome; None at its beginning."""
         self.encoded = b""
-        """Whoever encodes it keeps here what is the same for all watchers."""
+        """Cache of the encoded event, the same for all watchers."""
 
 
 class Push:
@@ -67,25 +66,25 @@ class Push:
     def __init__(self, events: Sequence[LiveEvent]) -> None:
         self.events: Final = events
         self.encoded = b""
-        """As `LiveEvent.encoded`, for watchers of all matches."""
+        """Like `LiveEvent.encoded`, for watchers of all matches."""
 
 
 class LiveWatcher:
-    """One who watches matches: what was pushed and has not been taken yet. What all watchers share is not copied."""
+    """A watcher with its unread pushes. Shared contents are not copied."""
 
     def __init__(self, told: int) -> None:
-        """`told`: how many events it knows of already."""
+        """`told`: number of events that it has already received."""
         self.dropped = False
         """True if too much was left unread; nothing follows."""
         self.scope: Final = trio.CancelScope()
-        """Cancelled when it is dropped; for whoever sends to it."""
+        """Cancelled when it is dropped, so that sending to it ends."""
         self._told = told
         self._waiting: Final = deque[Push]()
         self._unread = 0
         self._wake = trio.Event()
 
     def take(self, push: Push, first: int) -> None:
-        """Keep a push, whose first event has a number, for it; or drop it."""
+        """Queue a push whose first event has this number, or drop the watcher."""
         if first < self._told:
             push = Push(push.events[self._told - first :])
         if self.dropped or not push.events:
@@ -110,17 +109,17 @@ class LiveWatcher:
 
 
 class LiveMatches:
-    """All matches of a server that are being played."""
+    """All running matches of a server."""
 
     def __init__(self, turns: Turns) -> None:
-        """`turns` has it show what happened when that is stored."""
+        """`turns` lets it publish events once they are stored."""
         self._turns = turns
         self._playing: dict[int, LiveMatch] = {}
-        """By number, also those whose beginning is not shown yet."""
+        """By number, including matches whose beginning is not published yet."""
         self._running: dict[int, LiveMatch] = {}
-        """The matches that are shown."""
+        """The published matches."""
         self._happened: list[LiveEvent] = []
-        """The events that are not stored yet."""
+        """Events that are not stored yet."""
         self._shown: list[LiveEvent] = []
         """The stored events that wait for the next push."""
         self._count = 0
@@ -136,11 +135,11 @@ class LiveMatches:
 
     @property
     def running(self) -> Sequence[LiveMatch]:
-        """The matches that are being played, in the order in which they began."""
+        """Running matches, in the order in which they began."""
         return list(self._running.values())
 
     def get(self, match_id: int) -> LiveMatch | None:
-        """Return a match that is being played; None for any other number."""
+        """Return a running match; None for any other number."""
         return self._running.get(match_id)
 
     def ended(self, game: str) -> int:
@@ -149,29 +148,29 @@ class LiveMatches:
         return sum(each == game for _, each in self._ended)
 
     def began(self, header: Header) -> None:
-        """Show a match whose beginning is stored."""
+        """Publish a match whose beginning is stored."""
         match = self._playing[header.match_id] = LiveMatch(header)
         self._happen(match, None)
 
     def rounds(self, match_id: int) -> int:
-        """Return how many rounds of a match were shown, or are about to be."""
+        """Return the number of rounds of a match that are published, or about to be."""
         match = self._playing[match_id]
         about = [each for each in self._happened if each.match is match and each.what is not None]
         return len(match.rounds) + len(about)
 
     def round_over(self, match_id: int, report: RoundReport) -> None:
-        """Show a round to everybody, as it is shown to all seats now."""
+        """Publish a round that all seats are shown now."""
         self._happen(self._playing[match_id], report)
 
     def over(self, match_id: int, over: Over) -> None:
-        """Show the end of a match, which is stored."""
+        """Publish the end of a match, which is stored."""
         match = self._playing.pop(match_id)
         self._happen(match, over)
         self._forget_ended()
         self._ended.append((trio.current_time(), match.game))
 
     def send(self) -> None:
-        """Show what happened: it is stored now."""
+        """Publish the events that are stored now."""
         for event in self._happened:
             match, what = event.match, event.what
             if what is None:
@@ -188,7 +187,7 @@ class LiveMatches:
 
     @contextmanager
     def watch(self) -> Iterator[LiveWatcher]:
-        """A watcher for the block: it is pushed whatever comes after what `running` is when the block begins."""
+        """A watcher for the block: it gets all events after the state of `running` at the block's beginning."""
         watcher = LiveWatcher(self._count)
         self._watchers[watcher] = None
         try:
@@ -197,7 +196,7 @@ class LiveMatches:
             del self._watchers[watcher]
 
     async def run(self) -> None:
-        """Push what happened to the watchers, until cancelled."""
+        """Push events to the watchers, until cancelled."""
         while True:
             await self._wake.wait()
             self._wake = trio.Event()

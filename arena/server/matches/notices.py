@@ -1,4 +1,4 @@
-"""Texts of the notices that bots get when something out of the ordinary happens in a match."""
+"""Texts of the notices that bots get about unusual events in a match."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _FORCES: Final[Mapping[Cause, tuple[NoticeKind, str]]] = {
     Cause.TIME: (NoticeKind.FORCED_BY_TIME, "time ran out"),
     Cause.ILLEGALITY: (NoticeKind.FORCED_BY_ILLEGALITY, "too many answers were not legal"),
 }
-"""A decision that is made for a suspended seat has no notice: its bot was sent one when it was suspended."""
+"""Forced decisions of a suspended seat have no notice: its bot got one with the suspension."""
 
 
 def too_slow(policy: Policy, times: Sequence[int], capacity: int) -> str:
-    """Say what the decisions of a bot that is late take, what it has, and what its author can do.
+    """Compare a late bot's decision times with its limits, and advise its author.
 
-    Empty where most of its decisions are quick enough, so that its author has another trouble. `times`: think times of
-    its own decisions in microseconds. `capacity`: the matches that it plays at once; 0 where it is not known.
+    Empty if most of its decisions are quick enough, so the trouble is another. `times`: think times of its own
+    decisions in microseconds. `capacity`: the matches that it plays at once; 0 if unknown.
     """
     median = sorted(times)[len(times) // 2] if times else policy.soft_limit
     if median < policy.soft_limit:
@@ -63,7 +63,7 @@ class NoticeTexts:
         self._actions = actions
 
     def to_seat(self, effect: Conduct, advice: str = "") -> Notice:
-        """The notice to the seat that an effect concerns, with advice for the bot's author behind it."""
+        """The notice to the seat that an effect concerns, followed by advice for the bot's author."""
         match effect:
             case Refuse(_, decision, action, why, legal, time):
                 kind, what = _REFUSALS[why]
@@ -109,7 +109,7 @@ class NoticeTexts:
         return Notice(NoticeKind.SUBSTITUTED, text, self._match_id)
 
     def result_delayed(self) -> Notice:
-        """The notice to every seat of a match that is over where the server cannot store its result yet."""
+        """The notice to every seat of a finished match whose result the server cannot store yet."""
         text = "the match is over, and its result cannot be stored at the moment; you are told when it is"
         return Notice(NoticeKind.HELD, text, self._match_id)
 

@@ -1,6 +1,6 @@
-"""Match persistence: the beginning, the journal and the result of a match, and the matches that a dead server left.
+"""Match persistence: a match's beginning, journal and result, and the matches that a dead server left.
 
-Whatever the store cannot do at the moment is tried again until it can; meanwhile nothing is shown that depends on it.
+A write that fails is retried until it succeeds; until then nothing that depends on it is published.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from engine.game import Option
 
 RETRY: Final = 2.0
-"""Seconds after which what could not be stored is tried again."""
+"""Seconds between attempts to store."""
 Figures: TypeAlias = tuple[float, float, float, float, tuple[tuple[int, int], ...]]
 """A rating and its deviation, before and after a match, and the seats whose pair with it has spent its quota."""
 
@@ -60,7 +60,7 @@ class Unfinished(NamedTuple):
 
 
 class Recording(Protocol):
-    """The course of a match that is over."""
+    """The course of a finished match."""
 
     @property
     def header(self) -> Header:
@@ -68,29 +68,29 @@ class Recording(Protocol):
 
     @property
     def thinking(self) -> Sequence[Thinking]:
-        """By seat, how the bots used their time."""
+        """By seat, the bots' use of time."""
 
     def delayed(self) -> None:
-        """Tell its bots that the result cannot be stored yet."""
+        """Notify its bots that the result cannot be stored yet."""
 
     def troubles(self, over: Over) -> list[bool | None]:
-        """By seat, whether the match counts as trouble for its bot; None where it neither counts nor absolves."""
+        """By seat, true if the match counts as trouble for its bot; None if it neither counts nor clears any."""
 
     def draft(self) -> Draft:
-        """Replay, but for its ratings; raises what went wrong in recording it."""
+        """The replay without its ratings. Raises the exception that recording raised, if any."""
 
     def stored(self) -> None:
-        """Release what the journal has of it."""
+        """Release its part of the journal."""
 
 
 class Beginnings(Protocol):
-    """Where a match is played: its journal there."""
+    """The journal of the process that plays a match."""
 
     async def begin(self, header: Header) -> None:
         """Store the header of a new match. Raises: StoreError."""
 
     def forget(self, match_id: int) -> None:
-        """Release a match that does not begin."""
+        """Remove a match that does not begin."""
 
 
 class Recorded(NamedTuple):
@@ -98,15 +98,15 @@ class Recorded(NamedTuple):
 
     over: Over
     changes: tuple[live.RatingChange, ...]
-    """By seat; none where it is void."""
+    """By seat; none if it is void."""
     parked: tuple[bots.Bot, ...]
-    """Bots that are given no seats from now on."""
+    """Bots that get no more seats."""
     entry: LogEntry | None
     """The result's entry in the log; None on a server without a log."""
 
 
 class MatchPersistence:
-    """Keeps the matches of one server in its store."""
+    """Stores the matches of one server."""
 
     def __init__(self, config: Config, store: Store) -> None:
         self._config = config
@@ -115,9 +115,10 @@ class MatchPersistence:
     async def begin(
         self, header: Header, options: Mapping[str, Option], players: Sequence[Player], elsewhere: Beginnings | None
     ) -> None:
-        """Store the beginning of a match with the options its offer names; StoreError, and nothing is stored.
+        """Store the beginning of a match with the options of its offer. `elsewhere`: the process that plays it; None
+        for this one.
 
-        `elsewhere`: where it is played; None for here.
+        Raises: StoreError: nothing is stored.
         """
         if elsewhere is None:
             self._store.journal.begin(header)
@@ -143,7 +144,7 @@ class MatchPersistence:
         log.info("match began", match_id=header.match_id, game=header.game.name, bots=names)
 
     async def unfinished(self) -> Sequence[Unfinished]:
-        """The matches that an earlier server left running; those whose journal cannot be read are void."""
+        """Return the matches that an earlier server left running; those with an unreadable journal become void."""
         found = []
         for number, lines in self._store.unfinished.items():
             try:
@@ -157,13 +158,13 @@ class MatchPersistence:
         return found
 
     async def void_unfinished(self, number: int, why: Exception) -> None:
-        """Record that a match of an earlier server cannot go on, as often as it takes."""
+        """Record that a match of an earlier server cannot continue, retrying until it is stored."""
         log.error("match is void", match_id=number, error=str(why))
         await self.void(number, f"the server died and the match cannot be restored: {why}")
         self._store.journal.forget(number)
 
     async def record(self, match_id: int, over: Over, recording: Recording) -> Recorded:
-        """Store how a match ended, as often as it takes."""
+        """Store the end of a match, retrying until it succeeds."""
         number, at, troubles = matches.MatchId(match_id), now_us(), recording.troubles(over)
         delayed = False
         while True:
@@ -199,7 +200,7 @@ class MatchPersistence:
         return Recorded(over, tuple(map(_change, figures)), parked, _entry(entry))
 
     async def void(self, number: int, reason: str) -> LogEntry | None:
-        """Record that a match has no result, as often as it takes; return what the log says of it."""
+        """Record that a match has no result, retrying until it is stored; return its entry in the log."""
         while True:
             try:
                 entry = await self._store.write(partial(_interrupt, match_id=number, reason=reason, at=now_us()))
@@ -227,9 +228,9 @@ def _finish(
     quota: tuple[int, ...],
     kind: MatchKind,
 ) -> Any:
-    """The result, what it does to the ladder and to those in trouble, and what the log says: one transaction.
+    """Store the result, its effects on ladder and parking, and its log entry in one transaction.
 
-    All comes and goes as plain tuples, since what has a class is pickled and unpickled in many times the time.
+    Arguments and results are plain tuples, since pickling objects of a class takes many times longer.
     """
     result = Over(*over)
     changes = matches.finish(
@@ -255,7 +256,7 @@ def _finish(
 
 
 def _logged(connection: Connection, match_id: int) -> tuple[Any, ...] | None:
-    """Return what the log says of a match as a plain tuple."""
+    """Return a match's entry in the log as a plain tuple."""
     entry = log_store.outcome(connection, match_id)
     return None if entry is None else (*entry[:2], tuple(entry.head), entry.proof)
 

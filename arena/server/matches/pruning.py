@@ -1,4 +1,4 @@
-"""Pruning of a server's old replays, a few at a time so that results need not wait."""
+"""Pruning of old replays, a few at a time so that results need not wait."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 AT_ONCE: Final = 50
 """Replays pruned in one transaction."""
 EVERY: Final = 60.0
-"""Seconds after which it is looked again what is to be pruned."""
+"""Seconds between two checks."""
 
 log = structlog.get_logger(__name__)
 
 
 async def prune_replays(store: Store, keep: int) -> None:
-    """Keep the newest replays only, until cancelled."""
+    """Prune all but the newest replays, until cancelled."""
     after = 0
     while True:
         try:

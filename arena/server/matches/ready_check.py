@@ -1,9 +1,9 @@
 # Compiled: every decision comes by here.
-"""The ready check: a match waits until every seat has a bot that said Ready. Until then nothing is played or rated.
+"""The ready check: a match waits until every seat has a bot that is Ready. Until then nothing is played or rated.
 
-Before that a bot is told neither the match nor its opponents, nor anything that two bots at one table could compare:
-each invitation has a number and a salt of its own. A seat whose bot declines is offered to the next bot or the house at
-once, one whose bot is silent after a while; the first Ready takes it.
+Until then a bot learns neither the match nor its opponents, nor anything that two bots at one table could compare: each
+invitation has its own number and salt. If a bot declines, its seat is offered to the next bot or the house at once; if
+it is silent, after a while. The first Ready gets the seat.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from engine.game import Game, Option
 
 Replacement: TypeAlias = "Callable[[ReadyCheck, bool], Player | None]"
-"""Gives another player for a seat of a match; told True only one that comes at once; None where nobody can."""
+"""Returns another player for a seat of a match, with True only one that is sure to come; None if there is none."""
 Concluded: TypeAlias = "Callable[[int | None, str | None], None]"
-"""Told the number of the match that begins, or why none does."""
+"""Called with the number of the match that begins, or the reason why none does."""
 NO_NONCE: Final = bytes(NONCE_BYTES)
 INVITATION_BITS: Final = 53
-"""Numbers of invitations are below 2^53, which every language counts exactly."""
+"""Numbers of invitations are below 2^53: every language represents these exactly."""
 SALT_BYTES: Final = 32
 
 
@@ -41,11 +41,11 @@ class ReadyLimits:
     """The longest waits of a match for its bots, in seconds from an invitation."""
 
     answer: float
-    """A bot that says nothing for so long has let the invitation fail."""
+    """Silence after which the invitation has failed."""
     offer: float
-    """A seat whose bot is silent for so long is offered to another, too."""
+    """Silence after which the seat is also offered to another player."""
     seat: float
-    """No match waits longer for one seat."""
+    """The longest wait for one seat."""
 
 
 @dataclass(slots=True)
@@ -57,11 +57,11 @@ class _Invited:
     invitation_id: int
     salt: bytes
     waiting_since: float
-    """Since when the bot had waited for a seat."""
+    """The time since which the bot had waited for a seat."""
 
 
 class ReadyCheck:
-    """A match that has been announced and has not begun."""
+    """An announced match that has not begun."""
 
     def __init__(
         self,
@@ -75,9 +75,9 @@ class ReadyCheck:
         replacement: Replacement = lambda _, __: None,
         kind: MatchKind = MatchKind.RATED,
     ) -> None:
-        """`settled` is called once: when all seats are taken, or when the match is called off before.
+        """`settled` is called once: when all seats are taken or the match is called off.
 
-        `replacement` is asked for another player where a bot does not come.
+        `replacement` finds another player for a bot that does not accept.
         """
         self.game = game
         self.kind = kind
@@ -85,15 +85,15 @@ class ReadyCheck:
         self.seed = seed
         self.commitment = commitment(seed)
         self.deadline = now + limits.offer
-        """When to look at the seats again, in seconds of the server's clock."""
+        """When to check the seats again, in seconds of the server's clock."""
         self.wakes_at = math.inf
         self.timer_id = 0
         self.failure: str | None = None
-        """Why the match does not take place, without a name but in a challenge; None if it may."""
+        """The reason why the match does not take place, naming a bot in challenges only; None if it may."""
         self.concluded: Concluded = lambda _, __: None
-        """Called once it is certain whether there is a match."""
+        """Called once it is certain whether the match takes place."""
         self._offers: dict[int, SeatOffer] = {}
-        """The outcome of each invitation, by its number, in the order of the first answers."""
+        """The outcome of each invitation by number, in the order of the first answers."""
         self._takers: list[Player | None] = [None] * len(players)
         self._nonces = [NO_NONCE] * len(players)
         self._invited: dict[BotPlayer, _Invited] = {}
@@ -104,7 +104,7 @@ class ReadyCheck:
         self._replacement = replacement
         asked_for = [player for player in players if isinstance(player, BotPlayer) and player.casual]
         self.charged = kind is MatchKind.RATED or (kind is MatchKind.CASUAL and not asked_for)
-        """True if what goes wrong in the match counts as trouble: not where the bots wished that it counts nothing."""
+        """True if mistakes in the match count as trouble: not in casual matches and challenges."""
         self._names = tuple([player.name for player in players]) if kind is MatchKind.CHALLENGE else ()
         for seat, player in enumerate(players):
             self._offer(seat, player, now)
@@ -116,12 +116,12 @@ class ReadyCheck:
 
     @property
     def candidates(self) -> Sequence[Player]:
-        """Everybody at the table: those with a seat and those who are asked."""
+        """All players at the table: those with a seat and those with an invitation."""
         return [*self.players, *[each for each in self._invited if each not in self._takers]]
 
     @property
     def offers(self) -> tuple[SeatOffer, ...]:
-        """The seats offered, and what became of each in the end."""
+        """The offered seats with their final outcomes."""
         return tuple(self._offers.values())
 
     @property
@@ -130,7 +130,7 @@ class ReadyCheck:
         return tuple(self._nonces)
 
     def invite_all(self) -> None:
-        """Invite every bot that has been offered a seat."""
+        """Invite every bot that was offered a seat."""
         for bot_player in list(self._invited):
             self.invite(bot_player)
         self._settle_if_full()
@@ -160,7 +160,7 @@ class ReadyCheck:
             self._settle_if_full()
 
     def forgo(self, bot_player: BotPlayer, now: float, how: OfferOutcome, charged: bool = True) -> None:
-        """Offer the seat of a bot that left or declined to another; once the match has its bots this has no effect.
+        """Offer the seat of a bot that left or declined to another player; without effect once the match has its bots.
 
         `charged`: whether the invitation counts as failed; a challenge never does.
         """
@@ -187,7 +187,7 @@ class ReadyCheck:
         self._settle()
 
     def on_timer(self, now: float) -> None:
-        """Offer the seats that are still open to others; call the match off where none can wait longer."""
+        """Offer the seats that are still open to others; call the match off if no seat can wait longer."""
         last = now >= self._last_call
         self.deadline = math.inf if last else self._last_call
         for seat, taker in enumerate(self._takers):
@@ -196,14 +196,14 @@ class ReadyCheck:
         self._settle_if_full()
 
     def withdraw(self) -> None:
-        """Tell the invited bots that the match does not take place; those who wait for it keep their waiting time."""
+        """Notify the invited bots that the match does not take place; those waiting for it keep their waiting time."""
         for bot_player, invited in self._invited.items():
             bot_player.withdrawn(invited.invitation_id, f"the match does not take place: {self.failure}")
             if bot_player in self._takers:
                 self._unseat(bot_player, invited.waiting_since)
 
     def dissolve(self) -> None:
-        """Remove the invitations from their bots; those that said nothing still owe a word."""
+        """Remove the invitations from their bots; bots that have not answered still owe an answer."""
         for bot_player, invited in self._invited.items():
             if bot_player.invitations.pop(invited.invitation_id, None) is None:
                 continue
@@ -226,11 +226,11 @@ class ReadyCheck:
         player.invitations[number] = self
 
     def _asked(self, seat: int) -> bool:
-        """True if a bot that holds an invitation to a seat may still take it."""
+        """True if a bot with an invitation to a seat may still accept it."""
         return any(invited.seat == seat for invited in self._invited.values())
 
     def _refill(self, seat: int, now: float, or_else: str | None, at_once: bool = False) -> None:
-        """Offer a seat to another player; without one call the match off, if a reason is given."""
+        """Offer a seat to another player; if there is none, call the match off when a reason is given."""
         player = self._replacement(self, at_once)
         if player is None:
             if or_else is not None:
@@ -243,7 +243,7 @@ class ReadyCheck:
             self.invite(player)
 
     def _take(self, seat: int, player: Player) -> None:
-        """Give a seat to a player; who was asked for it besides is told so with its answer."""
+        """Give a seat to a player; other invited bots learn of it when they answer."""
         self._takers[seat] = player
         for other, invited in list(self._invited.items()):
             if invited.seat == seat and other is not player:
@@ -262,14 +262,14 @@ class ReadyCheck:
 
     @property
     def _silence(self) -> str:
-        """Why it is called off when it can wait no longer."""
+        """The reason for calling it off when it can wait no longer."""
         if self.kind is not MatchKind.CHALLENGE:
             return "not every bot accepted in time"
         silent = [each.name for each in self._invited if each not in self._takers]
         return f"{' and '.join(silent)} did not accept in time"
 
     def _record(self, bot_player: BotPlayer, invited: _Invited, outcome: OfferOutcome) -> None:
-        """Keep what became of an invitation; a bot that accepts and leaves has left."""
+        """Record the outcome of an invitation; a bot that accepts and then leaves counts as left."""
         number = invited.invitation_id
         self._offers[number] = SeatOffer(invited.seat, bot_player.name, outcome, number, invited.salt)
 

@@ -1,5 +1,5 @@
 # Compiled: every decision comes by here.
-"""A match and who sits at it, whichever process plays it: what its bots are told of it, and what it costs them."""
+"""A match and its players, whichever process plays it: its messages to bots, and its cost to them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SeatedMatch:
     """A match that began and is not stored yet."""
 
     def __init__(self, header: Header, players: Sequence[Player], charged: bool, notices: NoticeTexts) -> None:
-        """`charged`: whether what goes wrong counts as trouble."""
+        """`charged`: whether mistakes count as trouble."""
         self.match_id = header.match_id
         self.players = players
         self.wakes_at = math.inf
@@ -38,21 +38,21 @@ class SeatedMatch:
         self.owed = OwedTime(len(players))
         """The time for which each seat owed an answer."""
         self.forced: list[Cause] = []
-        """Why decisions were made by this server for their seats, one by one."""
+        """The reason of each decision that this server made for a seat."""
         self._header = header
         self._charged = charged
         self._notices = notices
         self.absences = [0] * len(players)
-        """By seat, the number of its bot's absence from here; 0 without one."""
+        """By seat, the number of its bot's absence; 0 without one."""
         self._seats = {player: seat for seat, player in enumerate(players) if isinstance(player, BotPlayer)}
 
     @property
     def deadline(self) -> float:
-        """When the match wants to be woken here, in seconds of the server's clock."""
+        """Next deadline of the match in this process, in seconds of the server's clock."""
         return math.inf
 
     def on_timer(self, now: float) -> None:
-        """Act on that."""
+        """Act on the deadline."""
 
     @property
     def header(self) -> Header:
@@ -71,47 +71,47 @@ class SeatedMatch:
 
     @property
     def last_match(self) -> LastMatch:
-        """The match as the scheduler remembers it of its players."""
+        """The scheduler's record of this match."""
         raise NotImplementedError
 
     @property
     def tells_paces(self) -> Sequence[bool]:
-        """By seat, whether its bot made so many of its decisions itself that the match tells its pace."""
+        """By seat, true if its bot made enough decisions itself to measure its pace."""
         return [2 * seat.missed < seat.decisions for seat in self.thinking]
 
     @property
     def over(self) -> bool:
-        """True if the match has ended; its result may yet have to be stored."""
+        """True if the match has ended; its result may not be stored yet."""
         raise NotImplementedError
 
     @property
     def thinking(self) -> Sequence[Thinking]:
-        """By seat, how the bots used their time so far, as far as it is known here."""
+        """By seat, the bots' use of time so far, as far as this process knows."""
         raise NotImplementedError
 
     @property
     def due_so_far(self) -> Sequence[int]:
-        """By seat, the number of decisions so far, as far as it is known here."""
+        """By seat, the number of decisions so far, as far as this process knows."""
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Begin the match; bots that are gone already are absent from the start."""
+        """Begin the match; bots that have already left are absent from the start."""
         raise NotImplementedError
 
     def freeze(self) -> None:
-        """Take no more inputs: the next server continues from here."""
+        """Accept no more inputs: the next server continues from here."""
         raise NotImplementedError
 
     async def played(self) -> Over:
-        """Wait for the end of the match; how it ended."""
+        """Wait for the end of the match and return its outcome."""
         raise NotImplementedError
 
     def draft(self) -> Draft:
-        """The replay of a match that is over, without its ratings; raises what was raised in recording it."""
+        """The replay of a finished match, without its ratings. Raises the exception that recording raised, if any."""
         raise NotImplementedError
 
     def report(self, over: Over, changes: Sequence[live.RatingChange], entry: LogEntry | None = None) -> None:
-        """Tell the bots how the match ended, and what the log says of it; without `changes` it was not rated."""
+        """Send the bots the result and its log entry; without `changes` the match was not rated."""
         for bot_player, seat in self._seats.items():
             if bot_player.session is not None:
                 rating = RatingMove(changes[seat].before.value, changes[seat].after.value) if changes else None
@@ -131,11 +131,11 @@ class SeatedMatch:
                 )
 
     def absent(self, bot_player: BotPlayer) -> None:
-        """Keep in mind that a bot is gone, for what it is charged with."""
+        """Remember a bot's absence, which may count as trouble."""
         self.absences[self._seats[bot_player]] = bot_player.absence
 
     def troubles(self, over: Over) -> list[bool | None]:
-        """By seat, whether the match counts as trouble for its bot; None where the absence behind it has counted."""
+        """By seat, whether the match counts as trouble for its bot; None if the same absence has already counted."""
         if not self._charged:
             return [None] * len(over.troubled)
         troubles: list[bool | None] = list(over.troubled)
@@ -147,12 +147,12 @@ class SeatedMatch:
         return troubles
 
     def delayed(self) -> None:
-        """Tell the bots that the result cannot be stored yet."""
+        """Notify the bots that the result cannot be stored yet."""
         for seat in self._seats.values():
             self._notify(seat, self._notices.result_delayed())
 
     def stored(self) -> None:
-        """Release what the journal has of the match: it is over and stored."""
+        """Release the match's part of the journal: its result is stored."""
         raise NotImplementedError
 
     def seats(self, bot_player: BotPlayer) -> bool:

@@ -1,4 +1,4 @@
-"""The hourly allowance of casual matches for each owner's bots, and the owners that know it is spent."""
+"""The hourly allowance of casual matches for each owner's bots."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class CasualMatches:
         self._casual_per_owner = casual_per_owner
         self._allowance = HourlyAllowance(casual_per_owner / HOUR)
         self._resting: dict[int, float] = {}
-        """By bot, until when there is no casual match for it, as it was told."""
+        """By bot, the time until which it gets no casual match, as it was notified."""
 
     @property
     def given(self) -> bool:
-        """True if any are given here."""
+        """True if this server offers casual matches."""
         return self._casual_per_owner > 0
 
     def next_due(self, now: float) -> float:
-        """When there is one again for the first of those that were told; infinite if nobody was."""
+        """When the first notified bot may have one again; infinite if there is none."""
         self._resting = {bot: until for bot, until in self._resting.items() if until > now}
         return min(self._resting.values(), default=math.inf)
 
     def take(self, bot_player: BotPlayer, now: float) -> bool:
-        """Count a match that a bot is about to be given; False where its owner has had all, as it is told once."""
+        """Count a bot's next casual match; False if its owner's allowance is spent, with one notice to the bot."""
         if self._resting.get(bot_player.bot_id, -math.inf) > now:
             return False
         if self._allowance.take(bot_player.owner.lower(), now):

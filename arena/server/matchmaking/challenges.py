@@ -1,7 +1,7 @@
-"""Challenges: matches between bots that were named, from the request until they begin or somebody does not come.
+"""Challenges: matches between named bots, from the request until they begin or fail.
 
-Nobody gains by one: it is not rated, moves no balance, and leaves nothing with whoever forms tables. A bot is sent one
-only if it said that it may be, one at a time and so many an hour.
+Nobody gains by one: it is not rated, moves no balance and does not affect matchmaking. Bots opt in; each gets one at a
+time and a bounded number an hour.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
 
 WAITS: Final = 30.0
-"""Seconds that a challenge waits until all its bots have room."""
+"""Longest wait of a challenge for room with all its bots, in seconds."""
 RESTS: Final = 300.0
-"""Seconds for which no place of a bot is kept for a challenge, after one was kept in vain."""
+"""Seconds for which a bot reserves no place for a challenge after it reserved one in vain."""
 
 
 class BadChallenge(Refused):
-    """No such match can be played here; the message says why."""
+    """This server cannot play such a match; the message says why."""
 
 
 class NotChallenged(Refused):
-    """A challenge that leads to no match now; the message says whose fault it is."""
+    """A challenge leads to no match now; the message names the cause."""
 
 
 class TooManyChallenges(Refused):
-    """More challenges than the bots of one owner may send, or than one bot may be sent."""
+    """Too many challenges from one owner's bots or to one bot."""
 
     def __init__(self, words: str, wait: float) -> None:
         super().__init__(f"{words}; try again in {math.ceil(wait / 60)} min")
@@ -52,24 +52,24 @@ class Challenge:
         """The challenger first."""
         self.guests: Sequence[BotPlayer] = [each for each in players if isinstance(each, BotPlayer)]
         self.until = until
-        """When it has waited long enough for room."""
+        """When its wait for room ends."""
         self.waits = True
         """True if it waits for room."""
         self.kept: Sequence[BotPlayer] = ()
-        """The guests of whom a place is kept free for it while it waits."""
+        """The guests that reserve a place for it while it waits."""
         self.match_id: int | None = None
         self.failure = ""
-        """Why there is no match."""
+        """The reason why there is no match."""
         self.concluded = trio.Event()
 
     def conclude(self, match_id: int | None, failure: str | None) -> None:
-        """Take how it ended: with a match that begins, or with a failure."""
+        """Conclude it with a match that begins, or with a failure."""
         self.match_id, self.failure = match_id, failure or ""
         self.concluded.set()
 
 
 class Challenges:
-    """The challenges of a server that have not led to a match yet."""
+    """The open challenges of a server."""
 
     def __init__(self, config: Config) -> None:
         self._matches_per_bot = config.matches_per_bot
@@ -78,17 +78,17 @@ class Challenges:
         self._received = HourlyAllowance(config.limits.challenges_per_bot / HOUR)
         self._open: list[Challenge] = []
         self._resting: dict[int, float] = {}
-        """By bot, until when no place of it is kept."""
+        """By bot, the time until which it reserves no place."""
 
     @property
     def deadline(self) -> float:
-        """When the first has waited long enough; infinite if none waits."""
+        """When the first wait ends; infinite if none waits."""
         return min([each.until for each in self._open if each.waits], default=math.inf)
 
     def open(
         self, challenger: str, opponents: Sequence[str], offer: Offer, here: Iterable[Player], now: float
     ) -> Challenge:
-        """Begin a challenge; `here` are the bots that are connected and the house bots of the game.
+        """Begin a challenge; `here` has the connected bots and the game's house bots.
 
         Raises: BadChallenge, NotChallenged, TooManyChallenges.
         """
@@ -119,20 +119,20 @@ class Challenges:
         return challenge
 
     def close(self, challenge: Challenge, now: float) -> None:
-        """Forget a challenge that is concluded, or whose request was given up."""
+        """Forget a challenge that is concluded or cancelled."""
         if challenge in self._open:
             self._open.remove(challenge)
             self._give_up(challenge, now)
 
     def seatable(self) -> list[Challenge]:
-        """Return those whose guests all have room; their places are not kept any more."""
+        """Return the challenges whose guests all have room, and release their reserved places."""
         found = [each for each in self._open if each.waits and not self._full(each)]
         for challenge in found:
             self._let_go(challenge)
         return found
 
     def expire(self, now: float) -> None:
-        """Have those fail that have waited too long for room, or wait for a bot that is gone."""
+        """Fail the challenges that waited too long for room, or whose bots have left."""
         for challenge in [each for each in self._open if each.waits]:
             if gone := [guest.name for guest in challenge.guests if not _takes(guest)]:
                 self._fail(challenge, f"{' and '.join(gone)} left or takes no challenges any more", now)
@@ -140,12 +140,12 @@ class Challenges:
                 self._fail(challenge, f"{' and '.join(full)} had no room for {WAITS:.0f} s", now)
 
     def refuse(self, why: str, now: float) -> None:
-        """Have all that wait for room fail."""
+        """Fail all challenges that wait for room."""
         for challenge in [each for each in self._open if each.waits]:
             self._fail(challenge, why, now)
 
     def _check(self, guest: BotPlayer, game: str) -> None:
-        """Raise NotChallenged where a bot cannot be sent a challenge now."""
+        """Raise NotChallenged if a bot cannot get a challenge now."""
         if guest.session is None:
             raise NotChallenged(f"{guest.name} is not connected: `arena bots list` shows who is")
         if not guest.session.hello.challenges:
@@ -158,7 +158,10 @@ class Challenges:
             raise NotChallenged(f"{guest.name} has another challenge; try again when that has begun")
 
     def _count(self, challenger: Player, players: Sequence[Player], now: float) -> None:
-        """Count what is sent and received; TooManyChallenges, and nothing is counted."""
+        """Count a challenge for its sender and receivers.
+
+        Raises: TooManyChallenges: nothing is counted.
+        """
         taken: list[tuple[HourlyAllowance, str]] = []
         asked = [each for each in players[1:] if not isinstance(each, HousePlayer)]
         owner = challenger.owner.lower() if isinstance(challenger, BotPlayer) else challenger.name
@@ -194,7 +197,7 @@ class Challenges:
         challenge.conclude(None, why)
 
     def _give_up(self, challenge: Challenge, now: float) -> None:
-        """Let places go; those that were kept in vain, while others came not, are not kept again so soon."""
+        """Release reserved places; bots that reserved one in vain rest before the next."""
         if challenge.waits:
             for guest in challenge.kept:
                 if guest is not challenge.players[0] and guest.free(self._matches_per_bot) > 0:
@@ -202,7 +205,7 @@ class Challenges:
         self._let_go(challenge)
 
     def _let_go(self, challenge: Challenge) -> None:
-        """Keep no places free for it any more."""
+        """Release its reserved places."""
         if challenge.waits:
             challenge.waits = False
             for guest in challenge.kept:

@@ -1,8 +1,8 @@
 # Compiled: every decision comes by here.
-"""The matchmaker: which of the bots that wait in the queues sit down at the next tables.
+"""The matchmaker: it seats waiting bots at the next tables.
 
-Tables are formed at the end of a turn in which a bot came, went or finished a match, so that it hears of its next match
-with the result of the last. Whom it would be fair to seat, `arena.scheduling.pool` decides.
+Tables are formed at the end of a turn in which a bot came, left or finished a match, so that its next invitation
+travels with its last result. The policy, who should sit with whom, is `arena.scheduling.pool`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Announce: TypeAlias = "Callable[[Offer, Sequence[Player], MatchKind, Replacement
 
 
 class PlayedMatch(Protocol):
-    """A match that is over."""
+    """A finished match."""
 
     @property
     def players(self) -> Sequence[Player]:
@@ -57,7 +57,7 @@ class PlayedMatch(Protocol):
 
     @property
     def last_match(self) -> LastMatch:
-        """The match as the scheduler remembers it of its players."""
+        """The scheduler's record of this match."""
 
     @property
     def owed(self) -> OwedTime:
@@ -65,11 +65,11 @@ class PlayedMatch(Protocol):
 
     @property
     def tells_paces(self) -> Sequence[bool]:
-        """By seat, whether it tells the pace of its bot."""
+        """By seat, whether it measures the pace of its bot."""
 
 
 def _nobody(ready_check: ReadyCheck, at_once: bool) -> None:
-    """Replace no bot: a match with house bots only is played by its bot or not at all."""
+    """Replace no bot: a match with house bots only needs its bot."""
 
 
 class Matchmaker:
@@ -84,12 +84,12 @@ class Matchmaker:
         watch: Callable[[Matchmaker], None],
         search_seats: SearchSeats,
     ) -> None:
-        """`fillers` are the house bots by game; `watch` is told when the deadline may have moved.
+        """`fillers` are the house bots by game; `watch` is called when the deadline may have moved.
 
-        `turns` has it form tables at the end of a turn.
+        `turns` lets it form tables at the end of a turn.
         """
         self.deadline = math.inf
-        """When to look again though nothing changes, in seconds of the server's clock."""
+        """When to try again even if nothing changes, in seconds of the server's clock."""
         self.wakes_at = math.inf
         self.timer_id = 0
         self._players = players
@@ -116,7 +116,7 @@ class Matchmaker:
     def match_ended(
         self, match: PlayedMatch, ready_check: ReadyCheck | None, changes: Sequence[RatingChange] = ()
     ) -> None:
-        """Record that a match ended: what its bots are like, and that those that were at capacity begin to wait.
+        """Record that a match ended: its bots' paces, and a new waiting time for those that were at capacity.
 
         `changes` are those of ratings, by seat, if it moved any.
         """
@@ -137,18 +137,18 @@ class Matchmaker:
                     player.waiting_since[match.game] = now
                 if (
                     match.kind is MatchKind.RATED
-                ):  # else who chooses its matches could choose whom it meets in rated ones
+                ):  # otherwise a bot that chooses its casual matches could influence its rated opponents
                     player.pace.earn(match.last_match.seconds, waited)
                     player.last_match = match.last_match
 
     def spent(self, game: str, one: int, other: int, again: int) -> None:
-        """Record that two bots, by their numbers, have spent the quota of a pair; it counts again from a day on."""
+        """Record that two bots, by number, have spent their quota until a day."""
         self._queues[game].spent.spend(one, other, again)
 
     def rated(self, game: str, match_values: MatchValues[int]) -> None:
-        """Use new values of a game: what the ladder gains from a match of each bot, by its number."""
+        """Use a game's new match values by bot number: what the ladder gains from a match of each bot."""
         for bot_player in self._players:
-            bot_player.pending[game] = bot_player.busy  # of all games: few bots play several, and it is soon over
+            bot_player.pending[game] = bot_player.busy  # in all games: few bots play several, so this is quick
         self._queues[game].rated(match_values)
 
     def open(self, seat: Announce) -> None:
@@ -156,17 +156,17 @@ class Matchmaker:
         self._seat = seat
 
     def close(self, until: float = math.inf) -> None:
-        """Form no tables before an instant of the server's clock; an earlier call with a later instant stands."""
+        """Form no tables before an instant of the server's clock; the latest instant of all calls applies."""
         self._open_from = max(self._open_from, until)
         if math.isinf(until):
             self._challenges.refuse("the server is stopping", trio.current_time())
 
     def gives_casual(self, games: Iterable[str]) -> bool:
-        """True if bots that play one of these games are given casual matches here."""
+        """True if this server offers casual matches of one of these games."""
         return self._casual.given and any(self._fillers[game] for game in games)
 
     async def challenge(self, challenger: str, opponents: Sequence[str], game: str) -> int:
-        """Have a bot challenge others; the number of the match that begins.
+        """Have a bot challenge others; return the number of the match that begins.
 
         Raises: BadChallenge, NotChallenged, TooManyChallenges.
         """
@@ -193,7 +193,7 @@ class Matchmaker:
         self._turns.due(self)
 
     def send(self) -> None:
-        """Form all tables that can be formed; this is called at the end of a turn, like any `Sender`."""
+        """Form all possible tables. Called at the end of a turn, like any `Sender`."""
         if self._seat is not None:
             now = trio.current_time()
             self._challenges.expire(now)
@@ -202,7 +202,7 @@ class Matchmaker:
             self._watch(self)
 
     def replacement(self, ready_check: ReadyCheck, at_once: bool) -> Player | None:
-        """Give a player for a seat that is still open: the bot that waits longest, or a house bot; see `open`."""
+        """Return a player for an open seat: the bot that has waited longest, or a house bot; see `open`."""
         queue, table = self._queues[ready_check.game.name], ready_check.candidates
         if not at_once and (bot_player := queue.longest_waiting(table)) is not None:
             bot_player.expect(ready_check, queue.expected([*table, bot_player], bot_player, trio.current_time()))
@@ -210,9 +210,9 @@ class Matchmaker:
         return queue.filler(table, self._chance)
 
     def _form(self, now: float, seat: Announce) -> float:
-        """Form all tables that can be formed; the instant at which to look again.
+        """Form all possible tables; return when to try again.
 
-        Which game gets the next table is chance, so that no game takes all the room of bots that play several.
+        The next table's game is drawn, so that no game uses all the capacity of bots that play several.
         """
         for challenge in self._challenges.seatable():
             players = [*challenge.players]
@@ -258,11 +258,11 @@ class Matchmaker:
         return ready_check
 
     def _may_sit(self, bot_player: BotPlayer, now: float) -> bool:
-        """True if a bot may be given a match with house bots now; a casual one is counted."""
+        """True if a bot may have a match with house bots now; a casual one is counted."""
         return not bot_player.casual or self._casual.take(bot_player, now)
 
     def _next(self, queue: Queue, now: float) -> Table[Player] | None:
-        """The next table of a game, of a random size; of any size once somebody's patience is over."""
+        """The next table of a game, of a random size; of any size once a bot's patience is over."""
         sizes = queue.sizes
         self._chance.shuffle(sizes)
         patient = now < queue.pool.due(now)

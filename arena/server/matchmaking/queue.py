@@ -1,5 +1,5 @@
 # Compiled: every decision comes by here.
-"""The queue of one game: the pool of the bots connected for it, kept in step with what the server knows of them."""
+"""The queue of one game: the pool of its connected bots, updated from the server's state of each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena.server.sessions.players import Players
 
 DECISIONS_WEIGHT: Final = 0.1
-"""Weight of a match in the mean number of decisions of the latest."""
+"""Weight of one match in the moving mean of decisions."""
 
 
 class Queue:
@@ -37,22 +37,22 @@ class Queue:
     ) -> None:
         self.offer = offer
         self.match_values: MatchValues[int] = MatchValues()
-        """By bot, whatever it says its version is, what the ladder gains from its next match."""
+        """By bot, across versions, the ladder's gain from its next match."""
         self.pool: Pool[Player] = Pool(house, chance, config.patience, quota_in_force(config).bounds)
         self.spent = SpentPairs()
-        """The pairs of bots that are seated together only if nobody else waits."""
+        """Pairs of bots that sit together only if nobody else waits."""
         self._players = players
         self._game = offer.game.name
         self._house = house
         self._matches_per_bot = config.matches_per_bot
         self._pace_rules = players.pace_rules
         self._waiting: set[BotPlayer] = set()
-        """Bots that may be given a seat at any table."""
+        """Bots that may have a seat at any table."""
         self._on_trial: dict[BotPlayer, None] = {}
-        """Bots that wait for a match with house bots: their last invitation failed, nobody knows their pace, or they
-        play casual matches."""
+        """Bots that wait for a match with house bots: their last invitation failed, their pace is unknown, or they play
+        casual matches."""
         self._decisions: dict[int, float] = {}
-        """By table size, the mean number of a seat's decisions in the latest matches."""
+        """By table size, the moving mean of a seat's decisions in a match."""
 
     @property
     def sizes(self) -> list[int]:
@@ -65,10 +65,10 @@ class Queue:
         return len(self._waiting) + len(self._on_trial)
 
     def update(self, bot_player: BotPlayer) -> None:
-        """Take over what is different about a bot: connected, gone, parked, more or less room."""
+        """Update a bot that connected, left, was parked, or has more or less room."""
         session = bot_player.session
         here = session is not None and not bot_player.parked and self._game in session.hello.games
-        here = here and bot_player.availability.invitable  # whoever pauses will not come soon: nobody waits for it
+        here = here and bot_player.availability.invitable  # a bot that pauses will not come soon: nobody waits for it
         room = bot_player.room(self._matches_per_bot) if here else 0
         on_trial = room > 0 and bool(self._house) and (bot_player.on_trial or bot_player.casual)
         if on_trial:
@@ -103,15 +103,15 @@ class Queue:
         if came:
             for other in spent:
                 if other in self.pool:
-                    self.update(other)  # one that has come again is among theirs, too
+                    self.update(other)  # a bot that has returned is among theirs, too
 
     def _spent_with(self, bot_player: BotPlayer) -> frozenset[BotPlayer]:
-        """Return the bots here with which one has spent the quota of the pair."""
+        """Return the connected bots with which a bot has spent its quota."""
         others = [self._players.get(each) for each in self.spent.of(bot_player.bot_id, day_of(now_us()))]
         return frozenset([each for each in others if each is not None])
 
     def rated(self, match_values: MatchValues[int]) -> None:
-        """Use new match values: for the bots that wait at once, for others when they have room again."""
+        """Use new match values: at once for waiting bots, for others when they have room again."""
         self.match_values = match_values
         for bot_player in list(self._waiting):
             self.update(bot_player)
@@ -125,7 +125,7 @@ class Queue:
         return Expected(decisions * slower, now + decisions * sum(paces.values()))
 
     def played(self, owed: OwedTime) -> None:
-        """Learn from a match that is over how many decisions one takes."""
+        """Update the mean number of decisions by a finished match."""
         seats, decisions = len(owed.decisions), sum(owed.decisions) / len(owed.decisions)
         known = self._decisions.get(seats, decisions)
         self._decisions[seats] = known + DECISIONS_WEIGHT * (decisions - known)
@@ -151,11 +151,10 @@ class Queue:
         return players
 
     def longest_waiting(self, table: Sequence[Player]) -> BotPlayer | None:
-        """The bot that has waited longest of those whose owner is not at a table; None if there is none.
+        """Return the bot that has waited longest and whose owner is not at the table; None if there is none.
 
-        One that has spent a quota with somebody there comes after all others.
-        Nobody much slower than the others comes to a table that is formed, and to one with a slow bot only who has the
-        balance for it.
+        Bots that have spent a quota with a player there come last. The bot is not much slower than the others; at a
+        table with a slow bot it has the balance for it.
         """
         there = [player for player in table if isinstance(player, BotPlayer)]
         owners = {each.owner for each in there}
@@ -171,7 +170,7 @@ class Queue:
         return min(waiting, key=lambda each: (each in spent, each.waiting_since[self._game]), default=None)
 
     def filler(self, table: Sequence[Player], chance: Shuffler) -> HousePlayer | None:
-        """A house bot for a table, one that does not sit there if possible; None if there are none."""
+        """Return a house bot, if possible one that does not sit at the table; None if there are none."""
         fillers = [each for each in self._house if each not in table] or list(self._house)
         chance.shuffle(fillers)
         return fillers[0] if fillers else None

@@ -1,8 +1,8 @@
-"""The seats of house bots that search: at so many tables as their share of a core allows, one at each.
+"""The seats of house bots that search, one at a table, within their share of a core.
 
-What choices cost is known only when they are made. So a seat is given while what was earned is more than what was spent
-and what the tables may still cost at which they sit. It is one that another house bot would have had; nobody who plays
-a first match or does not play a rated one meets them, and nobody waits longer for a table because of them.
+The cost of a choice is known only afterwards. So they get a seat while their earned time exceeds the time spent and the
+expected cost of their running tables. They replace another house bot. They never sit in a bot's first match or in an
+unrated one, and nobody waits longer because of them.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from arena.server.workers.search import SearchWorker
 
 MOST_SAVED: Final = 10.0
-"""Seconds of the worker that can be saved up while no table is there: some five matches."""
+"""Worker seconds that can be saved up while there is no table: some five matches."""
 
 
 class Announced(Protocol):
-    """A match that has been announced."""
+    """An announced match."""
 
     concluded: Callable[[int | None, str | None], None]
-    """Called once it is certain whether it takes place, with its number or why it does not."""
+    """Called once it is certain whether it takes place, with its number or the reason."""
 
 
 class SearchSeats:
     """Gives seats to house bots that search."""
 
     def __init__(self, house_search: float, searchers: Mapping[str, HousePlayer], worker: SearchWorker) -> None:
-        """`house_search`: seconds of the worker that a second earns; `searchers` by game."""
+        """`house_search`: worker seconds earned in a second; `searchers` by game."""
         self._house_search = house_search
         self._searchers = searchers
         self._worker = worker
@@ -44,7 +44,8 @@ class SearchSeats:
         self._ended = 0
 
     def taken(self, players: Sequence[Player], game: str, now: float) -> Sequence[Player] | None:
-        """Return the players of a rated table with one that searches in a house bot's place; None if none may be."""
+        """Return the players of a rated table with a searching bot instead of another house bot; None if there is no
+        time for it."""
         house = [seat for seat, player in enumerate(players) if isinstance(player, HousePlayer)]
         searcher = self._searchers.get(game)
         if searcher is None or not house or any(player.newcomer for player in players):
@@ -54,12 +55,12 @@ class SearchSeats:
         return [searcher if seat == house[0] else player for seat, player in enumerate(players)]
 
     def began(self, table: Announced) -> None:
-        """Reckon with the match of a table with one of them; it is over with `ended`, or where it is called off."""
+        """Count the match of a table with a searching bot until `ended` is called or it is called off."""
         self._tables.add(table)
         table.concluded = partial(self._concluded, table)
 
     def ended(self, table: Announced) -> None:
-        """Record that a match is over; others are ignored."""
+        """Record that a match is over; matches without a searching bot are ignored."""
         if table in self._tables:
             self._tables.remove(table)
             self._ended += 1
@@ -73,5 +74,5 @@ class SearchSeats:
         earned = 0.0 if self._since is None else self._house_search * (now - self._since)
         self._since = now
         self._earned = min(self._earned + earned, spent + MOST_SAVED)
-        a_match = spent / self._ended if self._ended else MOST_SAVED  # while none has ended, they sit at one table
+        a_match = spent / self._ended if self._ended else MOST_SAVED  # until one has ended, they sit at one table
         return self._earned - spent > a_match * len(self._tables)

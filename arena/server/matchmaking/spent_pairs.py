@@ -1,5 +1,5 @@
 # Compiled: every decision comes by here.
-"""The pairs of bots of a game that have spent their quota: results between them count for neither until some day."""
+"""Pairs of bots of a game that have spent their quota: results between them count for neither until a day."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Sequence
 
 
 class SpentPairs:
-    """Such pairs, by the bots' numbers; whether these are connected does not matter."""
+    """Pairs by the bots' numbers, connected or not."""
 
     def __init__(self) -> None:
         self._again: dict[int, dict[int, int]] = {}
-        """By either bot, the first day on which it counts again, by the other."""
+        """By either bot and then by the other, the first day on which they count again."""
 
     def spend(self, one: int, other: int, again: int) -> None:
-        """Take in a pair, with the first day on which it counts again."""
+        """Add a pair with the first day on which it counts again."""
         for own, against in ((one, other), (other, one)):
             self._again.setdefault(own, {})[against] = again
 
     def of(self, bot: int, today: int) -> Sequence[int]:
-        """Return the bots with which one has spent a quota, and forget those with which it counts again."""
+        """Return the bots with which a bot has spent its quota, and forget those that count again."""
         known = self._again.get(bot)
         if known is None:
             return ()

@@ -1,8 +1,8 @@
 """Ladders from a process of their own, so that a fit never holds up a match.
 
-The process begins with the server and reads what there is to be fitted in the background, so that the first fit takes
-but a moment. One that ends, or that is silent for much longer than the last answers took, is replaced. Ladders that are
-not published wait for it one after the other, and not for long: the published ones come before more than one of them.
+The process starts with the server and reads the results in the background, so that the first fit is quick. It is
+replaced when it ends, or is silent for much longer than its last answers took. Requests for unpublished ladders queue
+for a bounded time; a published ladder waits for at most one of them.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from arena.processes.helper import HelperFailed, helper, keep
 from arena.scheduling.information_gain import MatchValues
 
 Request: TypeAlias = tuple[str, int] | str | None
-"""A request to the process: the ladder of a game and table size, a game's match values, or to read."""
+"""A request to the process: the ladder of a game and table size, a game's match values, or reading."""
 MODULE: Final = "arena.server.ratings.fit_process"
 LEAST_LIMIT: Final = 15.0
 """Seconds that a process may always be silent before it is killed: the machine may be busy."""
 FIRST_LIMIT: Final = 60.0
-"""Such seconds while it is unknown how long an answer takes."""
+"""The same while the duration of answers is unknown."""
 LONGEST_LIMIT: Final = 3600.0
 USUAL_TIMES: Final = 10.0
-"""A process may be silent for so many times as long as the longest of the last answers took."""
+"""Factor on the longest of the last answers' times: a process may be silent for this long."""
 REMEMBERED: Final = 5
-"""Answers whose durations are remembered."""
+"""Number of answers whose durations are remembered."""
 ASIDE: Final = 30.0
-"""Seconds that a request for a ladder that is not published waits for its turn."""
+"""Seconds that a request for an unpublished ladder waits for its turn."""
 
 log = structlog.get_logger(__name__)
 
@@ -46,23 +46,23 @@ class NotFitted(Exception):  # noqa: N818 - the name says what is the matter
 
 
 class FitClient(Protocol):
-    """The interface of what fits ladders."""
+    """The interface of fit clients."""
 
     @property
     def warm(self) -> bool:
-        """True if it has read what there is, so that a fit takes but a moment."""
+        """True if it has read all results, so that a fit is quick."""
 
     async def ready(self) -> None:
-        """Wait until the next fit could begin at once, or until there is nobody to do it."""
+        """Wait until the next fit could begin at once, or until there is no process."""
 
     async def fit(self, game: str, seats: int = 0) -> Ladder:
-        """Return a game's ladder after its last event; with `seats`, of tables of that size alone. NotFitted.
+        """Return a game's ladder after its last event; with `seats`, of tables of that size alone.
 
-        With `seats` it also fails when the process has other work to do for `ASIDE` seconds.
+        Raises: NotFitted: also with `seats`, when the process is busy for `ASIDE` seconds.
         """
 
     async def match_values(self, game: str) -> MatchValues[int]:
-        """Return what a match of each bot, by its number, is worth to the published ladder of a game.
+        """Return, by bot number, the value of a match to the published ladder of a game.
 
         Raises: NotFitted.
         """
@@ -72,7 +72,7 @@ class FitClient(Protocol):
 async def open_fit_client(directory: Path, quota: Quota = NO_QUOTA) -> AsyncIterator[FitClient]:
     """A fit client of the database in a data directory; its process begins and ends with the block.
 
-    Its ladders are fitted by this rule.
+    Ladders are fitted with the quota of pairs.
     """
     async with trio.open_nursery() as nursery:
         fit_client = _FitProcess(directory, quota)
@@ -94,12 +94,12 @@ class _Limit:
         return float(min(LONGEST_LIMIT, usual * 2**self._silences))
 
     def answered(self, seconds: float) -> None:
-        """Remember how long an answer took."""
+        """Remember the duration of an answer."""
         self._took.append(seconds)
         self._silences = 0
 
     def silent(self) -> None:
-        """Allow for more: a process was killed that perhaps only needed longer."""
+        """Double the limit: the killed process may only have needed longer."""
         self._silences += 1
 
 
@@ -113,10 +113,10 @@ class _FitProcess:
         self._calls: Calls | None = None
         self._started = trio.Event()
         self._trouble = ""
-        """Why there is no process, once `_started`."""
+        """The reason why there is no process, once `_started`."""
         self._turn: Final = trio.Lock()
         self._aside: Final = trio.Lock()
-        """Held by the request, of those for ladders that are not published, that is next to have its turn."""
+        """Held by the request for an unpublished ladder that is next."""
         self._reading: Final = _Limit()
         self._fitting: Final = _Limit()
         self._busy = ("is starting", trio.current_time())
@@ -156,10 +156,10 @@ class _FitProcess:
         return ladder
 
     async def _answer(self, what: str, request: Request) -> Any:
-        """Have a request answered; the caller has the turn. Raises: NotFitted."""
+        """Send a request and return its answer; the caller has the turn. Raises: NotFitted."""
         if self._calls is None:
             raise NotFitted(self._trouble)
-        await self._calls.answered()  # or requests that nobody waits for any more would pile up
+        await self._calls.answered()  # otherwise abandoned requests would pile up
         self._calls.limit = self._fitting.seconds
         self._busy = what, trio.current_time()
         try:
@@ -171,7 +171,7 @@ class _FitProcess:
         return answer
 
     async def run(self) -> bool:
-        """Run a process until it ends; whether it ever was warm."""
+        """Run a process until it ends; return whether it ever was warm."""
         if self._started.is_set():
             self._started = trio.Event()
         became_warm = False
@@ -200,7 +200,7 @@ class _FitProcess:
         return became_warm
 
     async def _warm_up(self, calls: Calls) -> None:
-        with suppress(HelperEnded):  # `run` tells
+        with suppress(HelperEnded):  # `run` reports it
             async with self._turn:  # before any fit
                 self._calls = calls
                 self._started.set()

@@ -2,10 +2,10 @@
 
     python -m arena.server.ratings.fit_process DIRECTORY QUOTA …
 
-It reads the database and never writes. A game and a number of seats ask for a ladder, and the answer is that, or in
-words why there is none; a game alone asks what matches of each bot are worth to its published ladder, with which the
-server's own process is not to be kept busy. None has it read what there is, so that later requests take but a moment.
-QUOTA … are the numbers of the rule by which ladders are fitted, in the order of `arena.ladder.quota.Quota`.
+It reads the database and never writes. A request of a game and a number of seats returns that ladder, or a text why
+there is none. A game alone returns the match values of its published ladder, which would keep the server's own process
+busy. None makes it read all results, so that later requests are quick. QUOTA … are the fields of
+`arena.ladder.quota.Quota`, in order.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from arena.store.ladder.fits import Fits
 from arena.store.opening import open_readonly
 
 YIELDING: Final = 10
-"""The process's `nice` value: it gives way to matches when the machine is busy."""
+"""The process's `nice` value: matches have precedence."""
 
 
 def serve(server: Parent, directory: Path, quota: Quota) -> None:
-    """Answer until the server is gone."""
+    """Answer requests until the server ends."""
     fits = Fits(quota)
     while requests := server.receive():
         for request in requests:
@@ -55,7 +55,7 @@ def _answer(fits: Fits, directory: Path, request: Request) -> Ladder | MatchValu
 
 
 def _match_values(connection: Connection, game: str) -> MatchValues[int]:
-    """Return the worth of a match of each bot to the published ladder of a game. Raises: ValueError for a NaN."""
+    """Return each bot's match value for the published ladder of a game. Raises: ValueError for a NaN."""
     ladder = publishing.as_published(connection, game)
     if ladder is None:
         return MatchValues()

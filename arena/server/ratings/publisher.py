@@ -1,4 +1,4 @@
-"""The ladder publisher: has ladders fitted when there are new results, and publishes them. No match waits for it."""
+"""The ladder publisher: it has ladders fitted when there are new results, and publishes them. No match waits for it."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ LAST_FIT: Final = 1.0
 RETRY: Final = 10.0
 """Seconds after which a fit that failed is tried again."""
 FIRST_FIT: Final = 10
-"""Results after which a game is fitted for the first time; a young ladder again whenever they have doubled."""
+"""Results after which a game is first fitted; a young ladder is fitted again whenever they have doubled."""
 
 log = structlog.get_logger(__name__)
 
 
 class Unfitted(NamedTuple):
-    """Why the newest results of a game are not in its published ladder though they were to be."""
+    """The reason why a fit of a game's newest results failed."""
 
     since: int
     """Instant of the first attempt that failed."""
@@ -57,9 +57,9 @@ class LadderPublisher:
         fit_client: FitClient | None,
         rated: Callable[[str, MatchValues[int]], None],
     ) -> None:
-        """Without a fitter nothing is ever published, and the ladder is that of the live ratings.
+        """Without a fit client nothing is ever published, and the ladder shows the live ratings.
 
-        `rated` is told what each new ladder has to gain from whose matches.
+        `rated` is called with each new ladder's match values.
         """
         self._config = config
         self._store = store
@@ -74,7 +74,7 @@ class LadderPublisher:
         self._due = trio.Event()
         self._turn = trio.Lock()
         self.fits: dict[str, Durations] = {game.name: Durations() for game in config.games}
-        """By game, how long fits took that were published."""
+        """By game, durations of the published fits."""
         self.failures: Counter[str] = Counter()
         """By game, fits that failed."""
 
@@ -91,7 +91,7 @@ class LadderPublisher:
             self._due.set()
 
     def voided(self, game: str) -> None:
-        """Fit at once: a result of a game was taken back."""
+        """Fit at once: a result of a game was annulled."""
         self._news[game] += 1
         self._due.set()
 
@@ -100,7 +100,7 @@ class LadderPublisher:
         self._replays[game] += 1
 
     async def run(self) -> None:
-        """Fit games with new results until cancelled; at first what an earlier server left unfitted."""
+        """Fit games with new results until cancelled; first those that an earlier server left."""
         if self._fit_client is None:
             return
         try:
@@ -119,24 +119,24 @@ class LadderPublisher:
                 await self._due.wait()
             self._due = trio.Event()
             self._rested_at = math.inf
-            await self._fit_client.ready()  # a start is no fit, and asks for no rest
+            await self._fit_client.ready()  # a start is no fit and needs no rest
             began = trio.current_time()
             wait = self._config.fit_seconds if await self._fit_news() else RETRY
             now = trio.current_time()
             self._rested_at = now + self._config.fit_rest * (now - began)
 
     async def last(self) -> None:
-        """Fit what is new once more before the server stops, if that takes but a moment."""
+        """Fit new results once more before the server stops, if that is quick."""
         if self._fit_client is not None and self._fit_client.warm:
             with trio.move_on_after(LAST_FIT):
                 await self._fit_news()
 
     def unfitted(self, game: str) -> Unfitted | None:
-        """Return since when and why a game's ladder cannot be fitted; None where the last attempt did not fail."""
+        """Return the time and reason of a game's failed fit; None if the last attempt succeeded."""
         return self._unfitted.get(game)
 
     def news(self, game: str) -> int:
-        """Return how many results of a game are not in its published ladder yet."""
+        """Return the number of a game's results that are not in its published ladder yet."""
         return self._news[game]
 
     async def of_tables(self, game: str, seats: int) -> Ladder:
@@ -146,7 +146,7 @@ class LadderPublisher:
         return await self._fit_client.fit(game, seats)
 
     async def _fit_news(self) -> bool:
-        """Fit every game with new results; whether all of that succeeded."""
+        """Fit every game with new results; return whether all succeeded."""
         async with self._turn:
             fine = [await self._fit(game) for game in {**self._news, **self._replays}]
         return all(fine)
@@ -182,7 +182,7 @@ class LadderPublisher:
         self._unfitted[game] = Unfitted(before.since if before else now_us(), why)
 
     async def _tell(self, game: str) -> None:
-        """Tell the matchmaker what a match of each bot is worth to the published ladder."""
+        """Send the match values of the published ladder to the matchmaker."""
         assert self._fit_client is not None, "nobody publishes else"
         try:
             self._rated(game, await self._fit_client.match_values(game))
@@ -190,7 +190,7 @@ class LadderPublisher:
             log.error("tables are formed by an older ladder", game=game, error=str(error))
 
     def _behind(self, connection: Connection) -> tuple[Counter[str], Counter[str]]:
-        """Return the number of events, and of baselines, that each game's published ladder lacks."""
+        """Return the numbers of events and baselines that each game's published ladder lacks."""
         new, replays = Counter[str](), Counter[str]()
         for game in (game.name for game in self._config.games):
             newest = events.newest(connection, game)

@@ -1,9 +1,9 @@
 # Compiled: every decision comes by here.
 """Timers: one heap of all deadlines and the one task that waits for them.
 
-Of a table's entries one counts, the newest. When its deadline moves later that entry stays and is looked at again when
-it rings, so that a decision answered in time costs the heap nothing. The heap has numbers only: a match that is over
-and forgotten may go at once, not when its last deadline would have passed.
+Only the newest entry of an object counts. When its deadline moves later the entry stays, and is checked again when it
+is due, so that a decision answered in time costs the heap nothing. The heap holds numbers only, so that a finished
+match can be freed before its last deadline.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ class TimerOwner(Protocol):
     """An object with a deadline of its own."""
 
     wakes_at: float
-    """When its entry in the heap is due, in seconds of the server's clock; infinite without one. Kept by `Timers`."""
+    """Due time of its entry in the heap, in seconds of the server's clock; infinite without one. Set by `Timers`."""
     timer_id: int
-    """The number of that entry. Kept by `Timers`."""
+    """The number of that entry. Set by `Timers`."""
 
     @property
     def deadline(self) -> float:
-        """When it wants to be called; infinite for never."""
+        """The time of the next call; infinite for never."""
 
     def on_timer(self, now: float) -> None:
-        """Act on the deadline; called then or later."""
+        """Act on the deadline; called at that time or later."""
 
 
 class Timers:
@@ -45,7 +45,7 @@ class Timers:
         self._sooner = trio.Event()
 
     def watch(self, sleeper: TimerOwner) -> None:
-        """Look at an object whose deadline may have moved, or at a new one."""
+        """Watch a new object, or one whose deadline may have moved."""
         deadline = sleeper.deadline
         if deadline < sleeper.wakes_at:
             self.forget(sleeper)
@@ -65,7 +65,7 @@ class Timers:
         """Wait for deadlines until cancelled."""
         while True:
             while self._heap and self._heap[0][1] not in self._sleepers:
-                heapq.heappop(self._heap)  # nobody is to be woken for those that are forgotten
+                heapq.heappop(self._heap)  # no wake-up for forgotten objects
             with trio.move_on_at(self._heap[0][0] if self._heap else math.inf):
                 await self._sooner.wait()
             self._sooner = trio.Event()

@@ -1,10 +1,10 @@
 # Compiled: every decision comes by here.
 """Turns: at the end of each the journal is committed once, then every sender sends.
 
-A turn is all that happens at one time: the messages that came in together, an alarm that rings, the end of a match. The
-wire makes a turn of what it delivers (`with turns: …`), and so do the house's workers; whatever else gives a sender
-something to say is followed by a turn of its own. Nothing leaves while the journal cannot be written, but word of that;
-it is tried again until it can.
+A turn is everything that happens at one time: messages that arrived together, a timer, the end of a match. The
+transport and the workers wrap each delivery in a turn (`with turns: …`); anything else that gives a sender something to
+send is followed by its own turn. While the journal cannot be written nothing leaves but a notice of that, and writing
+is retried.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ class Sender(Protocol):
     """A session, the matchmaker, or the pool of house workers."""
 
     def send(self) -> None:
-        """Send what waits; what led to it is stored."""
+        """Send waiting messages; their causes are stored."""
 
 
 class Turns:
-    """Collects senders during a turn and lets them send at its end."""
+    """Collects senders during a turn and calls them at its end."""
 
     def __init__(
         self, commit: Callable[[], None], retry: float, tell: Callable[[StoreError | None], None] | None = None
     ) -> None:
-        """`commit` stores what happened so far; after a StoreError it is tried again in `retry` seconds.
+        """`commit` stores all events so far; after a StoreError it is retried in `retry` seconds.
 
-        `tell` is called with the error when nothing can leave any more, and with None when it can again.
+        `tell` is called with the error when nothing can leave, and with None when it can again.
         """
         self._commit = commit
         self._retry = retry
@@ -56,11 +56,11 @@ class Turns:
 
     @property
     def storing(self) -> bool:
-        """True if the journal can be written, as far as is known."""
+        """True if the last commit of the journal succeeded."""
         return not self._failing
 
     def due(self, sender: Sender) -> None:
-        """Let a sender send at the end of this turn, or of a turn of its own where none runs."""
+        """Let a sender send at the end of this turn, or in its own turn if none runs."""
         self._due[sender] = None
         if not self._in_turn:
             self._wake.set()
@@ -78,7 +78,7 @@ class Turns:
         self.lengths.add(perf_counter() - self._began)
 
     async def run(self) -> None:
-        """Make a turn whenever something is due outside of one, until cancelled."""
+        """Run a turn whenever a sender is due outside of one, until cancelled."""
         while True:
             await self._wake.wait()
             self._wake = trio.Event()
@@ -89,7 +89,7 @@ class Turns:
                 pass
 
     def _say(self, error: StoreError | None) -> None:
-        """Tell of the first failure, and of the end of failing."""
+        """Report the first failure, and the first success after it."""
         if self._failing is not (error is not None):
             self._failing = error is not None
             if self._tell is not None:
@@ -110,5 +110,5 @@ class Turns:
             self._say(None)
         due, self._due = self._due, {}
         for sender in due:
-            if sender not in self._due:  # else something has happened to it since, which is yet to be stored
+            if sender not in self._due:  # otherwise a later event of it is not stored yet
                 sender.send()

@@ -1,1 +1,1 @@
-"""A bot's conversation with the server: who may come in, how much it may say, what it is sent."""
+"""A bot's conversation with the server: admission, rate limits, messages."""

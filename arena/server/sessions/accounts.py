@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arena.store.store import Store
 
 REMEMBERED: Final = 10_000
-"""Bots whose token need not be looked up again, at most."""
+"""Most bots in the cache of tokens."""
 
 log = structlog.get_logger(__name__)
 
@@ -38,10 +38,10 @@ class Accounts:
         self._registrations = Registrations(limits.registrations_per_address)
         self._changes = 0
         self._authenticated: dict[bytes, bots.Bot] = {}
-        """Bots by the hash of their token, as they were looked up since the last change."""
+        """Cache of bots by the hash of their token, cleared at each change."""
 
     async def authenticate(self, token: str) -> bots.Bot | None:
-        """The bot that has a token now, when this returns; None if nobody has. Raises: OwnerBanned."""
+        """Return the bot that has a token at the time of the return; None if no bot has. Raises: OwnerBanned."""
         key = bots.secret_hash(token)
         while (bot := self._authenticated.get(key)) is None:
             changes = self._changes
@@ -49,7 +49,7 @@ class Accounts:
                 found = await self._store.read(partial(bots.authenticate, token=token))
             except UnknownToken:
                 return None
-            if changes == self._changes:  # else it may have been read before the token was revoked
+            if changes == self._changes:  # otherwise it may have been read before the token was revoked
                 if len(self._authenticated) >= REMEMBERED:
                     self._authenticated.clear()
                 self._authenticated[key] = found
@@ -58,7 +58,7 @@ class Accounts:
     async def register(
         self, name: str, owner: str, invitation: str, by_invitation: bool, token: str = "", origin: str | None = None
     ) -> bots.Registered:
-        """Register a bot for a call from `origin`; TooManyRegistrations, and what `bots.register` raises."""
+        """Register a bot for a call from `origin`. Raises TooManyRegistrations and what `bots.register` raises."""
         if origin is not None:
             self._registrations.take(origin, trio.current_time())
         registered = await self._store.write(
@@ -78,11 +78,13 @@ class Accounts:
             if origin is not None:
                 self._registrations.give_back(origin)
         else:
-            log.debug("bot registered", bot=name, owner=registered.bot.owner)  # strangers chose the words, and how many
+            log.debug(
+                "bot registered", bot=name, owner=registered.bot.owner
+            )  # strangers chose these names, and their number
         return registered
 
     async def invite(self, owner: str) -> str:
-        """Make an invitation to register; its code. Raises what `bots.invite` raises."""
+        """Create an invitation to register; return its code. Raises what `bots.invite` raises."""
         code = await self._store.write(partial(bots.invite, owner=owner, at=now_us()))
         log.info("invitation made", owner=owner)
         return code
@@ -111,7 +113,7 @@ class Accounts:
         log.info("owner banned", owner=owner, reason=reason)
 
     async def unban(self, owner: str, reason: str) -> None:
-        """Let a banned owner's bots in again. Raises what `moderation.unban` raises."""
+        """Lift the ban of an owner. Raises what `moderation.unban` raises."""
         await self._store.write(partial(moderation.unban, owner=owner, reason=reason, at=now_us()))
         self._changed()
         log.info("owner un-banned", owner=owner, reason=reason)
@@ -159,7 +161,7 @@ class Accounts:
         return bot
 
     def park(self, parked: Iterable[bots.Bot]) -> None:
-        """Stop seating bots that the store has parked, and tell them."""
+        """Stop seating bots that the store has parked, and notify them."""
         for bot in parked:
             self._changed()
             log.info("bot parked", bot=bot.name, matches=bot.troubles)

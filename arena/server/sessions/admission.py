@@ -1,4 +1,4 @@
-"""Admission: how many streams the bots of one owner may have open, and how often a bot may connect."""
+"""Admission: the limits of open streams for an owner's bots, and of a bot's connection rate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONNECTS_SAVED: Final = 60.0
 
 
 class Admission:
-    """Counts the streams that are open, from the token on."""
+    """Counts open streams from the check of the token on."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -28,7 +28,10 @@ class Admission:
 
     @contextmanager
     def opened(self, bot: Bot, now: float) -> Iterator[None]:
-        """Admit a stream of a bot for the block; `Closed` where it is one too many."""
+        """Admit a stream of a bot for the block.
+
+        Raises: Closed: it is one too many.
+        """
         connects = self._connects.setdefault(bot.id, TokenBucket(self._limits.connect_rate, CONNECTS_SAVED))
         if not connects.take(1, now):
             allowed = f"{self._limits.connect_rate:g} times a second is allowed (connect_rate)"

@@ -12,18 +12,19 @@ if TYPE_CHECKING:
 
 
 class Unauthenticated(Exception):  # noqa: N818 - a decision, not an error
-    """A token is missing or nobody's; the text says what to do and never repeats the token."""
+    """A token is missing or unknown; the text gives the remedy and never repeats the token."""
 
 
 class NotPermitted(Exception):  # noqa: N818 - a decision, not an error
-    """A token does not allow what was asked for; the text says whose would."""
+    """A token does not allow a request; the text names the right one."""
 
 
 class Authorization:
-    """Decides by tokens. StoreError where a bot's cannot be looked up, OwnerBanned where its owner is banned."""
+    """Checks the rights of tokens. Raises StoreError if a bot's cannot be looked up, OwnerBanned if its owner is
+    banned."""
 
     def __init__(self, operator_token: str, authenticate: Callable[[str], Awaitable[Bot | None]]) -> None:
-        """`authenticate` gives the bot that has a token now."""
+        """`authenticate` returns the bot that has a token now."""
         self._operator_token = operator_token.encode()
         self._authenticate = authenticate
 
@@ -37,7 +38,7 @@ class Authorization:
         return bot
 
     async def require_operator(self, token: str, only: str) -> None:
-        """Raise `NotPermitted` unless the token is the operator's; `only` says what he alone may do."""
+        """Raise `NotPermitted` unless the token is the operator's; `only` names the operator's privilege."""
         if not self._is_operator(token):
             raise NotPermitted(f"{only}: send the token in operator.token of the server's data directory")
 
@@ -51,5 +52,5 @@ class Authorization:
             raise NotPermitted(text)
 
     def _is_operator(self, token: str) -> bool:
-        """Compare in a time that does not tell how much of a guess is right."""
+        """Compare in constant time."""
         return compare_digest(token.encode(), self._operator_token)

@@ -1,7 +1,7 @@
-"""A bot's answers to invitations, and whether it may get further ones. They outlive the bot's sessions.
+"""A bot's answers to invitations, and whether it may get further ones. This record outlives the bot's sessions.
 
-A bot that declines an invitation, or leaves one without a word for too long, pauses: 1 s, doubled each time up to 60 s,
-until it has played a match. While it owes a word about an invitation it is sent no other.
+A bot that declines an invitation, or does not answer in time, pauses: 1 s, doubled each time up to 60 s, until it has
+played a match. While it owes an answer it gets no other invitation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Availability:
         self.wakes_at = math.inf
         self.timer_id = 0
         self.failed = {OfferOutcome.DECLINED: 0, OfferOutcome.SILENT: 0, OfferOutcome.LEFT: 0}
-        """Invitations that failed since the server started, by what became of them."""
+        """Failed invitations since the server started, by outcome."""
         self.paused = False
         """True if the bot pauses after a failed invitation."""
         self._changed = changed
@@ -36,11 +36,11 @@ class Availability:
         """Failed invitations since it last played a match."""
         self._paused_until = math.inf
         self._unanswered: dict[int, float] = {}
-        """Invitations whose seats were given to others or not played, by number, until when a word is owed."""
+        """Unanswered invitations whose seats are gone, by number, with the time until which an answer is awaited."""
 
     @property
     def invitable(self) -> bool:
-        """True if the bot may be sent an invitation now."""
+        """True if the bot may get an invitation now."""
         return not (self.paused or self._unanswered)
 
     @property
@@ -50,11 +50,11 @@ class Availability:
 
     @property
     def deadline(self) -> float:
-        """When a pause ends or a word is no longer waited for; infinite if neither is due."""
+        """The end of a pause, or of the wait for an answer; infinite if neither is due."""
         return min(self._paused_until, *self._unanswered.values(), math.inf)
 
     def on_timer(self, now: float) -> None:
-        """End what is due: a pause, or the time to answer."""
+        """End the pause or the time to answer that is due."""
         for invitation_id in [number for number, until in self._unanswered.items() if until <= now]:
             del self._unanswered[invitation_id]
             self.fail(now, OfferOutcome.SILENT)
@@ -64,20 +64,20 @@ class Availability:
             self._changed()
 
     def owe_answer(self, invitation_id: int, until: float) -> None:
-        """Go on waiting for a word about an invitation whose seat is gone."""
+        """Keep waiting for an answer to an invitation whose seat is gone."""
         self._unanswered[invitation_id] = until
         self._watch(self)
         self._changed()
 
     def answer(self, invitation_id: int) -> bool:
-        """Take a late word about an invitation; False if none was owed."""
+        """Accept a late answer to an invitation; False if none was owed."""
         if self._unanswered.pop(invitation_id, None) is None:
             return False
         self._changed()
         return True
 
     def expect_no_answer(self) -> None:
-        """Wait for no word any more: the server lost the session that owed it."""
+        """Await no more answers: the server lost the session that owed them."""
         self._unanswered.clear()
         self._changed()
 

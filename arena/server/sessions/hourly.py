@@ -9,30 +9,30 @@ from arena.server.sessions.rate_limit import TokenBucket
 
 HOUR: Final = 3600.0
 MOST_REMEMBERED: Final = 10_000
-"""Names remembered before those with all that they may have left are forgotten."""
+"""Number of keys above which those with a full allowance are forgotten."""
 
 
 class HourlyAllowance:
     """The remaining allowance of each key."""
 
     def __init__(self, rate: float) -> None:
-        """Allow so many a second, 0 for none, saved up for an hour."""
+        """Allow `rate` a second, 0 for none, saved up for an hour."""
         self._rate = rate
         self._left: dict[str, TokenBucket] = {}
 
     def take(self, who: str, now: float) -> bool:
-        """Count one more; False, and nothing is counted, where nothing is left."""
+        """Count one more; return False and count nothing if none is left."""
         if who not in self._left and len(self._left) >= MOST_REMEMBERED:
             self._left = {each: left for each, left in self._left.items() if not left.is_full(now)}
         return self._left.setdefault(who, TokenBucket(self._rate, HOUR)).take(1, now)
 
     def wait(self, who: str, now: float) -> int:
-        """Return the whole seconds after which one is there; an hour where none ever is."""
+        """Return the whole seconds until one is available; an hour if none ever is."""
         bucket = self._left.get(who)
         wait = 0.0 if bucket is None else bucket.wait(1, now)
         return int(HOUR) if math.isinf(wait) else math.ceil(wait)
 
     def give_back(self, who: str) -> None:
-        """Take back what was counted."""
+        """Undo one `take`."""
         if who in self._left:
             self._left[who].give(1)

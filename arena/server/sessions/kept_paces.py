@@ -1,4 +1,4 @@
-"""Keeps the paces and balances of bots over a restart of the server: without them a slow bot would be unknown again."""
+"""Stored paces and balances of bots: without them a slow bot would be unknown after a restart of the server."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from arena.store.store import Store
 
 EVERY: Final = 10.0
-"""Seconds between two looks at what has changed: so much of it is lost with a server that is killed."""
+"""Seconds between two saves: a killed server loses the changes since the last."""
 LAST_SAVE: Final = 1.0
-"""Seconds that it may take when the server stops."""
+"""Seconds that the last save may take when the server stops."""
 
 log = structlog.get_logger(__name__)
 
@@ -34,25 +34,25 @@ class KeptPaces:
         """By bot, pace, instant of the server's clock and balance as they are stored."""
 
     async def load(self) -> None:
-        """Take what an earlier server knew. Raises: StoreError."""
+        """Load what an earlier server stored. Raises: StoreError."""
         now, wall = trio.current_time(), now_us()
         for kept in await self._store.read(paces.kept):
             self._players.pace(kept.bot_id).restore(kept.pace, now - max(0, wall - kept.at) / 1e6, kept.balance)
         self._saved = self._known()
 
     async def run(self) -> None:
-        """Store what changes, until cancelled."""
+        """Store changes, until cancelled."""
         while True:
             await trio.sleep(EVERY)
             await self.save()
 
     async def last(self) -> None:
-        """Store what has changed once more before the server stops, if the store is there."""
+        """Store changes once more before the server stops, if the store works."""
         with trio.move_on_after(LAST_SAVE):
             await self.save()
 
     async def save(self) -> None:
-        """Store what has changed; where that is not possible it is tried again the next time."""
+        """Store changes; after a failure the next save tries again."""
         now, wall, known = trio.current_time(), now_us(), self._known()
         changed = {bot: each for bot, each in known.items() if self._saved.get(bot) != each}
         if not changed:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Rates are per second, and each may be saved up for a while; see `rate_limit`."""
+    """Limits of one server. Rates are per second, and each may be saved up for a while; see `rate_limit`."""
 
     bots_per_owner: int = field(default=50, metadata={"least": 1, "help": "Most bots that one owner may register."})
     registrations_per_address: int = field(

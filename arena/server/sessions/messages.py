@@ -1,7 +1,7 @@
 # Compiled: every decision comes by here.
 """Messages between bots and the server, free of any encoding.
 
-What comes with every decision has an `__init__` of its own: compiled, a named tuple takes eight times as long.
+Messages of every decision have their own `__init__`: compiled, a named tuple takes eight times as long.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from engine.game import Game, RoundReport
 
 
 class Hello(NamedTuple):
-    """A bot's first message: what it plays, how many matches at once, with which library, and which version it is."""
+    """A bot's first message: its games, capacity, library and version."""
 
     games: tuple[str, ...]
     capacity: int
     client: str
     version: str = ""
     playing: tuple[int, ...] = ()
-    """Matches it was playing when its earlier session ended."""
+    """Matches that it was playing when its earlier session ended."""
     casual: bool = False
-    """True if all its matches are to be casual ones."""
+    """True if it wants casual matches only."""
     challenges: bool = False
-    """True if it may be sent challenges."""
+    """True if it accepts challenges."""
 
 
 class Ready(NamedTuple):
@@ -60,7 +60,7 @@ class BotMessage:
     """One message of a bot."""
 
     at: float
-    """When it arrived, in seconds of the server's clock."""
+    """Time of arrival, in seconds of the server's clock."""
     ready: Sequence[Ready]
     answers: Sequence[Answer]
     heartbeat: int | None
@@ -115,12 +115,13 @@ class Welcome:
     """Seconds between two heartbeats."""
     transport: TransportSettings
     log: LogState | None = None
-    """The log of results; None where there is none."""
+    """The log of results; None if the server has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A seat at a match that is about to begin. But for a challenge it says nothing that two bots could compare."""
+    """A seat at a match that is about to begin. Except for challenges it contains nothing that two bots could
+    compare."""
 
     invitation_id: int
     game: str
@@ -134,7 +135,7 @@ class Invitation:
 
 @dataclass(frozen=True, slots=True)
 class MatchStart:
-    """A match begins, or its bot has come back to it."""
+    """A match begins, or its bot has returned."""
 
     match_id: int
     invitation_id: int
@@ -161,7 +162,7 @@ class Question:
 
 @dataclass(init=False, slots=True)
 class EncodedAsk:
-    """A question of a match that another process plays, as the bytes that its bot is to be sent."""
+    """A question of a match that another process plays, as the bytes for its bot."""
 
     seat: int
     decision: int
@@ -196,13 +197,13 @@ class NoticeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message about something out of the ordinary; the stream goes on."""
+    """A message about an unusual event; the stream goes on."""
 
     kind: NoticeKind
     text: str
     match_id: int | None = None
     seat: int | None = None
-    """The seat it is about, where that is not the bot's own."""
+    """The seat that it is about, if that is not the bot's own."""
     decision: int | None = None
     action: int | None = None
     legal: Sequence[int] = ()
@@ -245,15 +246,15 @@ class MatchOver:
     interrupted: str
     kind: MatchKind
     spoilt: tuple[bool, ...] = ()
-    """By seat, whether house bots played too much of it for the result to move its opponents' ratings; empty where
-    the match was interrupted, or begun under an older rule."""
+    """By seat, true if house bots played so much of it that the result moves no opponent's rating; empty if the match
+    was interrupted, or began under an older rule."""
     entry: LogEntry | None = None
     """The result's entry in the log; None on a server without a log."""
 
 
 @dataclass(init=False, slots=True)
 class Outgoing:
-    """One message to a bot: everything that was waiting for it."""
+    """One message to a bot: everything that waits for it."""
 
     welcome: Welcome | None
     invitations: list[Invitation]
@@ -266,7 +267,7 @@ class Outgoing:
     encoded: bytes
     """A message from another process, as the bytes for the bot."""
     encoded_asks: int
-    """The number of things that it asks the bot for."""
+    """Number of answers that it asks the bot for."""
 
     def __init__(self, questions: Sequence[Question] = ()) -> None:
         self.welcome = None
@@ -282,7 +283,7 @@ class Outgoing:
 
     @property
     def asks(self) -> int:
-        """The number of things it asks a bot for; a suspended bot is asked to say that it is back."""
+        """Number of answers that it asks a bot for, including a suspended bot's return."""
         asks = len(self.questions) + len(self.invitations) + (self.heartbeat is not None) + self.encoded_asks
         if self.notices:
             asks += sum(notice.kind is NoticeKind.SUSPENDED for notice in self.notices)
@@ -303,24 +304,24 @@ class Link(Protocol):
 
     @property
     def peer(self) -> str:
-        """Where the bot is, for the log."""
+        """The bot's address, for the log."""
 
     @property
     def busy(self) -> bool:
-        """True if the last message has yet to leave: the bot may not be reading."""
+        """True if the last message has not left yet: the bot may not be reading."""
 
     @property
     def received_at(self) -> float:
-        """When the message that was delivered last arrived, in seconds of the server's clock."""
+        """Time of arrival of the latest delivered message, in seconds of the server's clock."""
 
     def shortest_round_trip(self) -> float | None:
-        """Return the fewest seconds in which the bot's system acknowledged bytes of late; None if that is not known."""
+        """Return the shortest recent time in which the bot's system acknowledged bytes, in seconds; None if unknown."""
 
     def hand_over(self, message: bytes) -> None:
-        """Send a message; the link must not be busy. Raises `trio.BrokenResourceError` where the bot is gone."""
+        """Send a message; the link must not be busy. Raises `trio.BrokenResourceError` if the bot is gone."""
 
     async def deliver(self, take: Callable[[bytes], None], left: Callable[[], None]) -> None:
-        """Have `take` called with each message where it arrives, until the bot has said its last.
+        """Call `take` with each message on arrival, until the bot's last.
 
         `left` is called whenever a message has left. Raises `trio.BrokenResourceError` when the bot vanished, and what
         `take` raises.
@@ -331,22 +332,25 @@ class MessageCodec(NamedTuple):
     """An encoding of messages; a session has none of its own."""
 
     decode: Callable[[bytes, float], BotMessage]
-    """Read a message that arrived at an instant; raises `Closed` where the protocol does not allow it."""
+    """Decode a message that arrived at an instant.
+
+    Raises: Closed: the protocol does not allow it.
+    """
     encode: Callable[[Outgoing], bytes]
 
 
 class Closed(Exception):  # noqa: N818 - a decision, not an error
-    """Raised to end a bot's stream; the reason is told to the bot."""
+    """Raised to end a bot's stream; the bot gets the reason."""
 
     def __init__(self, reason: Reason, text: str, wait: float | None = None) -> None:
         super().__init__(text)
         self.reason = reason
         self.wait = wait
-        """Seconds after which the bot may come back, where that is known."""
+        """Seconds after which the bot may reconnect, if known."""
 
 
 class Reason(Enum):
-    """Why the server ends a stream."""
+    """The reason why the server ends a stream."""
 
     TAKEN_OVER = auto()
     """A newer connection of the same bot took over."""
@@ -355,15 +359,15 @@ class Reason(Enum):
     NOT_READING = auto()
     """The bot did not read for too long."""
     BAD_MESSAGE = auto()
-    """The bot said what the protocol does not allow."""
+    """The bot sent a message that the protocol does not allow."""
     NO_SUCH_GAME = auto()
     """The server plays none of the bot's games."""
     FLOODING = auto()
-    """The bot said too much or came too often, or the bots of its owner have too many streams."""
+    """The bot sent too much or connected too often, or the bots of its owner have too many streams."""
     NO_CASUAL = auto()
-    """The bot wants casual matches, and the server gives none."""
+    """The bot wants casual matches, and the server offers none."""
     NO_HELLO = auto()
-    """The bot opened a stream and said nothing."""
+    """The bot opened a stream and sent nothing."""
     TOKEN_REVOKED = auto()
     """The bot's token was replaced or revoked, or the bot deleted."""
     OWNER_BANNED = auto()

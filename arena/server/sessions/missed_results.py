@@ -1,4 +1,4 @@
-"""Results of matches that ended while their bot was away, for a bot that comes back and asks."""
+"""Results of matches that ended while their bot was away, for a bot that returns and asks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 async def missed(store: Store, players: Players, bot: Bot, playing: Collection[int]) -> Sequence[MatchOver]:
-    """Report of those of the matches that are over; the others report to the session at their end.
+    """Report the matches that are over; the others report to the session at their end.
 
     Raises: StoreError.
     """
@@ -36,7 +36,7 @@ async def missed(store: Store, players: Players, bot: Bot, playing: Collection[i
         before = running()
         over = sorted(set(playing) - before)
         reports = await store.read(partial(_reports, bot=bot, numbers=over)) if over else ()
-        if running() == before:  # else one ended meanwhile
+        if running() == before:  # otherwise one ended meanwhile
             return reports
 
 

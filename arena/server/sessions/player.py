@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import trio
 
-from arena.house import HouseBot  # a compiled dataclass looks its types up at run time
+from arena.house import HouseBot  # compiled dataclasses need these types at run time
 from arena.replay.header import OfferOutcome
 from arena.scheduling.pace import Pace, PaceRules
 from arena.server.sessions.availability import Availability
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from arena.server.sessions.session import Session
 
 CROSSING: Final = 256
-"""Withdrawn invitations of a bot, and matches that are over, for which an answer may still be on its way: as many as it
+"""Number of withdrawn invitations and finished matches for which a bot's answer may still be on its way: as many as it
 plays at once."""
 
 
@@ -33,38 +33,38 @@ class Expected(NamedTuple):
     """The expected duration and cost of a match."""
 
     wait: float
-    """Seconds that the bot will wait for much slower ones."""
+    """Seconds that the bot will wait for much slower bots."""
     end: float
-    """The instant of its end."""
+    """The expected end."""
 
 
 class PendingMatch(Protocol):
     """A match that waits for its bots to be ready."""
 
     def invite(self, bot_player: BotPlayer) -> None:
-        """Send a bot its invitation, again if need be."""
+        """Send a bot its invitation, again if needed."""
 
     def ready(self, bot_player: BotPlayer, nonce: bytes) -> None:
         """Count a bot as ready."""
 
     def forgo(self, bot_player: BotPlayer, now: float, how: OfferOutcome, charged: bool = True) -> None:
-        """Count a bot as not coming: it left or declined. `charged`: whether the invitation counts as failed."""
+        """Record that a bot left or declined. `charged`: whether the invitation counts as failed."""
 
 
 class RunningMatch(Protocol):
     """A match that is being played. Instants are seconds of the server's clock."""
 
     def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
-        """Take a bot's answer."""
+        """Apply a bot's answer."""
 
     def ready(self, now: float, bot_player: BotPlayer) -> None:
         """Let a suspended bot play again."""
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
-        """Count a bot as absent; one that leaves in order hands its seat over at once."""
+        """Count a bot as absent; if it leaves in order, its seat goes to the stand-in at once."""
 
     def cut_off(self, now: float) -> None:
-        """Stop all clocks until bots are back that the server has lost."""
+        """Stop all clocks until the bots that the server lost have returned."""
 
     def returned(self, now: float, bot_player: BotPlayer) -> None:
         """Count a bot as present."""
@@ -82,45 +82,45 @@ class BotPlayer:
         availability: Availability | None = None,
         pace: Pace | None = None,
     ) -> None:
-        """`changed` is told when the bot has more or less room for matches."""
+        """`changed` is called when the bot has more or less room for matches."""
         self.bot_id = bot_id
         self.name = name
         self.owner = owner
         self.session: Session | None = None
         self.lost = False
-        """True if a process of the server took its session with it, and it is not back yet."""
+        """True if its session ended with a process of the server, and it has not returned yet."""
         self.availability = availability or Availability(lambda: None, lambda _: None)
         self.pace = pace or Pace(PaceRules())
         self.version = ""
         """The version that it named when it last connected."""
         self.waiting_since: dict[str, float] = {}
-        """By game it plays, when it last began to wait for a seat, in seconds of the server's clock."""
+        """By game, when it last began to wait for a seat, in seconds of the server's clock."""
         self.pending: Counter[str] = Counter()
-        """By game, the seats it was given whose results the ladder does not know, as far as the scheduler knows."""
+        """By game, the number of its seats whose results the scheduler does not know to be on the ladder."""
         self.last_match: LastMatch | None = None
-        """The last match it played; None if it was given a seat since."""
+        """The last match it played; None if it got a seat since."""
         self.expected: dict[Hashable, Expected] = {}
-        """By match that it was given a seat of, what is expected of that."""
+        """By match, the expected duration and cost."""
         self.reserved = 0
-        """Matches for which it has to keep room: challenges that wait for somebody else."""
+        """Number of places reserved for challenges that wait for another bot."""
         self.parked = False
-        """True if it is given no seats."""
+        """True if it gets no seats."""
         self.newcomer = True
         """True if it has not finished a match yet."""
         self.invitations: dict[int, PendingMatch] = {}
-        """By the number of the invitation, the matches it was invited to."""
+        """By number of the invitation, the match."""
         self.matches: dict[int, RunningMatch] = {}
-        """By match, those it plays."""
+        """By number, the matches it plays."""
         self.absence = 0
         """The number of its latest absence, from 1."""
         self.counted_absence = 0
-        """The number of the latest absence that counted as trouble: one counts once, however many seats it left."""
+        """The number of the latest absence that counted as trouble: each counts once, however many seats it left."""
         self._changed = changed
         self._withdrawn: deque[int] = deque(maxlen=CROSSING)
         self._begun: deque[int] = deque(maxlen=CROSSING)
         self._ended: deque[int] = deque(maxlen=CROSSING)
         self.knows_it_is_slow = False
-        """True if a notice of this session has named the time that its decisions take."""
+        """True if a notice of this session has had its decision times."""
 
     @property
     def busy(self) -> int:
@@ -128,9 +128,8 @@ class BotPlayer:
         return len(self.invitations) + len(self.matches)
 
     def free(self, matches_per_bot: int) -> int:
-        """Return the number of further matches that it can play now: at most `matches_per_bot`, one on trial.
-
-        None when it is gone or may not be invited.
+        """Return the number of further matches that it can play now: at most `matches_per_bot`, one on trial, none if
+        it is gone or may not be invited.
         """
         if self.session is None or not self.availability.invitable:
             return 0
@@ -138,7 +137,7 @@ class BotPlayer:
         return max(0, (min(most, 1) if self.on_trial else most) - self.busy)
 
     def room(self, matches_per_bot: int) -> int:
-        """Return the number of these that need not stay free."""
+        """Return the number of free places that are not reserved."""
         return max(0, self.free(matches_per_bot) - self.reserved)
 
     @property
@@ -148,42 +147,42 @@ class BotPlayer:
 
     @property
     def on_trial(self) -> bool:
-        """True if its next match is with house bots, where there are any: its last invitation failed, or nobody knows
-        its pace."""
+        """True if its next match is with house bots, if there are any: its last invitation failed, or its pace is
+        unknown."""
         return self.availability.doubtful or not self.pace.known
 
     @property
     def pace_now(self) -> float | None:
-        """Mean time owed for a decision in seconds, as it counts now; None if that is not known."""
+        """Mean time owed for a decision in seconds, decayed until now; None if unknown."""
         return self.pace.at(trio.current_time())
 
     @property
     def free_at(self) -> float:
-        """The instant at which the first of its matches is expected to end; −∞ if nothing is known."""
+        """The expected end of its first match to finish; −∞ if unknown."""
         return min([expected.end for expected in self.expected.values()], default=-math.inf)
 
     def seated(self, now: float, game: str) -> None:
-        """Record that it was given a seat."""
+        """Record that it got a seat."""
         self.waiting_since[game] = now
         self.pending[game] += 1
         self.last_match = None
 
     def expect(self, match: Hashable, expected: Expected) -> None:
-        """Have it pay at once for what a match that it was given a seat of is expected to cost it."""
+        """Charge its balance at once for the expected cost of a match."""
         self.expected[match] = expected
         self.pace.pay(expected.wait)
 
     def release_expected(self, match: Hashable) -> None:
-        """Give it back what it paid for a match that is over, or that it does not play."""
+        """Refund the expected cost of a match that is over, or that it does not play."""
         if (expected := self.expected.pop(match, None)) is not None:
             self.pace.pay(-expected.wait)
 
     def changed(self) -> None:
-        """Tell whoever forms tables that it has more or less room."""
+        """Notify the matchmaker that it has more or less room."""
         self._changed(self)
 
     def unseated(self, match: Hashable, game: str, waiting_since: float | None = None, rated: bool = True) -> None:
-        """Record that it lost a seat without playing; it waits as it did before, if that is given."""
+        """Record that it lost a seat without playing; `waiting_since` restores its waiting time."""
         self.release_expected(match)
         if rated:
             self.pending[game] = max(0, self.pending[game] - 1)
@@ -192,7 +191,7 @@ class BotPlayer:
         self.changed()
 
     def hear(self, message: BotMessage) -> None:
-        """Take a message of the bot: one turn."""
+        """Handle a message of the bot: one turn."""
         if message.heartbeat is not None and self.session is not None:
             self.session.beaten(message.at, message.heartbeat)
         if message.capacity is not None and self.session is not None:
@@ -205,7 +204,7 @@ class BotPlayer:
             self._changed(self)
 
     def hear_of_matches(self, message: BotMessage) -> None:
-        """Take what a message says of matches."""
+        """Handle the parts of a message about matches."""
         for match_id in message.resumed:
             if (resumed := self.matches.get(match_id)) is not None:
                 resumed.ready(message.at, self)
@@ -242,22 +241,22 @@ class BotPlayer:
             pending.ready(self, ready.nonce)
 
     def begun(self, invitation_id: int) -> None:
-        """Remember that the match of an invitation has begun; another Ready for it is no mistake."""
+        """Remember that an invitation's match has begun, so that another Ready for it is no mistake."""
         self._begun.append(invitation_id)
 
     def match_ended(self, match_id: int) -> None:
-        """Remove a match that is over; what the bot still says of it crosses the report and is no mistake."""
+        """Remove a finished match. Later answers crossed its report and are no mistake."""
         if self.matches.pop(match_id, None) is not None:
             self._ended.append(match_id)
 
     def withdrawn(self, invitation_id: int, text: str) -> None:
-        """Tell it that an invitation is withdrawn; an answer to it that crosses this is no mistake."""
+        """Send the withdrawal of an invitation; an answer that crosses it is no mistake."""
         self._withdrawn.append(invitation_id)
         if self.session is not None:
             self.session.notify(Notice(NoticeKind.WITHDRAWN, text, invitation_id=invitation_id))
 
     def connected(self, now: float, session: Session) -> None:
-        """Begin a session: open decisions and invitations are put to it."""
+        """Begin a session and send open decisions and invitations."""
         self.session, self.lost = session, False
         self.knows_it_is_slow = False
         self.version = session.hello.version
@@ -278,7 +277,7 @@ class BotPlayer:
                 match.left(now, self)
 
     def cut_off(self, now: float) -> None:
-        """End its session, which a process of the server took with it; its matches are to be told."""
+        """End its session, which was lost with a process of the server; the caller notifies its matches."""
         self.session, self.lost = None, True
         self.absence += 1
         self.availability.expect_no_answer()
@@ -286,7 +285,7 @@ class BotPlayer:
             pending.forgo(self, now, OfferOutcome.LEFT, charged=False)
 
     def expel(self, now: float, reason: Reason, why: str) -> None:
-        """Hand over all its seats, as it cannot come back, and close its stream if it is connected."""
+        """Hand over all its seats, as it cannot return, and close its stream if it is connected."""
         self._hand_over(now)
         if self.session is not None:
             self.session.close(reason, why)
@@ -299,7 +298,7 @@ class BotPlayer:
             self.session.leave()
 
     def _hand_over(self, now: float) -> None:
-        """Take no more seats, and let house bots play those it has from now on."""
+        """Refuse further seats and let house bots play its present ones."""
         if self.session is not None:
             self.session.capacity = 0
         for pending in list(self.invitations.values()):
@@ -334,7 +333,7 @@ class BotPlayer:
 
 
 def cut_off(lost: Sequence[BotPlayer], now: float) -> None:
-    """End the sessions of bots, which a process of the server took with it, and stop the clocks of their matches."""
+    """End sessions that were lost with a process of the server, and stop the clocks of their matches."""
     for bot_player in lost:
         bot_player.cut_off(now)
     matches = {number: match for bot_player in lost for number, match in bot_player.matches.items()}
@@ -344,12 +343,12 @@ def cut_off(lost: Sequence[BotPlayer], now: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class HousePlayer:
-    """A house bot under its number in the store."""
+    """A house bot with its number in the store."""
 
     bot_id: int
     bot: HouseBot
     plays_for: str = ""
-    """Name of the house bot whose seat it plays on, as this server has not that one; empty otherwise."""
+    """Name of the house bot whose seat it plays because this server lacks that bot; empty otherwise."""
 
     @property
     def name(self) -> str:
@@ -363,7 +362,7 @@ class HousePlayer:
 
     @property
     def newcomer(self) -> bool:
-        """True if it has not finished a match yet: no house bot leaves, so it does not matter."""
+        """False: it only matters for bots that may leave."""
         return False
 
 

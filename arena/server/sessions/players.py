@@ -1,4 +1,4 @@
-"""The bots that are connected or have matches running, by number."""
+"""The bots that are connected or have running matches, by number."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Players:
-    """Keeps a bot until it is gone and its matches are over."""
+    """Holds a bot until it has left and its matches are over."""
 
     def __init__(
         self,
@@ -41,15 +41,15 @@ class Players:
         return len(self._players)
 
     def on_change(self, tell: Callable[[BotPlayer], None]) -> None:
-        """Have somebody told of every bot that comes, goes, is parked or un-parked, or has more or less room."""
+        """Call a listener for every bot that comes, leaves, is parked or resumed, or has more or less room."""
         self._on_change = tell
 
     def get(self, bot_id: int) -> BotPlayer | None:
-        """The bot of a number, where it is here."""
+        """The bot with a number; None if it is not here."""
         return self._players.get(bot_id)
 
     def enter(self, bot_id: int, name: str, owner: str) -> BotPlayer:
-        """The bot of a number, as it is known or new."""
+        """Return the bot with a number, created if unknown."""
         if (player := self._players.get(bot_id)) is None:
             player = self._players[bot_id] = BotPlayer(
                 bot_id, name, owner, self.changed, self.availability(bot_id), self.pace(bot_id)
@@ -57,13 +57,13 @@ class Players:
         return player
 
     def pace(self, bot_id: int) -> Pace:
-        """A bot's pace and balance, whether it is here or not."""
+        """A bot's pace and balance, connected or not."""
         if (known := self._paces.get(bot_id)) is None:
             known = self._paces[bot_id] = Pace(self.pace_rules)
         return known
 
     def paces(self) -> Iterable[tuple[int, Pace]]:
-        """All of these, by the bots' numbers."""
+        """All paces and balances, by the bots' numbers."""
         return self._paces.items()
 
     def availability(self, bot_id: int) -> Availability:
@@ -83,11 +83,11 @@ class Players:
         return [player.session for player in self if player.session is not None]
 
     def changed(self, player: BotPlayer) -> None:
-        """Tell whoever forms tables that something about a bot is different."""
+        """Notify the matchmaker of a change of a bot."""
         self._on_change(player)
 
     def release(self, player: BotPlayer) -> None:
-        """Forget a bot that is gone and plays nothing; it may have more room, too."""
+        """Forget a bot that has left and plays nothing. If it stays, it may have more room."""
         if player.session is None and not player.busy:
             self._players.pop(player.bot_id, None)
         self.changed(player)

@@ -1,7 +1,7 @@
 # Compiled: every decision comes by here.
 """Token buckets that limit a bot's messages: they fill with time, and each message takes from them.
 
-What a bot was asked for it may say at any speed, so the fastest bot never meets a limit by playing.
+Answers to questions are free at any speed, so playing fast never meets a limit.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from typing import Final
 
 UNSOLICITED_SAVED: Final = 200.0
-"""Seconds for which things not asked for are saved up: a bot that was away for long has a lot to say."""
+"""Seconds for which unsolicited messages are saved up: a bot that returns after a long time has a lot to send."""
 BYTES_SAVED: Final = 16.0
 """Seconds for which bytes are saved up."""
 
@@ -24,7 +24,7 @@ class TokenBucket:
         self._at = -math.inf
 
     def take(self, amount: float, now: float) -> bool:
-        """Take an amount; False, and nothing is taken, where less is left."""
+        """Take an amount; return False and take nothing if less is left."""
         if now > self._at:
             self._left = min(self._most, self._left + self._rate * (now - self._at))
             self._at = now
@@ -34,17 +34,17 @@ class TokenBucket:
         return True
 
     def wait(self, amount: float, now: float) -> float:
-        """Return the seconds until so much is there; infinite where that never is."""
+        """Return the seconds until an amount is available; infinite if never."""
         self.take(0, now)
         return max(0.0, amount - self._left) / self._rate if amount <= self._most else math.inf
 
     def is_full(self, now: float) -> bool:
-        """Return whether as much is saved up as can be."""
+        """Return whether the bucket is full."""
         self.take(0, now)
         return self._left >= self._most
 
     def give(self, amount: float) -> None:
-        """Add an amount, as far as there is room."""
+        """Add an amount, up to the bound."""
         self._left = min(self._most, self._left + amount)
 
 
@@ -52,18 +52,18 @@ class RateLimit:
     """The remaining budget of a bot's stream."""
 
     def __init__(self, unsolicited_rate: float, byte_rate: float) -> None:
-        """Allow so many things that nobody asked for, and so many bytes, a second."""
+        """Allow a rate of unsolicited messages and of bytes, a second."""
         self._unsolicited_rate = unsolicited_rate
         self._byte_rate = byte_rate
         self._unsolicited = TokenBucket(unsolicited_rate, UNSOLICITED_SAVED)
         self._bytes = TokenBucket(byte_rate, BYTES_SAVED)
 
     def asked(self, things: int) -> None:
-        """Allow the answers to so many things that the bot was asked for."""
+        """Allow the answers to a number of questions."""
         self._unsolicited.give(things)
 
     def exceeded(self, things: int, size: int, at: float) -> str:
-        """Count a message of `size` bytes that says so many things; which limit it breaks, in words, or nothing."""
+        """Count a message of `size` bytes with a number of items; return the broken limit in words, or nothing."""
         if not self._unsolicited.take(max(1, things), at):
             much = f"more than {self._unsolicited_rate:g} answers and other things a second that nobody asked for"
             return f"flooding: {much} (unsolicited_rate); answer each decision once, and say nothing else often"

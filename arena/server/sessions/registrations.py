@@ -9,7 +9,7 @@ from arena.store.base.errors import Refused
 
 
 class TooManyRegistrations(Refused):
-    """More registrations were asked for from an address than are allowed."""
+    """Too many registrations from one address."""
 
     def __init__(self, registrations_per_address: int, wait: float) -> None:
         super().__init__(
@@ -33,5 +33,5 @@ class Registrations:
             raise TooManyRegistrations(self._registrations_per_address, self._allowance.wait(origin, now))
 
     def give_back(self, origin: str) -> None:
-        """Take back what was counted: the registration was invited."""
+        """Undo one `take`: the registration was invited."""
         self._allowance.give_back(origin)

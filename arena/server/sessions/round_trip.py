@@ -1,10 +1,9 @@
 # Compiled: every decision comes by here.
 """The round-trip time to a bot: the shortest of its recent answers' times.
 
-A bot can only answer later than it might, never sooner, so the shortest of many times is the nearest to the truth and
-nothing is gained by being late: not by heartbeats answered late, nor only between thoughts. The answer to a decision
-bounds the way as well as that to a heartbeat; so does what the operating system has measured, which no bot program
-answers.
+A bot can answer late but never early, so the shortest of many times is nearest to the truth, and late answers gain
+nothing: neither delayed heartbeats nor heartbeats answered only between decisions. Answers to decisions bound the round
+trip as well as heartbeats do. So do the operating system's own measurements, which no bot program influences.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from collections import deque
 from typing import Final
 
 ROUND_TRIPS: Final = 9
-"""Answered heartbeats that the shortest time is looked for in, each with the answers since the one before."""
+"""Number of answered heartbeats, each with the answers before it, among which the shortest time counts."""
 MOST_UNANSWERED: Final = 9
-"""Heartbeats whose answers may still come; older ones are forgotten."""
+"""Most heartbeats whose answers are awaited; older ones are forgotten."""
 
 
 class RoundTrip:
@@ -32,15 +31,15 @@ class RoundTrip:
         self._shortest = math.inf  # of the answers since the latest heartbeat's
 
     def beat(self, now: float) -> int:
-        """Return the number of a heartbeat that is sent at an instant."""
+        """Return the number of the heartbeat sent at an instant."""
         number = round(now * 1e6)
         self._sent.append(number)
         return number
 
     def beaten(self, at: float, number: int, acknowledged: float | None) -> None:
-        """Measure by the answer to a heartbeat; a number that was not sent, or is answered already, says nothing.
+        """Measure by the answer to a heartbeat; unknown and repeated numbers are ignored.
 
-        `acknowledged`: the shortest time in which the bot's system acknowledged bytes of late; None if it is not known.
+        `acknowledged`: the shortest recent time in which the bot's system acknowledged bytes; None if unknown.
         """
         if number not in self._sent:
             return
@@ -52,7 +51,7 @@ class RoundTrip:
         self.seconds = min(self._latest)
 
     def answered(self, took: float) -> None:
-        """Note that a decision was answered so long after it was sent."""
+        """Measure by the time between a decision and its answer."""
         if took < self._shortest:
             self._shortest = took
             if self.seconds is not None and took < self.seconds:

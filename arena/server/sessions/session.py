@@ -1,9 +1,9 @@
 # Compiled: every decision comes by here.
-"""A bot's conversation: a message is heard where it arrives, and what waits for the bot is sent at the end of a turn.
+"""A bot's conversation: messages are handled on arrival, and the bot's waiting messages are sent at the end of a turn.
 
-Questions that become due while the bot still owes answers wait and go out together, when it owes none any more or when
-they are half of what it can play at once: so a bot with many matches thinks about one half of them while the server
-plays the other, and batches need no timer. Everything else goes out at once.
+Questions that become due while the bot owes answers wait. They go out together when it owes none, or when they are half
+of its capacity: so a bot with many matches thinks about one half while the server plays the other, and batches need no
+timer. Everything else goes out at once.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
 
 Asked: TypeAlias = "Ask | EncodedAsk"
 Sent: TypeAlias = "Callable[[float, int, int, int], None]"
-"""Called when a question was handed to the transport: the instant, seat, decision, round trip in microseconds."""
+"""Called when the transport got a question: the instant, seat, decision, round trip in microseconds."""
 
 SEND_LIMIT: Final = 30.0
-"""Seconds a bot may leave a message unread before its stream is closed."""
+"""Seconds that a bot may leave a message unread before its stream is closed."""
 CLOSE_TIMEOUT: Final = 1.0
-"""Seconds that what still waits has to leave when the server ends a stream."""
+"""Seconds for sending waiting messages when the server ends a stream."""
 MOST_NOTICES: Final = 10_000
-"""Notices that may wait for a bot: whoever earns them faster than it reads them is cut off."""
+"""Most notices that may wait for a bot; beyond it the stream ends."""
 
 
 class Session:
-    """A connected bot, with what waits to be sent to it."""
+    """A connected bot with its waiting messages."""
 
     def __init__(
         self,
@@ -61,26 +61,26 @@ class Session:
         turns: Turns,
         limits: Limits = Limits(),  # noqa: B008 - frozen
     ) -> None:
-        """`turns` calls `send` when something waits."""
+        """`turns` calls `send` when messages wait."""
         self.link = link
         self.hello = hello
         self.capacity = hello.capacity
         """The bot's capacity."""
         self.number = 0
-        """Number among the sessions of all processes of the server; 0 where there is one process."""
+        """Number among the sessions of all processes of the server; 0 if there is one process."""
         self._round_trip = RoundTrip()
         self._codec = codec
         self._turns = turns
         self._rate_limit = RateLimit(limits.unsolicited_rate, limits.byte_rate)
         self._hear: Callable[[BotMessage], None] | None = None
         self._waiting: Outgoing | None = None
-        """The message to send besides decisions."""
+        """The next message, without decisions."""
         self._questions: dict[tuple[int, int], tuple[Asked, Sent]] = {}
         self._in_flight: dict[tuple[int, int], float] = {}
-        """Questions that the bot has yet to answer, each with the instant at which it was handed over."""
-        self._held = False  # something waits for the message before to leave
+        """Unanswered questions, each with the instant at which the transport got it."""
+        self._held = False  # messages wait for the one before to leave
         self._handed_over_at = link.received_at
-        """Instant at which the latest message was handed to the transport; before the first, that of the hello."""
+        """Instant at which the transport got the latest message; before the first, that of the hello."""
         self._over = False
         self._end: Exception | None = None
         self._leaving = False  # the bot has left in order
@@ -88,14 +88,14 @@ class Session:
 
     @property
     def round_trip(self) -> float | None:
-        """Seconds of the way to the bot and back, as short as it showed of late; None if that is not known."""
+        """The shortest recent round trip in seconds; None if unknown."""
         return self._round_trip.seconds
 
     async def run(self, hear: Callable[[BotMessage], None]) -> None:
-        """Have each message of the bot heard where it arrives, until the bot has said its last.
+        """Handle each message of the bot on arrival, until its last.
 
         Raises `trio.BrokenResourceError` when the bot vanished, and `Closed` when `close` was called, the bot does not
-        read, or what it says is not allowed.
+        read, or a message is not allowed.
         """
         self._hear = hear
         try:
@@ -112,13 +112,13 @@ class Session:
             raise self._end
 
     def close(self, reason: Reason, text: str) -> None:
-        """End the stream once what waits is sent; `run` raises `Closed` with this reason."""
+        """End the stream after waiting messages are sent; `run` raises `Closed` with this reason."""
         self._end = self._end or Closed(reason, text)
         self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_TIMEOUT)
         self._turns.due(self)
 
     def leave(self) -> None:
-        """End the stream of a bot that leaves in order, once what waits is sent; `run` returns."""
+        """End the stream of a bot that leaves in order, after waiting messages are sent; `run` returns."""
         self._leaving = True
         self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_TIMEOUT)
         self._turns.due(self)
@@ -136,7 +136,7 @@ class Session:
         self._letter().starts.append(start)
 
     def notify(self, notice: Notice) -> None:
-        """Queue a notice; the session ends where too many are unread."""
+        """Queue a notice; the session ends if too many are unread."""
         notices = self._letter().notices
         if len(notices) >= MOST_NOTICES:
             self.close(Reason.NOT_READING, f"{MOST_NOTICES} notices were not read; read the stream while you think")
@@ -144,15 +144,16 @@ class Session:
         notices.append(notice)
 
     def tell(self, notice: Notice) -> None:
-        """Send a notice at once, ahead of what waits, which it must not depend on; a busy link goes without."""
+        """Send a notice at once, ahead of waiting messages, on which it must not depend; skip it if the link is
+        busy."""
         message = Outgoing()
         message.notices.append(notice)
         self.tell_encoded(self._codec.encode(message))
 
     def tell_encoded(self, encoded: bytes) -> None:
-        """Send what is encoded, as `tell` does."""
+        """Send an encoded notice, like `tell`."""
         if not self._over and not self.link.busy:
-            with suppress(trio.BrokenResourceError):  # `run` is told, too
+            with suppress(trio.BrokenResourceError):  # `run` notices it, too
                 self.link.hand_over(encoded)
 
     def show(self, report: RoundOver) -> None:
@@ -164,13 +165,13 @@ class Session:
         self._letter().reports.append(report)
 
     def say(self, encoded: bytes, asks: int) -> None:
-        """Queue what another process says, in the encoding of the session; it asks the bot for so many things."""
+        """Queue an encoded message of another process, which asks the bot a number of questions."""
         letter = self._letter()
         letter.encoded += encoded
         letter.encoded_asks += asks
 
     def beat(self, now: float) -> None:
-        """Queue a heartbeat; its number is the instant in microseconds, so that the answer tells the round trip."""
+        """Queue a heartbeat; its number is the instant in microseconds, so that the answer gives the round trip."""
         self._letter().heartbeat = self._round_trip.beat(now)
 
     def beaten(self, at: float, number: int) -> None:
@@ -178,7 +179,7 @@ class Session:
         self._round_trip.beaten(at, number, self.link.shortest_round_trip())
 
     def ask(self, match_id: int, ask: Asked, sent: Sent) -> None:
-        """Queue a question of a match to go out with others, unless the bot has it; `sent` is called when it has."""
+        """Queue a question of a match to go out with others, unless the bot has it; `sent` is called when it leaves."""
         key = (match_id, ask.decision)
         if key in self._in_flight:
             sent(trio.current_time(), ask.seat, ask.decision, self._lag())
@@ -188,7 +189,7 @@ class Session:
             self._turns.due(self)
 
     def settle(self, match_id: int, decision: int, answered_at: float | None = None) -> None:
-        """Drop a question that is answered or taken back: it is not sent any more, or no longer waited for."""
+        """Drop a question that is answered or withdrawn: it is no longer sent or awaited."""
         key = (match_id, decision)
         self._questions.pop(key, None)
         sent = self._in_flight.pop(key, None)
@@ -198,33 +199,33 @@ class Session:
             self._turns.due(self)
 
     def _lag(self) -> int:
-        """The round trip in microseconds, as far as it is known."""
+        """The round trip in microseconds; 0 if unknown."""
         return round((self._round_trip.seconds or 0.0) * 1e6)
 
     def _most(self) -> int:
-        """Questions in one message: with half of what the bot can play at once another half can be thought about."""
+        """Most questions in one message: half of the bot's capacity, so that it can think about the other half."""
         return max(1, (self.capacity + 1) // 2)
 
     def _may_ask(self) -> bool:
-        """True if questions are to go out."""
+        """True if questions should go out now."""
         return bool(self._questions) and (not self._in_flight or len(self._questions) >= self._most())
 
     def send(self) -> None:
-        """Send what waits, or once the message before has left.
+        """Send waiting messages, now or after the message before has left.
 
-        Called by `Turns`, once everything that led to it is stored.
+        Called by `Turns`, once their causes are stored.
         """
         if self._over:
             return
         if self.link.busy:
-            if not self._held:  # the scope's deadline is the guard: a timer for each message would cost much more
+            if not self._held:  # the scope's deadline guards it: a timer for each message would cost much more
                 self._held = True
                 self._scope.deadline = min(self._scope.deadline, self._handed_over_at + SEND_LIMIT)
             return
         try:
             self._send()
         except trio.BrokenResourceError:
-            return  # `run` is told, too
+            return  # `run` notices it, too
         except Exception as fault:  # noqa: BLE001 - raised by `run`: it ends this line and no other
             self._end = fault
         if self._end is not None or self._leaving:
@@ -233,7 +234,7 @@ class Session:
             self._turns.due(self)  # more than one message holds
 
     def _free(self) -> None:
-        """Send what waited for a message to leave."""
+        """Send the messages that waited for one to leave."""
         if self._held:
             self._held = False
             if self._end is None:
@@ -241,14 +242,14 @@ class Session:
             self._turns.due(self)
 
     def _letter(self) -> Outgoing:
-        """The next message, to be added to; it is sent at the end of the turn."""
+        """The next message, to be filled; it is sent at the end of the turn."""
         if self._waiting is None:
             self._waiting = Outgoing()
         self._turns.due(self)
         return self._waiting
 
     def _next(self) -> dict[tuple[int, int], tuple[Asked, Sent]]:
-        """The questions that go out now, which are no longer waiting then."""
+        """Remove and return the questions that go out now."""
         if not self._may_ask():
             return {}
         asked, most = self._questions, self._most()
@@ -264,7 +265,7 @@ class Session:
         message, asked = self._waiting, self._next()
         if message is None:
             if not asked:
-                return  # what was due has been taken back
+                return  # the questions that were due were withdrawn
             message = Outgoing()
         else:
             self._waiting = None
@@ -287,11 +288,11 @@ class Session:
         self.link.hand_over(self._codec.encode(message))
 
     def _receive(self, encoded: bytes) -> None:
-        """Take a message of the bot: one turn."""
+        """Handle a message of the bot: one turn."""
         at = self.link.received_at
         message = self._codec.decode(encoded, at)
         if self._end is not None or self._leaving:
-            return  # the stream is being closed, and what the bot says counts no more
+            return  # the stream is being closed, and messages no longer count
         things = len(message.ready) + len(message.answers) + len(message.declined) + len(message.resumed)
         if excess := self._rate_limit.exceeded(things, message.size, at):
             raise Closed(Reason.FLOODING, excess)

@@ -1,1 +1,1 @@
-"""House bots' processes: choices for seats, and deals replayed for the luck column."""
+"""Worker processes: choices of house bots, and replays of deals for the luck column."""

@@ -1,8 +1,9 @@
-"""Baselines: the deals of rated matches are played again by house bots, for the luck column, while workers are idle.
+"""Baselines: house bots replay the deals of rated matches for the luck column while workers are idle, one match after
+the other in the order of results.
 
-One match after the other, in the order of their results. What waits is bounded: while it is full, matches go without a
-baseline, and so do those whose replay fails. A stopped or killed server leaves the last ones to its successor. Nothing
-of it is done in the server's own thread: without workers there are no baselines.
+The queue is bounded: while it is full, matches get no baseline, nor do those whose replay fails. A stopped or killed
+server leaves the last ones to its successor. The server's own thread replays nothing: without workers there are no
+baselines.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ if TYPE_CHECKING:
     from engine.game import Game, Option
 
 MOST_WAITING: Final = 256
-"""Matches that wait for their baseline, and that are looked for at the start."""
+"""Most matches that wait for a baseline, and that a starting server looks for."""
 RETRY: Final = 2.0
-"""Seconds after which what could not be stored is tried again."""
+"""Seconds between attempts to store."""
 
 log = structlog.get_logger(__name__)
 
 
 class Deals(NamedTuple):
-    """The deals of a match, with what it takes to play them again."""
+    """The deals of a match, with all that a replay needs."""
 
     match_id: int
     game: Game
@@ -52,7 +53,7 @@ class Deals(NamedTuple):
 
     @classmethod
     def of(cls, header: Header) -> Deals:
-        """The deals of a match that is over."""
+        """Return the deals of a finished match."""
         key = match_key(header.seed, header.nonces)
         return cls(header.match_id, header.game, len(header.bots), header.options, key)
 
@@ -61,7 +62,7 @@ class Baselines:
     """A queue of matches whose deals are to be replayed."""
 
     def __init__(self, config: Config, store: Store, pool: WorkerPool, replayed: Callable[[str], None]) -> None:
-        """`replayed` is told the game of every baseline that was stored."""
+        """`replayed` is called with the game of every stored baseline."""
         games = [game.name for game in config.games if game.name in config.luck]
         self._house = {game: tuple(bot for bot in THINKERS if bot.game == game) for game in games}
         if not config.house_workers:
@@ -80,13 +81,13 @@ class Baselines:
                 log.warning("the workers have no time for luck: a match goes without", match_id=header.match_id)
 
     async def run(self) -> None:
-        """Replay until cancelled; at first what an earlier server left."""
+        """Replay until cancelled; first the matches that an earlier server left."""
         left = [number for game in self._house for number in await self._left(game)]
         for number in left:
             if (deals := await self._stored(number)) is not None:
                 await self._replay(deals)
         async for deals in self._waiting:
-            if deals.match_id not in left:  # it ended before they were looked for
+            if deals.match_id not in left:  # it ended before the search
                 await self._replay(deals)
 
     async def _left(self, game: str) -> tuple[int, ...]:
@@ -97,7 +98,7 @@ class Baselines:
             return ()
 
     async def _stored(self, number: int) -> Deals | None:
-        """The deals of a match from its replay; None where that is pruned, as the operator wished, or damaged."""
+        """Return the deals of a match from its replay; None if that is pruned or damaged."""
 
         def load(connection: Connection) -> Deals:
             return Deals.of(read(matches.get_replay(connection, number)).header)

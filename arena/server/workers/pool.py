@@ -1,10 +1,9 @@
 # Compiled: every decision comes by here.
-"""The workers of a server: they choose for house bots and replay deals, so that its own thread need not.
+"""The workers of a server: they choose for house bots and replay deals, to relieve its own thread.
 
-What costs this thread less to think about than to hand over is answered here, and everything is while no worker can
-take it. What is handed over in a turn of the server leaves at its end, and a worker's answers are a turn; a question
-that two workers ended over is answered with the first legal action. So nothing that befalls a worker holds up a match
-for longer than `worker.LIMIT` allows.
+This thread answers questions that are cheaper to answer than to hand over, and all questions while no worker is
+available. Questions of a turn leave at its end, and a worker's answers are one turn. A question over which two workers
+died is answered with the first legal action. So no failure of a worker delays a match by more than `worker.LIMIT`.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ if TYPE_CHECKING:
     from engine.game import Game, Option
 
 BATCH: Final = 64
-"""The most questions handed over at once."""
+"""Most questions in one batch."""
 MOST_WAITING: Final = 512
-"""Questions that may wait for a worker; beyond those the server answers itself."""
+"""Most questions that wait for a worker; beyond that the server answers itself."""
 AWAY: Final = 100e-6
-"""Seconds of this thread that a choice is worth: a worker's answer costs it some 30 µs, as it is a turn of its own and
-makes messages to bots smaller, and comes late; longer thoughts hold up everybody else."""
+"""Seconds that this thread may spend on a choice. Handing over costs it some 30 µs, since the answer is a turn of its
+own, makes messages to bots smaller and comes late. Longer thoughts would delay everybody else."""
 WEIGHT: Final = 1 / 64
 """Weight of the latest choice made here in the mean of a bot's times."""
 FADING: Final = 1 / 4096
-"""Decay of that mean with each choice that a worker makes, so that one slow moment is forgotten."""
+"""Decay of that mean with each choice of a worker, so that one slow moment is forgotten."""
 
 log = structlog.get_logger(__name__)
 
@@ -55,17 +54,17 @@ class ReplayFailed(Exception):  # noqa: N818 - the name says what is the matter
 
 
 class WorkerPool:
-    """So many worker processes, started when the first is needed; with none, everything is done in this thread."""
+    """The worker processes, started when the first is needed; with none, this thread does everything."""
 
     def __init__(self, house_workers: int, turns: Turns, away: float = AWAY) -> None:
-        """`turns` has it send what waits; choices that take longer than `away` seconds are left to workers."""
+        """`turns` lets it send waiting questions; choices that take longer than `away` seconds go to workers."""
         self._house_workers = house_workers
         self._turns = turns
         self._away = away
         self._takes = [0.0] * len(THINKERS)
-        """Seconds that this thread takes for a choice of each, on average."""
+        """Mean seconds of this thread for a choice of each house bot."""
         self._latest: dict[tuple[HouseBot, str, int, int, int], Ask] = {}
-        """The latest question with a choice in it, by `_kind`."""
+        """The latest question with several legal actions, by `_kind`."""
         self._places = {bot: place for place, bot in enumerate(CHOOSERS)}
         self._workers: list[Worker] = []  # those that are up
         self._idle: list[Worker] = []  # those that owe no choice
@@ -83,7 +82,7 @@ class WorkerPool:
         return len(self._workers) + self.search.up
 
     async def run(self) -> None:
-        """Keep the workers until cancelled."""
+        """Run the workers until cancelled."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             nursery.start_soon(self.search.run)
@@ -95,9 +94,9 @@ class WorkerPool:
     ) -> int | None:
         """Return a house bot's choice, an action of a `kind`; None if `later` gets it.
 
-        A fault of a bot must not hold up the table: then it is the first legal action. Where only one action is legal
-        the bot thinks its latest choice of that kind over again, to no effect: else its speed would tell opponents that
-        it had none. Where such choices do not occur, everybody knows that.
+        If the bot fails, the choice is the first legal action, so that the table goes on. With only one legal action
+        the bot repeats its latest choice of that kind, without effect: otherwise its speed would reveal to opponents
+        that it had none. Kinds that never have a choice are public knowledge.
         """
         alike, thought_over = _kind(bot, kind, ask), ask
         if len(ask.legal) > 1:
@@ -125,12 +124,12 @@ class WorkerPool:
         return self._think(match_id, ask, question)
 
     def send(self) -> None:
-        """Gives idle workers what waits. Called by `Turns`, at the end of a turn."""
+        """Send waiting questions to idle workers. Called by `Turns`, at the end of a turn."""
         thoughts = self._thoughts
         while thoughts and self._idle:
             batch = [thoughts.popleft()]
             while not batch[0].failures and len(batch) < BATCH and thoughts and not thoughts[0].failures:
-                batch.append(thoughts.popleft())  # what a worker ended over goes alone
+                batch.append(thoughts.popleft())  # a question over which a worker died goes alone
             self._idle.pop().think(batch)
 
     async def baseline(
@@ -143,7 +142,7 @@ class WorkerPool:
         repetitions: int,
         bot: HouseBot,
     ) -> tuple[float, ...]:
-        """`arena.house.selfplay.baseline`, whenever there is nothing better to do. Raises: ReplayFailed."""
+        """Run `arena.house.selfplay.baseline` in an idle worker. Raises: ReplayFailed."""
         place = self._places.get(bot) if self._house_workers else None
         if place is None:
             return await _replayed_here(replays(game, seats, options, key, rounds, repetitions, bot))
@@ -168,7 +167,7 @@ class WorkerPool:
         return results[0]
 
     async def _run_one(self) -> bool:
-        """Start a worker as soon as one is wanted, and run it until it ends; whether it ever was ready."""
+        """Start a worker when one is needed, run it until it ends, and return whether it ever was ready."""
         await self._wanted.wait()
         try:
             async with helper(MODULE) as process:
@@ -197,7 +196,7 @@ class WorkerPool:
         return True
 
     def _heard(self, worker: Worker, messages: list[Any]) -> None:
-        """A worker said something."""
+        """Handle a message of a worker."""
         with self._turns:
             for message in messages:
                 if isinstance(message, BaselineResult):
@@ -209,7 +208,7 @@ class WorkerPool:
             self._send_out()
 
     def _answered(self, worker: Worker, answers: Sequence[Answer]) -> None:
-        """A batch of answers came."""
+        """Handle a batch of answers."""
         thoughts, worker.thoughts = worker.thoughts, ()
         for thought, given in zip(thoughts, answers, strict=True):
             _tell(thought, given)
@@ -218,13 +217,13 @@ class WorkerPool:
             self._turns.due(self)
 
     def _send_out(self) -> None:
-        """Gives workers that replay nothing the errands that wait."""
+        """Send waiting replays to workers that have none."""
         for worker in self._workers:
             if self._errands and worker.errand is None:
                 worker.run(self._errands.popleft())
 
     def _again(self, errand: Errand) -> None:
-        """A worker ended over a replay."""
+        """Repeat or fail the replay over which a worker died."""
         failures = errand.failures + 1
         if failures < FAILURES:
             self._errands.appendleft(errand._replace(failures=failures))
@@ -232,10 +231,10 @@ class WorkerPool:
             errand.done(BaselineResult(errand.request.number, f"{failures} workers ended over it"))
 
     def _lost(self, owed: Sequence[Thought]) -> None:
-        """A worker ended that owed answers: they are asked again, or given."""
+        """Repeat or answer the questions that a dead worker owed."""
         waiting = [*(thought._replace(failures=thought.failures + 1) for thought in owed), *self._thoughts]
         self._thoughts.clear()
-        self._latest.clear()  # what a worker ended over is not thought over again
+        self._latest.clear()  # a question over which a worker died is not repeated as a decoy
         for thought in waiting:
             if thought.failures >= FAILURES:
                 _tell(thought, f"{thought.failures} workers ended over it")
@@ -249,12 +248,12 @@ class WorkerPool:
         self._turns.due(self)
 
     async def _give_up_later(self) -> None:
-        """Let what waits for a new worker wait no longer than an answer may take."""
+        """Bound the wait for a new worker by the time of an answer."""
         await trio.sleep(LIMIT)
         self._give_up()
 
     def _give_up(self) -> None:
-        """Settle what waits if there is no worker: it has seen one end, and another one not even begin."""
+        """Answer waiting questions if there is no worker: one has died, and the next did not start."""
         if self._thoughts and not self._workers:
             waiting = list(self._thoughts)
             self._thoughts.clear()
@@ -264,7 +263,7 @@ class WorkerPool:
         thought.later(thought.ask, self._think(thought.match_id, thought.ask, thought.question))
 
     def _think(self, match_id: int, ask: Ask, question: Question) -> int:
-        """Return the choice, made in this thread."""
+        """Choose in this thread."""
         place, view, legal, chance = question
         bot, began = THINKERS[place], thread_time()
         action = _settled(bot, match_id, ask, answer(bot, view, legal, chance))
@@ -273,9 +272,8 @@ class WorkerPool:
 
 
 def _kind(bot: HouseBot, kind: str, ask: Ask) -> tuple[HouseBot, str, int, int, int]:
-    """Return the part of a question that opponents know and that the answer's time depends on.
-
-    That is: bid or play, cards in hand, seats, and which card of the trick it is; as far as a game's views have these.
+    """Return the public part of a question on which the answer's time depends: bid or play, cards in hand, seats, and
+    the position in the trick, as far as a game's views have these.
     """
     seats = getattr(ask.view, "seats", 1)
     return bot, kind, len(getattr(ask.view, "hand", b"")), seats, len(getattr(ask.view, "plays", b"")) % seats
@@ -293,7 +291,7 @@ def _tell(thought: Thought, given: Answer) -> None:
 
 
 async def _replayed_here(course: Generator[None, None, tuple[float, ...]]) -> tuple[float, ...]:
-    """Replays in this thread, which has its way after every choice."""
+    """Replay in this thread, giving way after every choice."""
     while True:
         await trio.lowlevel.checkpoint()
         try:

@@ -1,7 +1,7 @@
-"""The process in which house bots search: one choice at a time, behind whatever else the machine has to do.
+"""The process in which house bots search: one choice at a time, at a low priority.
 
-It is started when a bot that searches may sit down. No other house bot waits for it. Where it ends or hangs the choice
-is made by the next process; one that two ended over, or that no process comes for, is the first legal action.
+It starts when a bot that searches may get a seat. No other house bot waits for it. If it dies or hangs the next process
+makes the choice. If two died over it, or none starts, the choice is the first legal action.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ if TYPE_CHECKING:
     from arena.server.runtime.turns import Turns
 
 YIELDING: Final = 5
-"""The process's `nice` value when the machine is busy. Bots wait for it, so a fit gives way more."""
+"""The process's `nice` value. Bots wait for it, so a fit has a lower priority still."""
 LIMIT: Final = 20.0
-"""Seconds after which a search counts as hung, and for which one waits for a new process: it gives way to others."""
+"""Seconds after which a search counts as hung, and longest wait for a new process; generous, as it gives way to
+others."""
 FEW: Final = 2
-"""Choices that may wait without the process being behind."""
+"""Number of waiting choices up to which the process is not behind."""
 
 log = structlog.get_logger(__name__)
 
 
 class SearchWorker:
-    """One process, with what it owes."""
+    """One search process with its open questions."""
 
     def __init__(self, turns: Turns, tell: Callable[[Thought, Answer], None]) -> None:
-        """`tell` gives an answer to who asked."""
+        """`tell` delivers an answer."""
         self.spent = 0.0
-        """Seconds for which choices were in its hands so far: its processor time and what it waited for a core."""
+        """Seconds that choices have taken so far: processor time and waiting for a core."""
         self.down = False
         """True if it could not be started the last time."""
         self._turns = turns
@@ -57,18 +58,18 @@ class SearchWorker:
         return int(self._worker is not None)
 
     def ready(self) -> bool:
-        """True if it would begin with a choice soon; where it does not run it is started."""
+        """True if it would begin with a choice soon; start it if it does not run."""
         self._wanted.set()
         return self._worker is not None and len(self._thoughts) <= FEW
 
     async def run(self) -> None:
-        """Keep the process until cancelled."""
+        """Run the process until cancelled."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             nursery.start_soon(keep, self._run_one)
 
     def think(self, thought: Thought) -> None:
-        """Have a choice made; who asked is told in a later turn."""
+        """Ask for a choice, which is delivered in a later turn."""
         self._thoughts.append(thought)
         self._wanted.set()
         if self._worker is None:
@@ -82,7 +83,7 @@ class SearchWorker:
             worker.think((self._thoughts.popleft(),))
 
     def _heard(self, messages: list[Any]) -> None:
-        """It made choices."""
+        """Deliver its choices."""
         worker = self._worker
         assert worker is not None, "it is running"
         with self._turns:
@@ -101,7 +102,7 @@ class SearchWorker:
         return LIMIT if worker is not None and worker.thoughts else math.inf
 
     async def _run_one(self) -> bool:
-        """Start the process once it is wanted, and run it until it ends; whether it ever was ready."""
+        """Start the process when it is needed, run it until it ends, and return whether it ever was ready."""
         await self._wanted.wait()
         try:
             async with helper(MODULE) as process:
@@ -125,7 +126,7 @@ class SearchWorker:
         return True
 
     def _lost(self, owed: Sequence[Thought]) -> None:
-        """It ended over a choice: that is asked again, or given."""
+        """Repeat or answer the question over which it died."""
         with self._turns:
             for thought in owed:
                 self._settle_account()
@@ -145,7 +146,7 @@ class SearchWorker:
         self._give_up()
 
     def _give_up(self) -> None:
-        """Settle what waits where there is no process."""
+        """Answer waiting questions if there is no process."""
         if self._worker is None:
             waiting, self._thoughts = self._thoughts, deque()
             with self._turns:

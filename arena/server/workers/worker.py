@@ -1,6 +1,6 @@
-"""A worker process as its server sees it: what it is handed, and what it still owes.
+"""The server's view of a worker process: its tasks and open answers.
 
-The work itself is `arena.house.worker`, the process `arena.processes.helper`; nothing here waits for either.
+The work itself is in `arena.house.worker`, the process in `arena.processes.helper`; nothing here waits for either.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ MODULE: Final = "arena.house.worker"
 LIMIT: Final = 5.0
 """Seconds after which a worker that owes answers counts as hung."""
 REPLAY_LIMIT: Final = 60.0
-"""The same of one that only replays deals."""
+"""The same for a worker that only replays deals."""
 FAILURES: Final = 2
-"""Workers that may end over the same question."""
+"""Number of workers that may die over the same question."""
 
 
 class Thought(NamedTuple):
-    """A question that a worker is to answer, and who wants to know."""
+    """A question for a worker, with the callback for its answer."""
 
     bot: HouseBot
     match_id: int
@@ -35,11 +35,11 @@ class Thought(NamedTuple):
     question: Question
     later: Callable[[Ask, int], None]
     failures: int = 0
-    """Workers that ended while they owed the answer."""
+    """Number of workers that died before they answered."""
 
 
 class Errand(NamedTuple):
-    """A replay of deals, and who wants to know."""
+    """A replay of deals, with the callback for its result."""
 
     request: BaselineRequest
     done: Callable[[BaselineResult], None]
@@ -47,7 +47,7 @@ class Errand(NamedTuple):
 
 
 class Worker:
-    """One process, with what it owes: one batch of answers and one replay at most."""
+    """One process with its open tasks: at most one batch of questions and one replay."""
 
     def __init__(self, helper: Helper) -> None:
         self.helper = helper
@@ -61,17 +61,17 @@ class Worker:
         return self.helper.pid
 
     def think(self, thoughts: Sequence[Thought]) -> None:
-        """Hand it a batch; it owes none."""
+        """Send it a batch; it must have none."""
         self.thoughts = thoughts
         self._send([thought.question for thought in thoughts])
 
     def run(self, errand: Errand) -> None:
-        """Hand it a replay; it owes none."""
+        """Send it a replay; it must have none."""
         self.errand = errand
         self._send(errand.request)
 
     def patience(self) -> float:
-        """Return for how many seconds it may be silent now."""
+        """Return the number of seconds that it may be silent now."""
         if self.thoughts:
             return LIMIT
         return math.inf if self.errand is None else REPLAY_LIMIT

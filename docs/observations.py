@@ -13,17 +13,17 @@ PAGE = Path(__file__).with_name("observations.md")
 INTRODUCTION = """\
 # Observations
 
-`state.vector(seat)` is what a seat may know, as a fixed number of small floats for learning code;
-`game.observation(seats)` is the table of its fields: name, offset, shape, lowest and highest value, meaning. Both come
-from the seat's view and from one table, and so does this page (`python docs/observations.py`).
+For authors of bots that learn. `state.vector(seat)` is everything that a seat may know, as a fixed number of small
+floats. `game.observation(seats)` is the table of its fields: name, offset, shape, lowest and highest value, meaning. It
+is also the source of this page (`python docs/observations.py`).
 
-Seats are counted from the seat that looks: 0 is itself, 1 its left neighbour. Cards are in the order of `game.cards`.
-In a field of several dimensions the last one runs fastest: in `played`, shape 4 × 70, the card 5 of seat 1 is number
-1 · 70 + 5 of the field. What is not known yet is 0. Nothing is lost: two views that differ have vectors that differ.
+Seats are counted from the observing seat: 0 is itself, 1 its left neighbour. Cards are in the order of `game.cards`.
+In a field of several dimensions the last index runs fastest: in `played`, shape 4 × 70, card 5 of seat 1 is number
+1 · 70 + 5 of the field. Unknown values are 0. Nothing is lost: different views have different vectors.
 
-`state.vector_into(seat, array)` writes the same numbers into an array of float32, as a row of numpy's, or into one of
-bytes, which takes a quarter of the room. A byte counts in steps: the number is (byte − zero) × step. Nothing is lost
-there either, but of scores far from 0, those of Nullern, which bytes have in twos, and the target, in fours.
+`state.vector_into(seat, array)` writes the same numbers into an array of float32, such as a row of numpy's, or into one
+of bytes, a quarter as large. A byte counts steps: the number is (byte − zero) × step. Bytes are exact except for
+scores of Nullern far from 0, which they count in twos, and the target, which they count in fours.
 """
 
 

@@ -125,11 +125,11 @@ async def _of_owner(owner: str, answer: Awaitable[T]) -> T:
 
 def _now(row: BotRow, player: BotPlayer | None) -> BotRow:
     """Complete a bot's row with its connection; `player` is None for a bot that is neither connected nor playing."""
-    row = replace(row, connected=False, playing=0 if player is None else len(player.matches))
+    row = replace(row, connected=False, playing=0 if player is None else len(player.playing.running))
     if player is not None:
-        failed = player.availability.failed
+        failed = player.offers.availability.failed
         row = replace(row, declined=failed[OfferOutcome.DECLINED], silent=failed[OfferOutcome.SILENT])
-        row = replace(row, pace_ms=None if player.pace_now is None else player.pace_now * 1000)
+        row = replace(row, pace_ms=None if player.offers.pace_now is None else player.offers.pace_now * 1000)
     if player is None or player.session is None:
         return row
     trip = player.session.round_trip

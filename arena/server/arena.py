@@ -285,7 +285,7 @@ class Arena:
                 self.processes.disown(session)
             bot_player.disconnected(trio.current_time(), session)
             self.players.release(bot_player)
-            log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(bot_player.matches))
+            log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(bot_player.playing.running))
 
     def _session(self, link: Link, codec: MessageCodec, hello: Hello, bot_player: BotPlayer) -> Session:
         """Begin a session in the process to which the bot is connected."""

@@ -222,7 +222,7 @@ async def test_bots_are_listed_with_what_they_do_now(rig: Rig, autojump_clock: M
     assert here.session is not None
     here.session.beat(0.0)
     here.session.beaten(0.0125, 0)
-    here.pace.played(trio.current_time(), 0.9)
+    here.offers.pace.played(trio.current_time(), 0.9)
     (first, *_) = (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
     assert first.round_trip_ms == 12.5
     assert first.pace_ms == pytest.approx(900.0)

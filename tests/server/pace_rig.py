@@ -237,7 +237,7 @@ class Evening:
                 bot = self.bots[player]
                 bot.began.append(trio.current_time())
                 seconds = bot.kind.seconds * self.chance.uniform(0.8, 1.2) * each_decides
-                player.matches[number] = cast("RunningMatch", Silent())
+                player.playing.running[number] = cast("RunningMatch", Silent())
                 if bot.kind.leaves and not player.newcomer:
                     seconds, tells[seat] = 30.0, False
                     if player.session is not None:
@@ -255,9 +255,9 @@ class Evening:
         now = trio.current_time()
         own = [player for player in match.players if isinstance(player, BotPlayer)]
         for each in own:
-            del each.matches[number]
+            del each.playing.running[number]
             each.newcomer = False
-            each.availability.played()
+            each.offers.availability.played()
         self.matchmaker.match_ended(match, ready_check)
         if now >= self.window:
             for one, two in combinations(own, 2):

@@ -76,12 +76,12 @@ async def test_casual_matches_move_no_balance(
         await ann.until(lambda: ann.welcome is not None)
         await bob.until(lambda: bob.welcome is not None)
         players = {player.name: player for player in arena.players}
-        before = {name: player.pace.balance for name, player in players.items()}
+        before = {name: player.offers.pace.balance for name, player in players.items()}
         await ann.until(lambda: len(ann.reports) >= 2)
         await bob.until(lambda: bob.reports)
-        assert players["ann"].pace.balance == before["ann"]
-        assert players["bob"].pace.balance > before["bob"]
-        assert players["ann"].last_match is None
+        assert players["ann"].offers.pace.balance == before["ann"]
+        assert players["bob"].offers.pace.balance > before["bob"]
+        assert players["ann"].offers.last_match is None
 
 
 async def test_casual_matches_are_counted_for_all_bots_of_an_owner_and_go_on_with_the_hour(

@@ -101,7 +101,7 @@ async def test_bots_that_are_always_full_keep_a_place_free_for_a_challenge(
         played = len(here[0].reports)
         await here[0].until(lambda: len(here[0].reports) > played + 3)
         assert [len(challenges(bot)) for bot in here] == [3, 1, 1, 1]
-        assert all(player.reserved == 0 for player in arena.players)
+        assert all(player.offers.reserved == 0 for player in arena.players)
 
 
 async def test_bots_of_one_owner_and_house_bots_may_be_challenged(
@@ -136,8 +136,8 @@ async def test_who_does_not_accept_a_challenge_is_named_and_nothing_is_charged(
             await arena.matchmaker.challenge("ann", ["bob"], GAME.name)
         player = arena.players.get(bob.row.id)
         assert player is not None
-        assert player.availability.invitable
-        assert not player.availability.doubtful
+        assert player.offers.availability.invitable
+        assert not player.offers.availability.doubtful
         bob.line.say(ready=[])
         rated = len(bob.reports)
         await bob.until(lambda: len(bob.reports) > rated)
@@ -169,7 +169,12 @@ async def test_a_challenge_moves_no_balance_and_is_no_news_for_the_ladder(
         assert player is not None
 
         def known() -> tuple[object, ...]:
-            return player.pace.balance, dict(player.waiting_since), player.pending[GAME.name], player.last_match
+            return (
+                player.offers.pace.balance,
+                dict(player.offers.waiting_since),
+                player.offers.pending[GAME.name],
+                player.offers.last_match,
+            )
 
         before = known()
         with trio.fail_after(60):
@@ -204,7 +209,7 @@ async def test_a_challenge_that_cannot_be_is_refused_with_the_reason(
         await come(arena, nursery, *here, Bot(store.register("shy")))
         with pytest.raises(refusal, match=why):
             await arena.matchmaker.challenge("ann", opponents, game)
-        assert all(player.reserved == 0 for player in arena.players)
+        assert all(player.offers.reserved == 0 for player in arena.players)
 
 
 async def test_nobody_is_flooded_with_challenges(
@@ -247,7 +252,7 @@ async def test_a_bot_has_one_challenge_at_a_time_and_one_without_room_fails_afte
             await arena.matchmaker.challenge("cleo", ["full"], GAME.name)
         await trio.sleep(40)
         assert ends == ["full had no room for 30 s after 30 s"]
-        assert all(player.reserved == 0 for player in arena.players)
+        assert all(player.offers.reserved == 0 for player in arena.players)
 
 
 @pytest.mark.parametrize("given_up", [True, False])
@@ -266,10 +271,10 @@ async def test_a_place_that_was_kept_in_vain_is_not_kept_again_so_soon(
                 async with trio.open_nursery() as waiting:
                     waiting.start_soon(failing, arena, "ann", "bob", "full")
                     await trio.sleep(1)
-                    kept.append({player.name: player.reserved for player in arena.players})
+                    kept.append({player.name: player.offers.reserved for player in arena.players})
         assert [each["bob"] for each in kept] == [1, 0, 1]
         assert {(each["ann"], each["full"]) for each in kept} == {(1, 1)}, "who wants it, and who is waited for"
-        assert all(player.reserved == 0 for player in arena.players)
+        assert all(player.offers.reserved == 0 for player in arena.players)
 
 
 async def failing(arena: Arena, challenger: str, *opponents: str) -> None:

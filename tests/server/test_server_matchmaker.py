@@ -73,7 +73,7 @@ class Rig:
         self, name: str, owner: str = "", capacity: int = 1, games: tuple[str, ...] = (GAME.name,), pace: float = QUICK
     ) -> BotPlayer:
         bot_player = self.players.enter(len(self.players) + 1, name, owner or name)
-        bot_player.pace.played(trio.current_time(), pace)
+        bot_player.offers.pace.played(trio.current_time(), pace)
         bot_player.connected(trio.current_time(), Session(Line(), CODEC, Hello(games, capacity, ""), turns()))
         self.players.changed(bot_player)
         return bot_player
@@ -329,14 +329,14 @@ async def test_what_the_ladder_has_to_gain_decides(nursery: trio.Nursery, autoju
     rig.matchmaker.rated(GAME.name, match_values(ratings))
     await trio.sleep(2)
     assert all("newcomer" in names for names in rig.names()[:3])
-    assert newcomer.pending == {GAME.name: 3}
+    assert newcomer.offers.pending == {GAME.name: 3}
     rig.matchmaker.rated(GAME.name, match_values(ratings | {newcomer.bot_id: NEW}))
-    assert newcomer.pending == {GAME.name: 3}, "it is still playing them"
+    assert newcomer.offers.pending == {GAME.name: 3}, "it is still playing them"
     for number, (_, table) in enumerate(list(rig.drivers)):
         if newcomer in table.players:
             rig.over(number)
     rig.matchmaker.rated(GAME.name, match_values(ratings | {newcomer.bot_id: Rating(1500, 90)}))
-    assert newcomer.pending == {GAME.name: 0}
+    assert newcomer.offers.pending == {GAME.name: 0}
 
 
 @pytest.mark.thorough
@@ -362,7 +362,7 @@ async def test_a_seat_that_is_free_again_goes_to_nobody_much_slower_and_to_nobod
 ) -> None:
     rig = Rig(nursery)
     slow, ann, bob = rig.come("slow", pace=0.9), rig.come("ann"), rig.come("bob")
-    slow.waiting_since[GAME.name] -= 1.0
+    slow.offers.waiting_since[GAME.name] -= 1.0
     queue = rig.matchmaker._queues[GAME.name]
     owed = OwedTime(3)
     owed.decisions = [10, 10, 10]
@@ -377,9 +377,9 @@ async def test_a_seat_that_is_free_again_goes_to_nobody_much_slower_and_to_nobod
     assert called(slow) is None, "nobody of its like is here"
     assert called(slow, ann) is None, "bob has no balance"
     assert queue.longest_waiting([]) is slow
-    bob.pace.pay(-40.0)
+    bob.offers.pace.pay(-40.0)
     assert called(slow, ann) is bob
-    assert bob.pace.balance == pytest.approx(20 - 10 * 0.9), "it pays at once"
+    assert bob.offers.pace.balance == pytest.approx(20 - 10 * 0.9), "it pays at once"
 
 
 TODAY = 20_000
@@ -453,7 +453,7 @@ async def test_a_seat_that_is_free_again_goes_to_one_with_whom_no_quota_is_spent
 ) -> None:
     rig = Quotas(nursery, monkeypatch)
     ann, bob = await rig.spend()
-    bob.waiting_since[GAME.name] -= 1.0
+    bob.offers.waiting_since[GAME.name] -= 1.0
     queue = rig.matchmaker._queues[GAME.name]
     assert queue.longest_waiting([ann]) is bob, "nobody else is here"
     cleo = rig.come("cleo")

@@ -135,10 +135,10 @@ async def test_a_silent_seat_is_offered_to_another_bot_too_and_the_first_ready_t
     table.dissolve()
     late = bob.received_id
     assert bob.busy == 0
-    assert not bob.availability.invitable, "it still owes a word"
+    assert not bob.offers.availability.invitable, "it still owes a word"
     bob.hear(BotMessage(9.0, [Ready(late, NONCE)], (), None))
     assert [kind for kind, _ in bob.notices] == [NoticeKind.TAKEN]
-    assert bob.availability.invitable, "a late Ready is not charged"
+    assert bob.offers.availability.invitable, "a late Ready is not charged"
     assert [(offer.seat, offer.bot, offer.outcome) for offer in table.offers] == [
         (0, "ann", OfferOutcome.ACCEPTED),
         (1, "eve", OfferOutcome.ACCEPTED),
@@ -163,7 +163,7 @@ async def test_a_declined_seat_goes_to_the_house_at_once(autojump_clock: MockClo
     table.ready(ann, NONCE)
     table.forgo(bob, 1.0, OfferOutcome.DECLINED)
     assert (table.failure, table.players, table.nonces) == (None, (ann, filler), (NONCE, NO_NONCE))
-    assert bob.availability.failed[OfferOutcome.DECLINED] == 1
+    assert bob.offers.availability.failed[OfferOutcome.DECLINED] == 1
 
 
 async def test_a_bot_that_was_ready_and_leaves_is_replaced(autojump_clock: MockClock) -> None:
@@ -182,17 +182,17 @@ async def test_a_match_that_nobody_can_complete_is_called_off_and_who_waited_wai
     autojump_clock: MockClock,
 ) -> None:
     ann, bob = Guest(1, "ann"), Guest(2, "bob")
-    ann.waiting_since[GAME.name] = -17.0
+    ann.offers.waiting_since[GAME.name] = -17.0
     table = ready_check(ann, bob)
-    ann.seated(0.0, GAME.name)
+    ann.offers.seated(0.0, GAME.name)
     table.ready(ann, NONCE)
     table.forgo(bob, 1.0, OfferOutcome.DECLINED)
     assert table.failure == "a bot declined"
     table.withdraw()
     table.dissolve()
-    assert ann.waiting_since[GAME.name] == -17.0
-    assert ann.availability.invitable
-    assert (ann.busy, ann.pending[GAME.name]) == (0, 0)
+    assert ann.offers.waiting_since[GAME.name] == -17.0
+    assert ann.offers.availability.invitable
+    assert (ann.busy, ann.offers.pending[GAME.name]) == (0, 0)
 
 
 async def test_no_match_waits_longer_than_three_seconds_for_a_seat(autojump_clock: MockClock) -> None:
@@ -207,7 +207,7 @@ async def test_no_match_waits_longer_than_three_seconds_for_a_seat(autojump_cloc
     assert table.failure == "not every bot accepted in time"
     assert table.deadline == math.inf, "the timer fires once"
     table.dissolve()
-    assert not bob.availability.invitable
+    assert not bob.offers.availability.invitable
 
 
 async def test_a_house_bot_takes_the_seat_at_the_last_call(autojump_clock: MockClock) -> None:
@@ -224,9 +224,9 @@ async def test_a_decline_of_a_bot_that_has_said_it_has_no_room_is_not_charged(au
     ann, bob = Guest(1, "ann"), Guest(2, "bob")
     ready_check(ann, bob).invite_all()
     bob.hear(BotMessage(1.0, (), (), None, 0, [bob.received_id]))
-    assert bob.availability.failed[OfferOutcome.DECLINED] == 0
+    assert bob.offers.availability.failed[OfferOutcome.DECLINED] == 0
     ann.hear(BotMessage(1.0, (), (), None, 4, [ann.received_id]))
-    assert ann.availability.failed[OfferOutcome.DECLINED] == 0, "the match was called off before"
+    assert ann.offers.availability.failed[OfferOutcome.DECLINED] == 0, "the match was called off before"
 
 
 async def test_who_was_ready_is_not_invited_again(autojump_clock: MockClock) -> None:
@@ -254,7 +254,7 @@ async def test_the_seat_of_a_bot_that_goes_is_offered_on(autojump_clock: MockClo
 
 async def test_the_seats_are_kept_from_the_forming_to_the_end(autojump_clock: MockClock) -> None:
     ann = Guest(1, "ann")
-    ann.pace.played(0.0, 0.005)
+    ann.offers.pace.played(0.0, 0.005)
     table = ready_check(ann)
     table.ready(ann, NONCE)
     assert (ann.busy, ann.room(1), ann.room(2)) == (1, False, True)
@@ -267,14 +267,14 @@ async def test_what_a_match_was_expected_to_cost_is_given_back_to_whoever_does_n
 ) -> None:
     ann, bob = Guest(1, "ann"), Guest(2, "bob")
     table = ready_check(ann, bob)
-    before = ann.pace.balance
+    before = ann.offers.pace.balance
     for guest in (ann, bob):
-        guest.expect(table, Expected(5.0, 10.0))
-    assert ann.pace.balance == before - 5
-    assert ann.free_at == 10.0
+        guest.offers.expect(table, Expected(5.0, 10.0))
+    assert ann.offers.pace.balance == before - 5
+    assert ann.offers.free_at == 10.0
     table.ready(ann, NONCE)
     table.forgo(bob, 1.0, OfferOutcome.DECLINED)
     table.withdraw()
     table.dissolve()
-    assert (ann.pace.balance, bob.pace.balance) == (before, before)
-    assert ann.free_at == -math.inf
+    assert (ann.offers.pace.balance, bob.offers.pace.balance) == (before, before)
+    assert ann.offers.free_at == -math.inf

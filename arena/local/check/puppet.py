@@ -50,7 +50,7 @@ class Puppet:
         """Answer what it is asked; False, so that it fits into a condition."""
         questions, self._questions = self._questions, []
         for question in questions:
-            if (match := self.player.matches.get(question.match_id)) is not None:
+            if (match := self.player.playing.running.get(question.match_id)) is not None:
                 chosen = Answer(question.match_id, question.ask.decision, question.ask.legal[0])
                 with self._turns:
                     match.answered(trio.current_time(), self.player, chosen)

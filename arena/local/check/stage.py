@@ -170,7 +170,7 @@ class Stage:
 
     async def idle(self) -> None:
         """Wait until the bot plays nothing."""
-        await self.until(lambda: not self.bot.matches, "its matches did not end", A_MATCH)
+        await self.until(lambda: not self.bot.playing.running, "its matches did not end", A_MATCH)
 
     def invite(
         self,

@@ -104,7 +104,7 @@ class MatchDriver(SeatedMatch):
         self._round_over = round_over
         self._began = trio.current_time()
         for bot_player in self._seats:
-            bot_player.matches[self.match_id] = self
+            bot_player.playing.running[self.match_id] = self
 
     @property
     def deadline(self) -> float:
@@ -351,10 +351,10 @@ class MatchDriver(SeatedMatch):
     def _advice(self, effect: Force, session: Session) -> str:
         """Return advice for the author of a slow bot; empty if a notice of this session had it."""
         bot_player = self.players[effect.seat]
-        if effect.why is not Cause.TIME or not isinstance(bot_player, BotPlayer) or bot_player.knows_it_is_slow:
+        if effect.why is not Cause.TIME or not isinstance(bot_player, BotPlayer) or session.knows_it_is_slow:
             return ""
         advice = too_slow(self._header.policy, self.thinking[effect.seat].times, session.capacity)
-        bot_player.knows_it_is_slow = bool(advice)
+        session.knows_it_is_slow = bool(advice)
         return advice
 
     def _put(self, ask: Ask, at: Instant, todo: list[Input]) -> None:

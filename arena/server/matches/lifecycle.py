@@ -354,7 +354,7 @@ class MatchLifecycle:
         for player in driver.players:
             if isinstance(player, BotPlayer):
                 player.newcomer = False
-                player.availability.played()
+                player.offers.availability.played()
         self._observers.played(driver, ready_check, changes)
         self._release(driver.players)
         driver.report(over, changes, entry)  # after the matchmaker, so that both leave with the next invitation

@@ -169,9 +169,9 @@ class ReadyCheck:
         challenged = self.kind is MatchKind.CHALLENGE
         invited = self._invited.pop(bot_player)
         self._record(bot_player, invited, how)
-        bot_player.invitations.pop(invited.invitation_id, None)
+        bot_player.offers.invitations.pop(invited.invitation_id, None)
         if charged and not challenged:
-            bot_player.availability.fail(now, how)
+            bot_player.offers.availability.fail(now, how)
         if self._takers[invited.seat] is bot_player:
             self._takers[invited.seat] = None
             self._nonces[invited.seat] = NO_NONCE
@@ -198,19 +198,21 @@ class ReadyCheck:
     def withdraw(self) -> None:
         """Notify the invited bots that the match does not take place; those waiting for it keep their waiting time."""
         for bot_player, invited in self._invited.items():
-            bot_player.withdrawn(invited.invitation_id, f"the match does not take place: {self.failure}")
+            bot_player.offers.withdrawn(
+                bot_player, invited.invitation_id, f"the match does not take place: {self.failure}"
+            )
             if bot_player in self._takers:
                 self._unseat(bot_player, invited.waiting_since)
 
     def dissolve(self) -> None:
         """Remove the invitations from their bots; bots that have not answered still owe an answer."""
         for bot_player, invited in self._invited.items():
-            if bot_player.invitations.pop(invited.invitation_id, None) is None:
+            if bot_player.offers.invitations.pop(invited.invitation_id, None) is None:
                 continue
             if bot_player not in self._takers:
                 self._give_up(bot_player, invited)
             elif self.failure is None:
-                bot_player.begun(invited.invitation_id)
+                bot_player.offers.begun(invited.invitation_id)
 
     @property
     def invited(self) -> Sequence[BotPlayer]:
@@ -222,8 +224,8 @@ class ReadyCheck:
             self._take(seat, player)
             return
         number, salt = secrets.randbits(INVITATION_BITS), secrets.token_bytes(SALT_BYTES)
-        self._invited[player] = _Invited(seat, now, number, salt, player.waiting_since.get(self.game.name, now))
-        player.invitations[number] = self
+        self._invited[player] = _Invited(seat, now, number, salt, player.offers.waiting_since.get(self.game.name, now))
+        player.offers.invitations[number] = self
 
     def _asked(self, seat: int) -> bool:
         """True if a bot with an invitation to a seat may still accept it."""
@@ -238,7 +240,7 @@ class ReadyCheck:
             return
         self._offer(seat, player, now)
         if isinstance(player, BotPlayer):
-            player.seated(now, self.game.name)
+            player.offers.seated(now, self.game.name)
             player.changed()
             self.invite(player)
 
@@ -248,17 +250,18 @@ class ReadyCheck:
         for other, invited in list(self._invited.items()):
             if invited.seat == seat and other is not player:
                 del self._invited[other]
-                other.invitations.pop(invited.invitation_id, None)
+                other.offers.invitations.pop(invited.invitation_id, None)
                 self._give_up(other, invited)
 
     def _give_up(self, bot_player: BotPlayer, invited: _Invited) -> None:
         self._record(bot_player, invited, OfferOutcome.SILENT)
         if self.kind is not MatchKind.CHALLENGE and not bot_player.lost:
-            bot_player.availability.owe_answer(invited.invitation_id, invited.at + self._limits.answer)
+            bot_player.offers.availability.owe_answer(invited.invitation_id, invited.at + self._limits.answer)
         self._unseat(bot_player)
 
     def _unseat(self, bot_player: BotPlayer, waiting_since: float | None = None) -> None:
-        bot_player.unseated(self, self.game.name, waiting_since, self.kind is MatchKind.RATED)
+        bot_player.offers.unseated(self, self.game.name, waiting_since, self.kind is MatchKind.RATED)
+        bot_player.changed()
 
     @property
     def _silence(self) -> str:

@@ -132,7 +132,7 @@ class SeatedMatch:
 
     def absent(self, bot_player: BotPlayer) -> None:
         """Remember a bot's absence, which may count as trouble."""
-        self.absences[self._seats[bot_player]] = bot_player.absence
+        self.absences[self._seats[bot_player]] = bot_player.playing.absence
 
     def troubles(self, over: Over) -> list[bool | None]:
         """By seat, whether the match counts as trouble for its bot; None if the same absence has already counted."""
@@ -142,8 +142,7 @@ class SeatedMatch:
         for bot_player, seat in self._seats.items():
             absence = self.absences[seat]
             if over.troubled[seat] and absence:
-                troubles[seat] = None if bot_player.counted_absence == absence else True
-                bot_player.counted_absence = absence
+                troubles[seat] = bot_player.playing.count_absence(absence) or None
         return troubles
 
     def delayed(self) -> None:
@@ -162,7 +161,7 @@ class SeatedMatch:
     def dissolve(self) -> None:
         """Remove the match from its players."""
         for bot_player in self._seats:
-            bot_player.match_ended(self.match_id)
+            bot_player.playing.end(self.match_id)
 
     def _session(self, seat: int) -> Session | None:
         player = self.players[seat]

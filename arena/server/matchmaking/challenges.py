@@ -114,7 +114,7 @@ class Challenges:
         self._resting = {bot: until for bot, until in self._resting.items() if until > now}
         challenge.kept = [each for each in challenge.guests if each.bot_id not in self._resting]
         for guest in challenge.kept:
-            guest.reserved += 1
+            guest.offers.reserved += 1
         self._open.append(challenge)
         return challenge
 
@@ -209,7 +209,7 @@ class Challenges:
         if challenge.waits:
             challenge.waits = False
             for guest in challenge.kept:
-                guest.reserved -= 1
+                guest.offers.reserved -= 1
                 guest.changed()
 
 

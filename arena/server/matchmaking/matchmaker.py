@@ -121,7 +121,7 @@ class Matchmaker:
         `changes` are those of ratings, by seat, if it moved any.
         """
         now, rules = trio.current_time(), self._players.pace_rules
-        paces = [player.pace if isinstance(player, BotPlayer) else None for player in match.players]
+        paces = [player.offers.pace if isinstance(player, BotPlayer) else None for player in match.players]
         waits = settle(paces, match.owed, match.tells_paces, now, rules)
         queue = self._queues[match.game]
         queue.played(match.owed)
@@ -132,14 +132,14 @@ class Matchmaker:
             self._search_seats.ended(ready_check)
         for player, waited in zip(match.players, waits, strict=True):
             if isinstance(player, BotPlayer):
-                player.release_expected(ready_check)
+                player.offers.release_expected(ready_check)
                 if not queue.pool.has_room(player):
-                    player.waiting_since[match.game] = now
+                    player.offers.waiting_since[match.game] = now
                 if (
                     match.kind is MatchKind.RATED
                 ):  # otherwise a bot that chooses its casual matches could influence its rated opponents
-                    player.pace.earn(match.last_match.seconds, waited)
-                    player.last_match = match.last_match
+                    player.offers.pace.earn(match.last_match.seconds, waited)
+                    player.offers.last_match = match.last_match
 
     def spent(self, game: str, one: int, other: int, again: int) -> None:
         """Record that two bots, by number, have spent their quota until a day."""
@@ -148,7 +148,7 @@ class Matchmaker:
     def rated(self, game: str, match_values: MatchValues[int]) -> None:
         """Use a game's new match values by bot number: what the ladder gains from a match of each bot."""
         for bot_player in self._players:
-            bot_player.pending[game] = bot_player.busy  # in all games: few bots play several, so this is quick
+            bot_player.offers.pending[game] = bot_player.busy  # in all games: few bots play several, so this is quick
         self._queues[game].rated(match_values)
 
     def open(self, seat: Announce) -> None:
@@ -205,7 +205,7 @@ class Matchmaker:
         """Return a player for an open seat: the bot that has waited longest, or a house bot; see `open`."""
         queue, table = self._queues[ready_check.game.name], ready_check.candidates
         if not at_once and (bot_player := queue.longest_waiting(table)) is not None:
-            bot_player.expect(ready_check, queue.expected([*table, bot_player], bot_player, trio.current_time()))
+            bot_player.offers.expect(ready_check, queue.expected([*table, bot_player], bot_player, trio.current_time()))
             return bot_player
         return queue.filler(table, self._chance)
 
@@ -222,7 +222,7 @@ class Matchmaker:
         for queue in self._queues.values():
             for bot_player in queue.on_trial():
                 while queue.has_on_trial(bot_player) and self._may_sit(bot_player, now):
-                    unrated = bot_player.casual or bot_player.availability.doubtful
+                    unrated = bot_player.casual or bot_player.offers.availability.doubtful
                     kind = MatchKind.CASUAL if unrated else MatchKind.RATED
                     self._sit_down(queue, queue.with_house(bot_player, self._chance), kind, _nobody, now, seat)
         open_queues = list(self._queues.values())
@@ -251,9 +251,11 @@ class Matchmaker:
         for player in players:
             if isinstance(player, BotPlayer):
                 if kind is MatchKind.RATED:
-                    player.seated(now, queue.offer.game.name)
+                    player.offers.seated(now, queue.offer.game.name)
                 expected = queue.expected(players, player, now)
-                player.expect(ready_check, expected._replace(wait=0.0) if kind is MatchKind.CHALLENGE else expected)
+                player.offers.expect(
+                    ready_check, expected._replace(wait=0.0) if kind is MatchKind.CHALLENGE else expected
+                )
                 self._update(player)
         return ready_check
 

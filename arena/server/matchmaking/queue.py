@@ -68,9 +68,11 @@ class Queue:
         """Update a bot that connected, left, was parked, or has more or less room."""
         session = bot_player.session
         here = session is not None and not bot_player.parked and self._game in session.hello.games
-        here = here and bot_player.availability.invitable  # a bot that pauses will not come soon: nobody waits for it
+        here = (
+            here and bot_player.offers.availability.invitable
+        )  # a bot that pauses will not come soon: nobody waits for it
         room = bot_player.room(self._matches_per_bot) if here else 0
-        on_trial = room > 0 and bool(self._house) and (bot_player.on_trial or bot_player.casual)
+        on_trial = room > 0 and bool(self._house) and (bot_player.offers.on_trial or bot_player.casual)
         if on_trial:
             self._on_trial[bot_player] = None
         else:
@@ -87,15 +89,17 @@ class Queue:
             Waiting(
                 bot_player,
                 bot_player.owner,
-                bot_player.waiting_since[self._game],
+                bot_player.offers.waiting_since[self._game],
                 room,
                 self.match_values.of(bot_player.bot_id),
-                bot_player.pending[self._game],
-                bot_player.last_match,
+                bot_player.offers.pending[self._game],
+                bot_player.offers.last_match,
                 self._pace_class(bot_player),
-                bot_player.pace.balance > 0,
-                -math.inf if room else bot_player.free_at,
-                not room and bool(bot_player.expected) and all(each.wait > 0 for each in bot_player.expected.values()),
+                bot_player.offers.pace.balance > 0,
+                -math.inf if room else bot_player.offers.free_at,
+                not room
+                and bool(bot_player.offers.expected)
+                and all(each.wait > 0 for each in bot_player.offers.expected.values()),
                 bot_player.busy,
                 spent,
             )
@@ -119,7 +123,7 @@ class Queue:
     def expected(self, table: Sequence[Player], bot_player: BotPlayer, now: float) -> Expected:
         """Return a bot's expectation of a match with the players of a table."""
         decisions = self._decisions.get(len(table)) or max(self._decisions.values(), default=0.0)
-        paces = {each: each.pace_now or 0.0 for each in table if isinstance(each, BotPlayer)}
+        paces = {each: each.offers.pace_now or 0.0 for each in table if isinstance(each, BotPlayer)}
         own = paces.get(bot_player, 0.0)
         slower = sum([pace for pace in paces.values() if self._pace_rules.much_slower(pace, own)])
         return Expected(decisions * slower, now + decisions * sum(paces.values()))
@@ -131,7 +135,7 @@ class Queue:
         self._decisions[seats] = known + DECISIONS_WEIGHT * (decisions - known)
 
     def _pace_class(self, bot_player: BotPlayer) -> int:
-        return self._pace_rules.pace_class(bot_player.pace_now)
+        return self._pace_rules.pace_class(bot_player.offers.pace_now)
 
     def on_trial(self) -> Sequence[BotPlayer]:
         """The bots that play their next match with house bots only."""
@@ -164,10 +168,10 @@ class Queue:
             for each in self._waiting
             if each.owner not in owners
             and (not there or self._pace_class(each) == min(classes))
-            and (not there or max(classes) == min(classes) or each.pace.balance > 0)
+            and (not there or max(classes) == min(classes) or each.offers.pace.balance > 0)
         ]
         spent = {other for each in there for other in self._spent_with(each)}
-        return min(waiting, key=lambda each: (each in spent, each.waiting_since[self._game]), default=None)
+        return min(waiting, key=lambda each: (each in spent, each.offers.waiting_since[self._game]), default=None)
 
     def filler(self, table: Sequence[Player], chance: Shuffler) -> HousePlayer | None:
         """Return a house bot, if possible one that does not sit at the table; None if there are none."""

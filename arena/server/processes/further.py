@@ -161,7 +161,7 @@ class Further:
         if message.capacity is not None:
             session.capacity = message.capacity
         if message.answers or message.resumed:
-            bot_player.hear_of_matches(message)
+            bot_player.playing.hear(bot_player, message)
         if message.ready or message.declined or message.capacity is not None or message.leaves:
             ready = [tuple(each) for each in message.ready]
             at, declined = self.line.told(message.at), list(message.declined)
@@ -228,7 +228,6 @@ class Further:
                 call.session.number = call.number
                 call.bot_player = self._bot(bot_id, name, "")
                 call.bot_player.session = call.session
-                call.bot_player.knows_it_is_slow = False
                 call.begun.set()
             case "closed", (end,):
                 call.end = end
@@ -238,18 +237,18 @@ class Further:
             case "leave", () if session is not None:
                 session.leave()
             case "say", (_, _, started, reported, _) if session is not None and call.bot_player is not None:
-                matches = call.bot_player.matches
+                matches = call.bot_player.playing.running
                 for match_id in started:
                     matches.setdefault(match_id, MatchElsewhere(match_id, self.line))
                 tell_bot(session, partial(self._sent_to, call.bot_player), method, arguments)
                 for match_id in reported:
                     if isinstance(matches.get(match_id), MatchElsewhere):
-                        call.bot_player.match_ended(match_id)
+                        call.bot_player.playing.end(match_id)
             case _ if session is not None and call.bot_player is not None:
                 tell_bot(session, partial(self._sent_to, call.bot_player), method, arguments)
 
     def _sent_to(self, bot_player: BotPlayer, match_id: int) -> Sent | None:
-        match = bot_player.matches.get(match_id)
+        match = bot_player.playing.running.get(match_id)
         return match.sent if isinstance(match, MatchElsewhere) else None
 
     def _process_prepare(self, match_id: int, line: str) -> None:
@@ -336,7 +335,7 @@ class Further:
     def _release(self, bot_player: BotPlayer) -> None:
         """Forget a bot that is not connected here, and plays nothing here."""
         connected = any(call.bot_player is bot_player for call in self._calls.values())
-        if not connected and not any(isinstance(each, MatchDriver) for each in bot_player.matches.values()):
+        if not connected and not any(isinstance(each, MatchDriver) for each in bot_player.playing.running.values()):
             self._bots.pop(bot_player.bot_id, None)
 
     def _session(self, bot_player: BotPlayer, number: int) -> Session | None:

@@ -111,7 +111,7 @@ class RemoteMatch(SeatedMatch):
         self.elsewhere = MatchElsewhere(self.match_id, line)
         """Where answers to it go."""
         for bot_player in self._seats:
-            bot_player.matches[self.match_id] = self
+            bot_player.playing.running[self.match_id] = self
 
     @property
     def charged(self) -> bool:

@@ -155,7 +155,7 @@ class Accounts:
         self._changed()
         if (bot_player := self._players.get(bot.id)) is not None:
             bot_player.parked = False
-            bot_player.waiting_since = dict.fromkeys(bot_player.waiting_since, trio.current_time())
+            bot_player.offers.wait_from(trio.current_time())
             self._players.changed(bot_player)
         log.info("bot un-parked", bot=bot.name)
         return bot

@@ -69,7 +69,7 @@ class KeptPaces:
 
     def _known(self) -> dict[int, tuple[float, float, float]]:
         """Return the values to store. Costs of running matches are charged again when these are over."""
-        paid = {player.bot_id: sum(each.wait for each in player.expected.values()) for player in self._players}
+        paid = {player.bot_id: sum(each.wait for each in player.offers.expected.values()) for player in self._players}
         return {
             bot: (*told, pace.balance + paid.get(bot, 0.0))
             for bot, pace in self._players.paces()

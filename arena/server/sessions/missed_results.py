@@ -30,7 +30,7 @@ async def missed(store: Store, players: Players, bot: Bot, playing: Collection[i
 
     def running() -> set[int]:
         bot_player = players.get(bot.id)
-        return set() if bot_player is None else set(playing).intersection(bot_player.matches)
+        return set() if bot_player is None else set(playing).intersection(bot_player.playing.running)
 
     while True:
         before = running()

@@ -1,5 +1,8 @@
 # Compiled: every decision comes by here.
-"""The player of a seat: a connected bot, a bot with running matches, or a house bot."""
+"""The player of a seat: a connected bot, a bot with running matches, or a house bot.
+
+A bot is who it is, the seats that it is offered and the matches that it plays: a class each.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from arena.scheduling.candidate import LastMatch
-    from arena.server.sessions.messages import BotMessage, Ready
+    from arena.server.sessions.messages import BotMessage
     from arena.server.sessions.session import Session
 
 CROSSING: Final = 256
@@ -51,6 +54,126 @@ class PendingMatch(Protocol):
         """Record that a bot left or declined. `charged`: whether the invitation counts as failed."""
 
 
+class BotOffers:
+    """The seats that one bot is offered."""
+
+    def __init__(self, availability: Availability, pace: Pace) -> None:
+        self.availability = availability
+        self.pace = pace
+        self.invitations: dict[int, PendingMatch] = {}
+        """By number of the invitation, the match."""
+        self.reserved = 0
+        """Number of places reserved for challenges that wait for another bot."""
+        self.waiting_since: dict[str, float] = {}
+        """By game, when it last began to wait for a seat, in seconds of the server's clock."""
+        self.pending: Counter[str] = Counter()
+        """By game, the number of its seats whose results the scheduler does not know to be on the ladder."""
+        self.last_match: LastMatch | None = None
+        """The last match it played; None if it got a seat since."""
+        self.expected: dict[Hashable, Expected] = {}
+        """By match, the expected duration and cost."""
+        self._withdrawn: deque[int] = deque(maxlen=CROSSING)
+        self._begun: deque[int] = deque(maxlen=CROSSING)
+
+    @property
+    def on_trial(self) -> bool:
+        """True if its next match is with house bots, if there are any: its last invitation failed, or its pace is
+        unknown."""
+        return self.availability.doubtful or not self.pace.known
+
+    @property
+    def pace_now(self) -> float | None:
+        """Mean time owed for a decision in seconds, decayed until now; None if unknown."""
+        return self.pace.at(trio.current_time())
+
+    @property
+    def free_at(self) -> float:
+        """The expected end of its first match to finish; −∞ if unknown."""
+        return min([expected.end for expected in self.expected.values()], default=-math.inf)
+
+    def wait_from(self, now: float) -> None:
+        """Begin its waiting time anew in every game that it plays."""
+        self.waiting_since = dict.fromkeys(self.waiting_since, now)
+
+    def seated(self, now: float, game: str) -> None:
+        """Record that it got a seat."""
+        self.waiting_since[game] = now
+        self.pending[game] += 1
+        self.last_match = None
+
+    def unseated(self, match: Hashable, game: str, waiting_since: float | None, rated: bool) -> None:
+        """Record that it lost a seat without playing; `waiting_since` restores its waiting time."""
+        self.release_expected(match)
+        if rated:
+            self.pending[game] = max(0, self.pending[game] - 1)
+        if waiting_since is not None and game in self.waiting_since:
+            self.waiting_since[game] = waiting_since
+
+    def expect(self, match: Hashable, expected: Expected) -> None:
+        """Charge its balance at once for the expected cost of a match."""
+        self.expected[match] = expected
+        self.pace.pay(expected.wait)
+
+    def release_expected(self, match: Hashable) -> None:
+        """Refund the expected cost of a match that is over, or that it does not play."""
+        if (expected := self.expected.pop(match, None)) is not None:
+            self.pace.pay(-expected.wait)
+
+    def invite(self, bot_player: BotPlayer) -> None:
+        """Send the bot its invitations, again."""
+        for pending in self.invitations.values():
+            pending.invite(bot_player)
+
+    def forgo(self, bot_player: BotPlayer, now: float, charged: bool) -> None:
+        """Count the bot as having left; `charged`: whether its invitations count as failed."""
+        for pending in list(self.invitations.values()):
+            pending.forgo(bot_player, now, OfferOutcome.LEFT, charged)
+
+    def hear(self, bot_player: BotPlayer, message: BotMessage) -> None:
+        """Handle the answers to invitations in a message."""
+        for invitation_id in message.declined:
+            if (pending := self.invitations.get(invitation_id)) is not None:
+                stops = bot_player.session is None or bot_player.session.capacity < bot_player.busy
+                pending.forgo(bot_player, message.at, OfferOutcome.DECLINED, charged=not stops)
+            elif self.availability.answer(invitation_id):
+                self.availability.fail(message.at, OfferOutcome.DECLINED)
+            else:
+                self._unknown(bot_player, invitation_id)
+        for ready in message.ready:
+            if (pending := self.invitations.get(ready.invitation_id)) is not None:
+                self._ready(bot_player, pending, ready.invitation_id, ready.nonce)
+            elif self.availability.answer(ready.invitation_id):
+                self._taken(bot_player, ready.invitation_id)
+            elif ready.invitation_id not in self._begun:
+                self._unknown(bot_player, ready.invitation_id)
+
+    def begun(self, invitation_id: int) -> None:
+        """Remember that an invitation's match has begun, so that another Ready for it is no mistake."""
+        self._begun.append(invitation_id)
+
+    def withdrawn(self, bot_player: BotPlayer, invitation_id: int, text: str) -> None:
+        """Send the withdrawal of an invitation; an answer that crosses it is no mistake."""
+        self._withdrawn.append(invitation_id)
+        bot_player.notify(Notice(NoticeKind.WITHDRAWN, text, invitation_id=invitation_id))
+
+    def _ready(self, bot_player: BotPlayer, pending: PendingMatch, invitation_id: int, nonce: bytes) -> None:
+        if nonce and (size := len(nonce)) != NONCE_BYTES:
+            text = f"a nonce has {NONCE_BYTES} bytes or none, not {size}; accept the invitation with another"
+            bot_player.notify(Notice(NoticeKind.ILLEGAL, text, invitation_id=invitation_id))
+        else:
+            pending.ready(bot_player, nonce)
+
+    def _taken(self, bot_player: BotPlayer, invitation_id: int) -> None:
+        if invitation_id not in self._withdrawn:
+            text = "another took the seat meanwhile; nothing is charged, and you are invited again"
+            bot_player.notify(Notice(NoticeKind.TAKEN, text, invitation_id=invitation_id))
+
+    def _unknown(self, bot_player: BotPlayer, invitation_id: int) -> None:
+        if invitation_id not in self._withdrawn:
+            text = f"there is no invitation {invitation_id}: its match has begun, it was withdrawn or was never yours"
+            bot_player.notify(Notice(NoticeKind.UNKNOWN, text, invitation_id=invitation_id))
+
+
 class RunningMatch(Protocol):
     """A match that is being played. Instants are seconds of the server's clock."""
 
@@ -70,8 +193,63 @@ class RunningMatch(Protocol):
         """Count a bot as present."""
 
 
+class BotMatches:
+    """The matches of one bot."""
+
+    def __init__(self) -> None:
+        self.running: dict[int, RunningMatch] = {}
+        """By number, the matches it plays."""
+        self.absence = 0
+        """The number of its latest absence, from 1."""
+        self._counted_absence = 0
+        """The number of the latest absence that counted as trouble: each counts once, however many seats it left."""
+        self._ended: deque[int] = deque(maxlen=CROSSING)
+
+    def hear(self, bot_player: BotPlayer, message: BotMessage) -> None:
+        """Handle the parts of a message about matches."""
+        for match_id in message.resumed:
+            if (resumed := self.running.get(match_id)) is not None:
+                resumed.ready(message.at, bot_player)
+            else:
+                self._unknown(bot_player, match_id)
+        for answer in message.answers:
+            match = self.running.get(answer.match_id)
+            if match is None:
+                self._unknown(bot_player, answer.match_id, answer.decision, answer.action)
+            else:
+                match.answered(message.at, bot_player, answer)
+
+    def end(self, match_id: int) -> None:
+        """Remove a finished match. Later answers crossed its report and are no mistake."""
+        if self.running.pop(match_id, None) is not None:
+            self._ended.append(match_id)
+
+    def leave(self, bot_player: BotPlayer, now: float, in_order: bool = False) -> None:
+        """Count the bot as absent from all; one that leaves in order hands its seats over at once."""
+        for match in list(self.running.values()):
+            match.left(now, bot_player, in_order)
+
+    def returned(self, bot_player: BotPlayer, now: float) -> None:
+        """Count the bot as present in all."""
+        for match in self.running.values():
+            match.returned(now, bot_player)
+
+    def count_absence(self, absence: int) -> bool:
+        """Count an absence as trouble; return False if it has counted already."""
+        first = absence != self._counted_absence
+        self._counted_absence = absence
+        return first
+
+    def _unknown(
+        self, bot_player: BotPlayer, match_id: int, decision: int | None = None, action: int | None = None
+    ) -> None:
+        if match_id not in self._ended:
+            text = f"you have no seat at match {match_id}: it is over or was never yours"
+            bot_player.notify(Notice(NoticeKind.UNKNOWN, text, match_id, decision=decision, action=action))
+
+
 class BotPlayer:
-    """One bot: its session, its invitations and its matches."""
+    """One bot: its name, its session, the seats it is offered and the matches it plays."""
 
     def __init__(
         self,
@@ -86,59 +264,18 @@ class BotPlayer:
         self.bot_id = bot_id
         self.name = name
         self.owner = owner
-        self.session: Session | None = None
-        self.lost = False
-        """True if its session ended with a process of the server, and it has not returned yet."""
-        self.availability = availability or Availability(lambda: None, lambda _: None)
-        self.pace = pace or Pace(PaceRules())
         self.version = ""
         """The version that it named when it last connected."""
-        self.waiting_since: dict[str, float] = {}
-        """By game, when it last began to wait for a seat, in seconds of the server's clock."""
-        self.pending: Counter[str] = Counter()
-        """By game, the number of its seats whose results the scheduler does not know to be on the ladder."""
-        self.last_match: LastMatch | None = None
-        """The last match it played; None if it got a seat since."""
-        self.expected: dict[Hashable, Expected] = {}
-        """By match, the expected duration and cost."""
-        self.reserved = 0
-        """Number of places reserved for challenges that wait for another bot."""
         self.parked = False
         """True if it gets no seats."""
         self.newcomer = True
         """True if it has not finished a match yet."""
-        self.invitations: dict[int, PendingMatch] = {}
-        """By number of the invitation, the match."""
-        self.matches: dict[int, RunningMatch] = {}
-        """By number, the matches it plays."""
-        self.absence = 0
-        """The number of its latest absence, from 1."""
-        self.counted_absence = 0
-        """The number of the latest absence that counted as trouble: each counts once, however many seats it left."""
+        self.session: Session | None = None
+        self.lost = False
+        """True if its session ended with a process of the server, and it has not returned yet."""
+        self.offers = BotOffers(availability or Availability(lambda: None, lambda _: None), pace or Pace(PaceRules()))
+        self.playing = BotMatches()
         self._changed = changed
-        self._withdrawn: deque[int] = deque(maxlen=CROSSING)
-        self._begun: deque[int] = deque(maxlen=CROSSING)
-        self._ended: deque[int] = deque(maxlen=CROSSING)
-        self.knows_it_is_slow = False
-        """True if a notice of this session has had its decision times."""
-
-    @property
-    def busy(self) -> int:
-        """Seats it was offered or holds."""
-        return len(self.invitations) + len(self.matches)
-
-    def free(self, matches_per_bot: int) -> int:
-        """Return the number of further matches that it can play now: at most `matches_per_bot`, one on trial, none if
-        it is gone or may not be invited.
-        """
-        if self.session is None or not self.availability.invitable:
-            return 0
-        most = min(self.session.capacity, matches_per_bot)
-        return max(0, (min(most, 1) if self.on_trial else most) - self.busy)
-
-    def room(self, matches_per_bot: int) -> int:
-        """Return the number of free places that are not reserved."""
-        return max(0, self.free(matches_per_bot) - self.reserved)
 
     @property
     def casual(self) -> bool:
@@ -146,49 +283,31 @@ class BotPlayer:
         return self.session is not None and self.session.hello.casual
 
     @property
-    def on_trial(self) -> bool:
-        """True if its next match is with house bots, if there are any: its last invitation failed, or its pace is
-        unknown."""
-        return self.availability.doubtful or not self.pace.known
+    def busy(self) -> int:
+        """Seats it was offered or holds."""
+        return len(self.offers.invitations) + len(self.playing.running)
 
-    @property
-    def pace_now(self) -> float | None:
-        """Mean time owed for a decision in seconds, decayed until now; None if unknown."""
-        return self.pace.at(trio.current_time())
+    def free(self, matches_per_bot: int) -> int:
+        """Return the number of further matches that it can play now: at most `matches_per_bot`, one on trial, none if
+        it is gone or may not be invited.
+        """
+        if self.session is None or not self.offers.availability.invitable:
+            return 0
+        most = min(self.session.capacity, matches_per_bot)
+        return max(0, (min(most, 1) if self.offers.on_trial else most) - self.busy)
 
-    @property
-    def free_at(self) -> float:
-        """The expected end of its first match to finish; −∞ if unknown."""
-        return min([expected.end for expected in self.expected.values()], default=-math.inf)
-
-    def seated(self, now: float, game: str) -> None:
-        """Record that it got a seat."""
-        self.waiting_since[game] = now
-        self.pending[game] += 1
-        self.last_match = None
-
-    def expect(self, match: Hashable, expected: Expected) -> None:
-        """Charge its balance at once for the expected cost of a match."""
-        self.expected[match] = expected
-        self.pace.pay(expected.wait)
-
-    def release_expected(self, match: Hashable) -> None:
-        """Refund the expected cost of a match that is over, or that it does not play."""
-        if (expected := self.expected.pop(match, None)) is not None:
-            self.pace.pay(-expected.wait)
+    def room(self, matches_per_bot: int) -> int:
+        """Return the number of free places that are not reserved."""
+        return max(0, self.free(matches_per_bot) - self.offers.reserved)
 
     def changed(self) -> None:
         """Notify the matchmaker that it has more or less room."""
         self._changed(self)
 
-    def unseated(self, match: Hashable, game: str, waiting_since: float | None = None, rated: bool = True) -> None:
-        """Record that it lost a seat without playing; `waiting_since` restores its waiting time."""
-        self.release_expected(match)
-        if rated:
-            self.pending[game] = max(0, self.pending[game] - 1)
-        if waiting_since is not None and game in self.waiting_since:
-            self.waiting_since[game] = waiting_since
-        self.changed()
+    def notify(self, notice: Notice) -> None:
+        """Send a notice, if the bot is connected."""
+        if self.session is not None:
+            self.session.notify(notice)
 
     def hear(self, message: BotMessage) -> None:
         """Handle a message of the bot: one turn."""
@@ -196,93 +315,35 @@ class BotPlayer:
             self.session.beaten(message.at, message.heartbeat)
         if message.capacity is not None and self.session is not None:
             self.session.capacity = message.capacity
-        self._hear_of_invitations(message)
-        self.hear_of_matches(message)
+        self.offers.hear(self, message)
+        self.playing.hear(self, message)
         if message.leaves:
             self._leave(message.at)
         if message.capacity is not None or message.leaves:
             self._changed(self)
 
-    def hear_of_matches(self, message: BotMessage) -> None:
-        """Handle the parts of a message about matches."""
-        for match_id in message.resumed:
-            if (resumed := self.matches.get(match_id)) is not None:
-                resumed.ready(message.at, self)
-            else:
-                self._unknown(match_id)
-        for answer in message.answers:
-            match = self.matches.get(answer.match_id)
-            if match is None:
-                self._unknown(answer.match_id, answer.decision, answer.action)
-            else:
-                match.answered(message.at, self, answer)
-
-    def _hear_of_invitations(self, message: BotMessage) -> None:
-        for invitation_id in message.declined:
-            if (pending := self.invitations.get(invitation_id)) is not None:
-                stops = self.session is None or self.session.capacity < self.busy
-                pending.forgo(self, message.at, OfferOutcome.DECLINED, charged=not stops)
-            elif self.availability.answer(invitation_id):
-                self.availability.fail(message.at, OfferOutcome.DECLINED)
-            else:
-                self._unknown_invitation(invitation_id)
-        for ready in message.ready:
-            if (pending := self.invitations.get(ready.invitation_id)) is not None:
-                self._ready(pending, ready)
-            elif self.availability.answer(ready.invitation_id):
-                self._taken(ready.invitation_id)
-            elif ready.invitation_id not in self._begun:
-                self._unknown_invitation(ready.invitation_id)
-
-    def _ready(self, pending: PendingMatch, ready: Ready) -> None:
-        if ready.nonce and (size := len(ready.nonce)) != NONCE_BYTES:
-            self._bad_nonce(ready.invitation_id, size)
-        else:
-            pending.ready(self, ready.nonce)
-
-    def begun(self, invitation_id: int) -> None:
-        """Remember that an invitation's match has begun, so that another Ready for it is no mistake."""
-        self._begun.append(invitation_id)
-
-    def match_ended(self, match_id: int) -> None:
-        """Remove a finished match. Later answers crossed its report and are no mistake."""
-        if self.matches.pop(match_id, None) is not None:
-            self._ended.append(match_id)
-
-    def withdrawn(self, invitation_id: int, text: str) -> None:
-        """Send the withdrawal of an invitation; an answer that crosses it is no mistake."""
-        self._withdrawn.append(invitation_id)
-        if self.session is not None:
-            self.session.notify(Notice(NoticeKind.WITHDRAWN, text, invitation_id=invitation_id))
-
     def connected(self, now: float, session: Session) -> None:
         """Begin a session and send open decisions and invitations."""
         self.session, self.lost = session, False
-        self.knows_it_is_slow = False
         self.version = session.hello.version
-        self.waiting_since = dict.fromkeys(session.hello.games, now)
-        for pending in self.invitations.values():
-            pending.invite(self)
-        for match in self.matches.values():
-            match.returned(now, self)
+        self.offers.waiting_since = dict.fromkeys(session.hello.games, now)
+        self.offers.invite(self)
+        self.playing.returned(self, now)
 
     def disconnected(self, now: float, session: Session) -> None:
         """End a session; if it was the current one the bot is gone from its matches."""
         if self.session is session:
             self.session = None
-            self.absence += 1
-            for pending in list(self.invitations.values()):
-                pending.forgo(self, now, OfferOutcome.LEFT)
-            for match in list(self.matches.values()):
-                match.left(now, self)
+            self.playing.absence += 1
+            self.offers.forgo(self, now, charged=True)
+            self.playing.leave(self, now)
 
     def cut_off(self, now: float) -> None:
         """End its session, which was lost with a process of the server; the caller notifies its matches."""
         self.session, self.lost = None, True
-        self.absence += 1
-        self.availability.expect_no_answer()
-        for pending in list(self.invitations.values()):
-            pending.forgo(self, now, OfferOutcome.LEFT, charged=False)
+        self.playing.absence += 1
+        self.offers.availability.expect_no_answer()
+        self.offers.forgo(self, now, charged=False)
 
     def expel(self, now: float, reason: Reason, why: str) -> None:
         """Hand over all its seats, as it cannot return, and close its stream if it is connected."""
@@ -301,42 +362,20 @@ class BotPlayer:
         """Refuse further seats and let house bots play its present ones."""
         if self.session is not None:
             self.session.capacity = 0
-        for pending in list(self.invitations.values()):
-            pending.forgo(self, now, OfferOutcome.LEFT, charged=False)
-        for match in list(self.matches.values()):
-            match.left(now, self, in_order=True)
+        self.offers.forgo(self, now, charged=False)
+        self.playing.leave(self, now, in_order=True)
 
     def shut_out(self, why: str) -> None:
         """Close its stream for flooding."""
         if self.session is not None:
             self.session.close(Reason.FLOODING, why)
 
-    def _taken(self, invitation_id: int) -> None:
-        if self.session is not None and invitation_id not in self._withdrawn:
-            text = "another took the seat meanwhile; nothing is charged, and you are invited again"
-            self.session.notify(Notice(NoticeKind.TAKEN, text, invitation_id=invitation_id))
-
-    def _bad_nonce(self, invitation_id: int, size: int) -> None:
-        if self.session is not None:
-            text = f"a nonce has {NONCE_BYTES} bytes or none, not {size}; accept the invitation with another"
-            self.session.notify(Notice(NoticeKind.ILLEGAL, text, invitation_id=invitation_id))
-
-    def _unknown_invitation(self, invitation_id: int) -> None:
-        if self.session is not None and invitation_id not in self._withdrawn:
-            text = f"there is no invitation {invitation_id}: its match has begun, it was withdrawn or was never yours"
-            self.session.notify(Notice(NoticeKind.UNKNOWN, text, invitation_id=invitation_id))
-
-    def _unknown(self, match_id: int, decision: int | None = None, action: int | None = None) -> None:
-        if self.session is not None and match_id not in self._ended:
-            text = f"you have no seat at match {match_id}: it is over or was never yours"
-            self.session.notify(Notice(NoticeKind.UNKNOWN, text, match_id, decision=decision, action=action))
-
 
 def cut_off(lost: Sequence[BotPlayer], now: float) -> None:
     """End sessions that were lost with a process of the server, and stop the clocks of their matches."""
     for bot_player in lost:
         bot_player.cut_off(now)
-    matches = {number: match for bot_player in lost for number, match in bot_player.matches.items()}
+    matches = {number: match for bot_player in lost for number, match in bot_player.playing.running.items()}
     for match in matches.values():
         match.cut_off(now)
 

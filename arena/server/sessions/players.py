@@ -75,7 +75,7 @@ class Players:
     def _available_again(self, bot_id: int) -> None:
         """Let a bot wait for a seat from now on, if it is here."""
         if (player := self._players.get(bot_id)) is not None:
-            player.waiting_since = dict.fromkeys(player.waiting_since, trio.current_time())
+            player.offers.wait_from(trio.current_time())
             self.changed(player)
 
     def sessions(self) -> list[Session]:

@@ -68,6 +68,8 @@ class Session:
         """The bot's capacity."""
         self.number = 0
         """Number among the sessions of all processes of the server; 0 if there is one process."""
+        self.knows_it_is_slow = False
+        """True if a notice has named the time that the bot's decisions take."""
         self._round_trip = RoundTrip()
         self._codec = codec
         self._turns = turns

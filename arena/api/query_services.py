@@ -18,8 +18,7 @@ from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
 from arena.store.base.rows import LadderRows, MatchState, instant
 from arena.store.bots import bots
-from arena.store.ladder import past as kept_ladders
-from arena.store.ladder import standings
+from arena.store.ladder import publishing, standings
 from arena.store.ladder.opponents import LAST, opponents
 from arena.store.ladder.version_standings import version_standings
 from arena.store.matches import matches
@@ -88,7 +87,7 @@ class QueryServices:
         except ValueError as error:
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"at: {error}") from error
         limit = row_limit(request, default=LARGEST_PAGE)
-        job = partial(kept_ladders.published_until, game=request.game, at=at)
+        job = partial(publishing.published_until, game=request.game, at=at)
         ladder = await looked_up(self._arena.store.read(job))
         page = ladder.standings[request.after : request.after + limit]
         return pack(replace(ladder, standings=page), ladder_pb2.GetPastLadderResponse)

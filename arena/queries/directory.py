@@ -11,7 +11,6 @@ from arena.store.base import leaves as log
 from arena.store.base.errors import Refused
 from arena.store.base.rows import microseconds
 from arena.store.bots import bots
-from arena.store.ladder import past as kept_ladders
 from arena.store.ladder import publishing, standings
 from arena.store.ladder.opponents import opponents
 from arena.store.ladder.version_standings import version_standings
@@ -98,7 +97,7 @@ class Directory:
 
     def past_ladder(self, game: str, at: datetime) -> PastLadder:
         _require(game)
-        return kept_ladders.published_until(self._connection, game, microseconds(at))
+        return publishing.published_until(self._connection, game, microseconds(at))
 
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
         _require(game)

@@ -23,10 +23,9 @@ from sqlalchemy import Connection, func, select
 from arena.log.leaf import LeafKind
 from arena.store import schema
 from arena.store.base import leaves as log
-from arena.store.base.directory import database_of, token_file
+from arena.store.base.directory import database_of, sync_directory, token_file
 from arena.store.base.errors import BackupUnusable, PathTaken, StoreUnusable, file_error
 from arena.store.base.migrate import check_revision, migrate
-from arena.store.base.open_files import sync_directory
 from arena.store.journal.journal import journal_files, journal_of, read_running, write_journal
 from arena.store.log.key import key_file, next_key_file
 from arena.store.matches import matches

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_IMODE
 from threading import Lock
+from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from arena.store.base.database import Database
-from arena.store.base.directory import database_of
+from arena.store.base.directory import database_of, token_file
 from arena.store.base.errors import StoreUnusable, file_error
 from arena.store.base.migrate import require_current
-from arena.store.replays.files import attach
+from arena.store.journal.journal import journal_of
+from arena.store.log.key import key_file, next_key_file
+from arena.store.replays.files import attach, segments_of
+
+_OTHERS: Final = 0o077
+"""The bits of a mode for group and others."""
+_ENTER: Final = 0o011
+"""The bits among them with which they can open files in a directory."""
 
 
 @contextmanager
@@ -114,3 +123,33 @@ def store_errors(database: Database) -> Iterator[None]:
         yield
     except DBAPIError as error:
         raise database.named(error)  # noqa: B904 - its cause is set
+
+
+class ExposedFile(NamedTuple):
+    """A file or folder that other users could open until a start."""
+
+    path: Path
+    before: int
+    """Mode until then."""
+    now: int
+    """Mode since; the same where the file system or its owner does not let it be changed."""
+
+
+def close_to_others(directory: Path, database: Database) -> tuple[ExposedFile, ...]:
+    """Take from other users what they may do with the files of a data directory; return those they could reach."""
+    found = []
+    for path in (
+        *database.files,
+        token_file(directory),
+        key_file(directory),
+        next_key_file(directory),
+        journal_of(directory),
+        segments_of(directory),
+    ):
+        with suppress(FileNotFoundError):
+            before = S_IMODE(path.stat().st_mode)
+            if before & _OTHERS:
+                with suppress(OSError):
+                    path.chmod(before & ~_OTHERS)
+                found.append(ExposedFile(path, before, S_IMODE(path.stat().st_mode)))
+    return tuple(found) if S_IMODE(directory.stat().st_mode) & _ENTER else ()

@@ -20,17 +20,15 @@ from arena.replay.read import read_unfinished
 from arena.replay.replay import ReplayError
 from arena.store.base import leaves as log
 from arena.store.base.database import Database
-from arena.store.base.directory import database_of, operator_token
+from arena.store.base.directory import OpenFiles, database_of, operator_token
 from arena.store.base.errors import JournalForeign, StoreLost, StoreReplaced
 from arena.store.base.migrate import check, migrate
-from arena.store.base.open_files import OpenFiles
-from arena.store.file_modes import ExposedFile, close_to_others
 from arena.store.journal.journal import Journal, JournalContent, journal_files, journal_of, open_journal
 from arena.store.log.key import open_log
 from arena.store.matches import matches
-from arena.store.opening import disposed, store_errors
+from arena.store.opening import ExposedFile, close_to_others, disposed, store_errors
 from arena.store.replays.files import Segment, attach
-from arena.store.replays.move import move
+from arena.store.replays.replays import move
 from arena.store.writer.process import WriterProcess, process_writer
 from arena.store.writer.writer import Writer, thread_writer
 from arena.transport.work_budget import charge_caller

@@ -14,7 +14,7 @@ from arena.store.backup import back_up, restore
 from arena.store.base import leaves as log
 from arena.store.bots.bots import BotId
 from arena.store.log.audit import AT_ONCE, audit
-from arena.store.log.audit_findings import LogAudit
+from arena.store.log.audit_tables import LogAudit
 from arena.store.log.key import replace_key, rotate
 from arena.store.matches import matches
 from arena.store.moderation import moderation

@@ -10,10 +10,9 @@ from sqlalchemy import Connection, text
 from arena.ladder.ladder import Flag, FlagKind
 from arena.store.bots import bots
 from arena.store.ladder.fits import Fits, recomputed
-from arena.store.ladder.flags import standing_out
 from arena.store.ladder.publishing import as_published, publish
 from arena.store.ladder.rebuild import rebuild, verify
-from arena.store.ladder.standings import current, standings
+from arena.store.ladder.standings import current, standing_out, standings
 from arena.store.matches import matches
 from arena.store.moderation import moderation
 from arena.store.opening import open_to_amend

@@ -14,8 +14,7 @@ from arena.ladder.ladder import Ladder
 from arena.store import schema
 from arena.store.base.rows import microseconds
 from arena.store.ladder.fits import Fits
-from arena.store.ladder.past import DAY, HOUR, keep, published_until
-from arena.store.ladder.publishing import publish
+from arena.store.ladder.publishing import DAY, HOUR, keep, publish, published_until
 from arena.store.moderation import moderation
 from arena.store.opening import open_to_amend
 from tests.store.jobs import GAME, add_bots

@@ -9,8 +9,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from arena.store.base.directory import OpenFiles
 from arena.store.base.errors import StoreReplaced
-from arena.store.base.open_files import OpenFiles
 from arena.store.opening import open_readonly
 from arena.store.store import open_store
 from tests.store.jobs import NOW, add_bots, audit

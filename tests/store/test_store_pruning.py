@@ -17,7 +17,7 @@ from arena.store.matches import matches
 from arena.store.matches.matches import MatchId
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.replays import replays
-from arena.store.replays.disk_use import ReplayUse, disk_use
+from arena.store.replays.files import ReplayUse, disk_use
 from arena.store.replays.replays import prune
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 

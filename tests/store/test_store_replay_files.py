@@ -23,7 +23,7 @@ from arena.store.log.audit import audit as audit_log
 from arena.store.matches import matches
 from arena.store.opening import open_readonly, open_to_amend
 from arena.store.replays import replays
-from arena.store.replays.disk_use import disk_use
+from arena.store.replays.files import disk_use
 from arena.store.store import MOVING, FilesFound, open_store
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
 from tests.store.recorded import oldest_database
@@ -287,7 +287,7 @@ def moved(data: Path, count: int) -> int:
 async def test_replays_of_an_old_directory_are_moved_and_it_says_how_far_it_is(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.store.replays.move.AT_ONCE", 4)
+    monkeypatch.setattr("arena.store.replays.replays.AT_ONCE", 4)
     old(directory, 20)
     before = (directory / "arena.db").stat().st_size
     monkeypatch.setattr("arena.store.sqlite.engine._WORTH_COMPACTING", 4096)
@@ -322,7 +322,7 @@ KILLED: Final = """
 import sys
 from pathlib import Path
 import trio
-from arena.store.replays import move as replay_move
+from arena.store.replays import replays as replay_move
 from arena.store.store import MOVING, open_store
 from tests.store.jobs import NOW
 

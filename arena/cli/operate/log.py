@@ -13,7 +13,7 @@ from arena.cli.terminal.screen import json_option, print_json, screen
 
 if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
-    from arena.store.log.audit_findings import LogAudit
+    from arena.store.log.audit_tables import LogAudit
 
 
 @click.group(epilog="Example: arena log audit --data ./arena-data")

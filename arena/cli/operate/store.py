@@ -24,7 +24,7 @@ def command(data: Path, as_json: bool) -> None:
     from arena.store.base.errors import StoreError
     from arena.store.journal.journal import FULL as JOURNAL_FILE
     from arena.store.opening import open_readonly
-    from arena.store.replays.disk_use import disk_use
+    from arena.store.replays.files import disk_use
 
     try:
         with open_readonly(data) as connection:

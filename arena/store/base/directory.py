@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Final
 
 from arena.store.base.database import Database, LockHolder
-from arena.store.base.errors import file_error
+from arena.store.base.errors import StoreReplaced, file_error
 from arena.store.sqlite.database import SqliteDatabase
 
 _OPERATOR: Final = "operator.token"
@@ -48,3 +50,35 @@ def operator_token(directory: Path) -> str:
         return token
     except OSError as error:
         raise file_error(path, error) from error
+
+
+class OpenFiles:
+    """Files that are open now, known by device and number: their paths must go on leading to them."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        """Remember the files at these paths, which were opened a moment ago; `check` refuses a missing one, too."""
+        self._files = [(path, _identity(path)) for path in paths]
+
+    def check(self) -> None:
+        """Raise StoreReplaced if a path leads to another file now, or to none."""
+        for path, identity in self._files:
+            if identity is None or _identity(path) != identity:
+                raise StoreReplaced(path)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return device and number of a file; None if there is none, or it cannot be reached."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def sync_directory(path: Path) -> None:
+    """Bring the names in a directory to the disk. Raises: OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

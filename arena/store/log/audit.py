@@ -16,8 +16,7 @@ from arena.log.tree import TreeEdge
 from arena.store import schema
 from arena.store.base import leaves as log
 from arena.store.base.statements import Statement
-from arena.store.log.audit_findings import LogAudit
-from arena.store.log.audit_tables import TablesAudit
+from arena.store.log.audit_tables import LogAudit, TablesAudit
 
 AT_ONCE: Final = 1000
 """Leaves compared at a time."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Row, func, select
 
 from arena.log.leaf import RESULTS, VERSION, LeafKind, text_of
+from arena.log.tree import EMPTY
 from arena.replay.hash_chain import text_digest
 from arena.store import schema
 from arena.store.base.errors import ReplayDamaged
 from arena.store.base.rows import BotEventKind, MatchState
 from arena.store.ladder import events
-from arena.store.log.audit_findings import LogAudit
 from arena.store.matches.batches import EndedMatches
 from arena.store.moderation.moderation import LEAVES
 from arena.store.replays.files import packed
@@ -26,6 +28,8 @@ _CASUAL: Final = LeafKind.CASUAL.value
 _COUNTS: Final = re.compile(r"\[(?:true|false)(?:,(?:true|false))*\]")
 _REPLAY: Final = re.compile(r'(?:null|"([0-9a-f]{64})")}')
 """The end of a leaf with a result: the digest of its replay, which no table has."""
+MOST_FAULTS: Final = 20
+"""Faults that are named; beyond them they are only counted."""
 
 
 class TablesAudit:
@@ -225,3 +229,37 @@ def _list(numbers: Sequence[int]) -> str:
 @cache
 def _flags(counts: str) -> str:
     return text_of(events.flags_of(counts))
+
+
+class LogFault(NamedTuple):
+    """Something that is not as it must be."""
+
+    number: int | None
+    """Number of the leaf; None if the finding is about no single one."""
+    text: str
+
+
+@dataclass(slots=True)
+class LogAudit:
+    """The result of an audit."""
+
+    leaves: int = 0
+    signed: int = 0
+    """Leaves under the newest head; the others are signed with the next start."""
+    root: bytes = EMPTY
+    """The root of all leaves."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Number of leaves of each kind."""
+    replays: int | None = None
+    """Number of replays compared with their leaves; None if none were to be compared."""
+    faults: list[LogFault] = field(default_factory=list)
+    """The first of them."""
+    more: int = 0
+    """Faults that are not among these."""
+
+    def fault(self, number: int | None, text: str) -> None:
+        """Add a fault."""
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(LogFault(number, text))
+        else:
+            self.more += 1

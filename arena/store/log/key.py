@@ -12,8 +12,8 @@ from arena.log.key import KeyUnreadable, Signer
 from arena.log.keys import HeadSigner, LogKeys, first_key_leaf, next_key_leaf
 from arena.log.leaf import LeafKind
 from arena.store.base import leaves as log
+from arena.store.base.directory import sync_directory
 from arena.store.base.errors import LogKeyMissing, LogKeyUnusable, file_error
-from arena.store.base.open_files import sync_directory
 
 _FILE: Final = "log.key"
 _NEXT: Final = "log.key.next"

@@ -12,15 +12,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, func, select
 
 from arena.store import schema
+from arena.store.base.directory import OpenFiles, database_of, sync_directory
 from arena.store.base.errors import ReplayDamaged, file_error
-from arena.store.base.open_files import OpenFiles, sync_directory
 from arena.store.base.statements import Statement
+from arena.store.journal.journal import journal_of
 
 IN_ROW: Final = 0
 """The segment of a replay that is in its row: of a database in memory, or not yet moved out by an upgrade."""
@@ -205,3 +207,42 @@ def packed(connection: Connection, row: Any) -> bytes:
     if len(content) < row.length:
         raise ReplayDamaged(row.match_id, f"{path} is cut short")
     return content
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayUse:
+    """The disk use of one game's replays."""
+
+    game: str
+    kept: int
+    pruned: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DiskUse:
+    """Bytes of a data directory's files, and of the replays that are kept."""
+
+    database: int
+    journal: int
+    replay_files: int
+    """With what was pruned in files of which replays are left."""
+    replays: tuple[ReplayUse, ...]
+
+
+def disk_use(connection: Connection, directory: Path) -> DiskUse:
+    """Return what a data directory takes; replays were counted as they came and went."""
+    count = schema.replay_segments.c
+    sums = select(count.game, *(func.sum(each) for each in (count.kept, count.pruned, count.bytes)))
+    replays = tuple(ReplayUse(*row) for row in connection.execute(sums.group_by(count.game).order_by(count.game)))
+    database, journal, files = database_of(directory).files, journal_of(directory), segments_of(directory)
+    return DiskUse(_size(*database), _size(*journal.glob("*")), _size(*files.glob("*")), replays)
+
+
+def _size(*paths: Path) -> int:
+    """Return the bytes of those files that are there."""
+    whole = 0
+    for path in paths:
+        with suppress(FileNotFoundError):
+            whole += path.stat().st_size
+    return whole

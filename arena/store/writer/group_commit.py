@@ -16,8 +16,8 @@ from sqlalchemy.exc import DBAPIError
 
 from arena.store.base import leaves as log
 from arena.store.base.database import Database
+from arena.store.base.directory import OpenFiles
 from arena.store.base.errors import StoreError
-from arena.store.base.open_files import OpenFiles
 from arena.store.base.statements import run
 from arena.store.replays.files import attach
 

@@ -83,7 +83,7 @@ pictures: .venv/.ready ## The README's pictures, from a real demo
 	$(BIN)/python docs/pictures.py build/pictures
 
 compiled: build/compiled/.ready ## The sources of engine, matches and house bots, compiled with mypyc into build/compiled
-build/compiled/.ready: .venv/.compile compiled/build.py $(shell find engine arena -name '*.py')
+build/compiled/.ready: .venv/.compile compiled/build.py $(shell find engine arena clients/python/arena_client/v1 -name '*.py*')
 	@echo "Compiling engine, matches and house bots …"
 	@$(BIN)/python compiled/build.py $(@D)
 	@touch $@

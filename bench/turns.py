@@ -27,6 +27,7 @@ from typing import Final, NamedTuple
 import click
 import structlog
 import trio
+from arena_client.v1.play_pb2 import Answer, PlayRequest, PlayResponse, Ready
 from rich.console import Console
 from rich.table import Table
 
@@ -39,7 +40,6 @@ from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Hello
 from arena.store.bots import bots
 from arena.store.store import open_store
-from arena.v1.play_pb2 import Answer, PlayRequest, PlayResponse, Ready
 from bench._compiled import environment, option
 from engine.registry import GAMES
 

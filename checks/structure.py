@@ -34,13 +34,12 @@ DEFENDED: Final = {
 
 
 def modules() -> dict[str, ast.Module]:
-    """Every hand-written module of the packages, by its dotted name."""
+    """Every module of the packages, by its dotted name."""
     found = {}
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             parts = path.relative_to(ROOT).with_suffix("").parts
-            if "v1" not in parts:
-                found[".".join(parts).removesuffix(".__init__")] = ast.parse(path.read_text("utf-8"))
+            found[".".join(parts).removesuffix(".__init__")] = ast.parse(path.read_text("utf-8"))
     return found
 
 

@@ -29,6 +29,13 @@ PROGRAM = 'if __name__ == "__main__":'
 """Line in modules that Python runs by name, which it cannot do once they are compiled."""
 PACKAGES = ("engine", "arena")
 """A distribution each; what comes later imports what comes before."""
+SETTINGS = f"""
+[mypy]
+mypy_path = {ROOT / "clients" / "python"}
+[mypy-arena_client.*]
+follow_imports = silent
+"""
+"""The types of the messages that `arena` imports from the Python client; mypy says nothing of errors there."""
 PYTHON = ("__init__.py", "game.py", "view.py")
 """Stay as they are: `bool | int` would be an int when compiled, and a view's `int | None` no hint but a mere type."""
 
@@ -75,6 +82,7 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
     target, about = target.resolve(), runpy.run_path(str(ROOT / "arena" / "build.py"))
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)  # mypyc names modules after their paths from here, and writes its C here
+        Path(".mypy.ini").write_text(SETTINGS)
         for package in PACKAGES:
             shutil.copytree(ROOT / package, package, ignore=shutil.ignore_patterns("__pycache__"))
         made_of = about["fingerprint"](Path(work))

@@ -1,4 +1,4 @@
-"""Generates arena/v1 and the client's copy from proto/, with the pinned tools of `make proto`.
+"""Generates arena_client.v1 of the Python client from proto/, with the pinned tools of `make proto`.
 
 The tools are the oldest that serve: code they generate runs on every newer grpcio and protobuf, while newer tools would
 refuse the older libraries a bot author may have.
@@ -13,7 +13,7 @@ from pathlib import Path
 from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parent.parent
-COPIES = {ROOT / "arena" / "v1": "arena.v1", ROOT / "clients" / "python" / "arena_client" / "v1": "arena_client.v1"}
+FOLDER = ROOT / "clients" / "python" / "arena_client" / "v1"
 
 
 def generate(target: Path) -> list[Path]:
@@ -41,20 +41,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; fail if it is out of date")
     check = parser.parse_args().check
-    drift = []
     with tempfile.TemporaryDirectory() as scratch:
-        fresh = generate(Path(scratch))
-        for folder, package in COPIES.items():
-            folder.mkdir(parents=True, exist_ok=True)
-            wanted = {path.name: re.sub(r"\barena\.v1\b(?!\.[A-Z])", package, path.read_text()) for path in fresh}
-            wanted["__init__.py"] = '"""Generated from proto/; never edited."""\n'
-            present = {path.name: path.read_text() for path in folder.glob("*.py*")}
-            drift += [str(folder / name) for name in sorted(wanted | present) if wanted.get(name) != present.get(name)]
-            if not check:
-                for name in present.keys() - wanted.keys():
-                    (folder / name).unlink()
-                for name, text in wanted.items():
-                    (folder / name).write_text(text)
+        wanted = {
+            path.name: re.sub(r"\barena\.v1\b(?!\.[A-Z])", "arena_client.v1", path.read_text())
+            for path in generate(Path(scratch))
+        }
+    wanted["__init__.py"] = '"""Generated from proto/; never edited."""\n'
+    present = {path.name: path.read_text() for path in FOLDER.glob("*.py*")}
+    drift = [str(FOLDER / name) for name in sorted(wanted | present) if wanted.get(name) != present.get(name)]
+    if not check:
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        for name in present.keys() - wanted.keys():
+            (FOLDER / name).unlink()
+        for name, text in wanted.items():
+            (FOLDER / name).write_text(text)
     if check and drift:
         raise SystemExit("out of date, run `make proto`:\n" + "\n".join(drift))
 

@@ -90,13 +90,13 @@ def test_the_engine_alone_plays_every_game_with_the_standard_library(tmp_path: P
     assert said.splitlines() == ["sixth_sense 2", "nullern 2", "['engine']"]
 
 
-def test_all_distributions_have_one_version_and_name_the_engine_by_one_that_no_registry_takes() -> None:
-    assert version_of_client == version
-    assert version_of_engine == f"{version}+file"
-    for place in (".", "clients/python"):
+def test_all_distributions_have_one_version_and_name_each_other_by_one_that_no_registry_takes() -> None:
+    assert version_of_client == version_of_engine == f"{version}+file"
+    for place, others in ((".", ["arena-client", "arena-engine"]), ("clients/python", ["arena-engine"])):
         project = tomllib.loads((ROOT / place / "pyproject.toml").read_text())["project"]
         required = [*project["dependencies"], *project["optional-dependencies"].get("engine", ())]
-        assert [each for each in required if each.startswith("arena")] == [f"arena-engine=={version_of_engine}"]
+        named = [each for each in required if each.startswith("arena")]
+        assert named == [f"{other}=={version}+file" for other in others]
 
 
 @pytest.mark.long
@@ -114,15 +114,16 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, bu
         assert names(tmp_path / packed) == names(engine), "a bot's project is given what a release has"
 
     programs = environment(tmp_path)
-    install(programs, "install", f"{server}[pettingzoo]", engine)
+    install(programs, "install", f"{server}[pettingzoo]", engine, client)
     arena = str(programs / "arena")
     assert run([arena, "--version"], tmp_path) == f"arena, version {version} ({build})\n"
-    assert re.fullmatch(r"Error: the Python client is not installed: run .*arena_client-\*\.whl.*\n",
-                        run([arena, "demo", "--seconds", "1"], tmp_path, 1))  # fmt: skip
-    install(programs, "install", "--no-index", f"{client}[engine]")
     said = run([arena, "demo", "--seconds", "1"], tmp_path)
     assert "a replay" in said, said
     assert "Passed API test" in run([str(programs / "python"), "-c", PETTINGZOO_TEST], tmp_path)
+    install(programs, "uninstall", "--yes", "arena-client")
+    for verb in ("demo", "matches"):
+        told = run([arena, verb], tmp_path, 1)
+        assert re.fullmatch(r"Error: the Python client is not installed: run .*arena_client-\*\.whl.*\n", told)
     install(programs, "uninstall", "--yes", "arena-engine")
     for verb in ("demo", "games", "rules"):
         told = run([arena, verb], tmp_path, 1)

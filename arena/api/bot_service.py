@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import grpc
+from arena_client.v1 import bots_pb2
 
 from arena.api.query_services import LARGEST_PAGE, numbers_before, row_limit
 from arena.api.statuses import looked_up, refused
@@ -17,7 +18,6 @@ from arena.store.moderation import moderation
 from arena.transport.call import bearer
 from arena.transport.connection_limits import origin_of_peer
 from arena.transport.protobuf_rows import pack
-from arena.v1 import bots_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from arena.v1 import game_pb2
+from arena_client.v1 import game_pb2
+
 from engine.game import option_text
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from arena_client.v1 import play_pb2
 from google.protobuf.message import DecodeError
 
 from arena import build
@@ -34,7 +35,6 @@ from arena.server.sessions.messages import (
     Welcome,
 )
 from arena.transport.protobuf_fields import CACHED_PARTS, FieldPrefix, packed
-from arena.v1 import play_pb2
 from arena.version import __version__
 from engine.game import RoundReport, SeatView
 from engine.nullern import NullernRound, NullernView

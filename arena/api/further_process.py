@@ -18,6 +18,16 @@ from typing import Any, Final
 
 import grpc
 import trio
+from arena_client.v1 import (
+    bots_pb2_grpc,
+    game_pb2_grpc,
+    ladder_pb2_grpc,
+    log_pb2_grpc,
+    matches_pb2_grpc,
+    operator_pb2_grpc,
+    play_pb2_grpc,
+    status_pb2_grpc,
+)
 from google.protobuf.descriptor import ServiceDescriptor
 from grpc_health.v1 import health_pb2_grpc
 
@@ -35,16 +45,6 @@ from arena.transport.health import Health
 from arena.transport.outgoing_call import OutgoingCall, calling_through
 from arena.transport.sharing import Received, connection_for
 from arena.transport.tls import load_credentials
-from arena.v1 import (
-    bots_pb2_grpc,
-    game_pb2_grpc,
-    ladder_pb2_grpc,
-    log_pb2_grpc,
-    matches_pb2_grpc,
-    operator_pb2_grpc,
-    play_pb2_grpc,
-    status_pb2_grpc,
-)
 
 PASSED_ON: Final[Mapping[str, Callable[[Any, Any], None]]] = {
     "GameService": game_pb2_grpc.add_GameServiceServicer_to_server,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from arena_client.v1 import log_pb2
+
 from arena.log.head import LogEntry, LogHead, LogState
-from arena.v1 import log_pb2
 
 
 def encode_entry(entry: LogEntry) -> log_pb2.LogEntry:

@@ -6,12 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import grpc
+from arena_client.v1 import log_pb2
 
 from arena.api.log_messages import encode_entry, encode_state
 from arena.api.statuses import LARGEST_NUMBER, looked_up
 from arena.store.base import leaves as log
 from arena.transport.call import CallRefused
-from arena.v1 import log_pb2
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena

@@ -6,8 +6,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from arena_client.v1 import nullern_pb2
+
 from arena.transport.protobuf_fields import CACHED_PARTS, small_fields, small_map_fields
-from arena.v1 import nullern_pb2
 from engine.nullern import NULLERN, NullernRound, NullernView
 
 _View: Final = nullern_pb2.NullernView

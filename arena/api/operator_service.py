@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import trio
+from arena_client.v1 import operator_pb2
 
 from arena.api.statuses import LARGEST_NUMBER, looked_up
 from arena.transport.call import bearer, send_within
-from arena.v1 import operator_pb2
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena

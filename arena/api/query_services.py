@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import grpc
 import trio
+from arena_client.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2
 
 from arena.api.catalog import encode_catalog
 from arena.api.codec import encode_report
@@ -26,7 +27,6 @@ from arena.store.matches import search as match_search
 from arena.store.matches.search import MatchFilter
 from arena.transport.call import CallRefused, send_within
 from arena.transport.protobuf_rows import pack
-from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena

@@ -5,19 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import trio
-from grpc_health.v1 import health, health_pb2_grpc
-
-from arena.api.bot_service import BotService
-from arena.api.log_service import LogService
-from arena.api.operator_service import OperatorService
-from arena.api.play_service import PlayService
-from arena.api.query_services import QueryServices
-from arena.api.status_service import StatusService
-from arena.api.statuses import ERROR_DOMAIN
-from arena.transport import reflection
-from arena.transport.grpc_server import Service, serve
-from arena.transport.health import Health
-from arena.v1 import (
+from arena_client.v1 import (
     bots_pb2,
     bots_pb2_grpc,
     game_pb2,
@@ -35,6 +23,18 @@ from arena.v1 import (
     status_pb2,
     status_pb2_grpc,
 )
+from grpc_health.v1 import health, health_pb2_grpc
+
+from arena.api.bot_service import BotService
+from arena.api.log_service import LogService
+from arena.api.operator_service import OperatorService
+from arena.api.play_service import PlayService
+from arena.api.query_services import QueryServices
+from arena.api.status_service import StatusService
+from arena.api.statuses import ERROR_DOMAIN
+from arena.transport import reflection
+from arena.transport.grpc_server import Service, serve
+from arena.transport.health import Health
 
 if TYPE_CHECKING:
     import ssl

@@ -6,8 +6,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from arena_client.v1 import sixth_sense_pb2
+
 from arena.transport.protobuf_fields import CACHED_PARTS, small_fields, small_map_fields
-from arena.v1 import sixth_sense_pb2
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
 from engine.sixth_sense.cards import BLOCKABLE, CARDS, HIDDEN_BLOCKS
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from arena_client.v1 import status_pb2
+
 from arena import build
 from arena.api.statuses import looked_up
 from arena.store.ladder.publishing import published_at
-from arena.v1 import status_pb2
 from arena.version import __version__
 
 if TYPE_CHECKING:

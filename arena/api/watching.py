@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import grpc
 import trio
+from arena_client.v1 import matches_pb2
 
 from arena.api.codec import KINDS, encode_report
 from arena.api.statuses import ERROR_DOMAIN
@@ -15,7 +16,6 @@ from arena.transport.call import SEND_LIMIT
 from arena.transport.connection_limits import OpenByOrigin, TooManyOpen, origin_of_peer
 from arena.transport.protobuf_fields import FieldPrefix
 from arena.transport.refusals import explained
-from arena.v1 import matches_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -80,7 +80,7 @@ class LazyGroup(click.Group):
             raise
 
     def invoke(self, context: click.Context) -> object:
-        """Run a verb; without the engine, which is a distribution of its own, say how to install that."""
+        """Run a verb; without the engine or the client, which are distributions of their own, say how to install it."""
         try:
             return super().invoke(context)
         except click.NoSuchOption as error:
@@ -98,11 +98,13 @@ class LazyGroup(click.Group):
                 raise click.ClickException(error.message.replace(number, "")) from error
             raise
         except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] != "engine":
+            package = (error.name or "").partition(".")[0]
+            if package not in ("arena_client", "engine"):
                 raise
             from arena.local.errors import PackageMissing
 
-            raise click.ClickException(str(PackageMissing("arena-engine"))) from error
+            distribution = "arena-engine" if package == "engine" else "arena-client"
+            raise click.ClickException(str(PackageMissing(distribution))) from error
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs with their help texts, group by group, without importing them."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from arena_client.v1 import matches_pb2, play_pb2
+
 from arena.replay.header import MatchKind
-from arena.v1 import matches_pb2, play_pb2
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,22 @@ from typing import Final, cast
 from urllib.parse import quote
 
 import grpc
+from arena_client.v1 import (
+    bots_pb2,
+    bots_pb2_grpc,
+    game_pb2,
+    game_pb2_grpc,
+    ladder_pb2,
+    ladder_pb2_grpc,
+    log_pb2,
+    log_pb2_grpc,
+    matches_pb2,
+    matches_pb2_grpc,
+    operator_pb2,
+    operator_pb2_grpc,
+    status_pb2,
+    status_pb2_grpc,
+)
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2
 from google.rpc import status_pb2 as rpc_status_pb2
@@ -31,22 +47,6 @@ from arena.store.base.rows import (
 )
 from arena.store.matches.search import MatchFilter, MatchPage
 from arena.transport.protobuf_rows import unpack
-from arena.v1 import (
-    bots_pb2,
-    bots_pb2_grpc,
-    game_pb2,
-    game_pb2_grpc,
-    ladder_pb2,
-    ladder_pb2_grpc,
-    log_pb2,
-    log_pb2_grpc,
-    matches_pb2,
-    matches_pb2_grpc,
-    operator_pb2,
-    operator_pb2_grpc,
-    status_pb2,
-    status_pb2_grpc,
-)
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a call may take."""

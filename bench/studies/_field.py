@@ -94,7 +94,7 @@ class Sample:
 
 @cache
 def _catalog(game: str) -> Catalog:
-    return Catalog.of(encode_catalog(GAMES[game]))  # type: ignore[arg-type]  # the server's message for the client's
+    return Catalog.of(encode_catalog(GAMES[game]))
 
 
 def house_names(game: str) -> tuple[str, ...]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from arena_client.v1 import play_pb2 as pb
 from google.protobuf.message import DecodeError
 
 from arena.api.answer_decoder import read_answers
 from arena.server.sessions.messages import Answer
-from arena.v1 import play_pb2 as pb
 
 LARGEST = (1 << 28) - 1
 NUMBERS = [0, 1, 127, 128, 300, 16_383, 16_384, 2_097_151, 2_097_152, LARGEST]

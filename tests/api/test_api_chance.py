@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 import trio
+from arena_client.v1 import play_pb2 as pb
 from trio.testing import MockClock
 
 from arena.api.play_service import PlayService
@@ -26,7 +27,6 @@ from arena.store.bots import bots
 from arena.store.matches import matches
 from arena.store.store import Store
 from arena.transport.memory import MemoryPeer
-from arena.v1 import play_pb2 as pb
 from engine.deal import SeededDecks, match_key, round_key
 from engine.game import Game
 from engine.nullern import NULLERN

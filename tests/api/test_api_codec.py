@@ -9,6 +9,8 @@ from random import Random
 from typing import Any, cast
 
 import pytest
+from arena_client.v1 import play_pb2 as pb
+from arena_client.v1 import sixth_sense_pb2
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given, settings
@@ -38,8 +40,6 @@ from arena.server.sessions.messages import (
 )
 from arena.transport.protobuf_fields import tag, varint
 from arena.transport.settings import TransportSettings
-from arena.v1 import play_pb2 as pb
-from arena.v1 import sixth_sense_pb2
 from arena.version import __version__
 from engine.deal import SeededDecks
 from engine.game import Game

@@ -8,6 +8,8 @@ from typing import Any
 import grpc
 import pytest
 import trio
+from arena_client.v1 import matches_pb2, operator_pb2
+from arena_client.v1 import play_pb2 as pb
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from arena.api.operator_service import OperatorService
@@ -18,8 +20,6 @@ from arena.store.bots import bots
 from arena.store.matches import matches
 from arena.transport.call import SEND_LIMIT
 from arena.transport.memory import MemoryPeer
-from arena.v1 import matches_pb2, operator_pb2
-from arena.v1 import play_pb2 as pb
 from engine.registry import GAMES
 from tests.server.server_rig import MemoryStore, running
 

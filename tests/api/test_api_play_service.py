@@ -10,6 +10,7 @@ from pathlib import Path
 import grpc
 import pytest
 import trio
+from arena_client.v1 import play_pb2 as pb
 from google.rpc import error_details_pb2, status_pb2
 from trio.testing import MockClock
 
@@ -20,7 +21,6 @@ from arena.store.base.errors import StoreError
 from arena.store.bots import bots
 from arena.transport.call import CallRefused
 from arena.transport.memory import MemoryPeer
-from arena.v1 import play_pb2 as pb
 from engine.registry import GAMES
 from tests.server.server_rig import MemoryStore, running
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 import grpc
 import pytest
 import trio
+from arena_client.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2, operator_pb2
 from google.protobuf.timestamp_pb2 import Timestamp
 from sqlalchemy import Connection
 from trio.testing import MockClock
@@ -34,7 +35,6 @@ from arena.store.ladder.fits import Fits
 from arena.store.ladder.publishing import publish
 from arena.store.matches import matches
 from arena.transport.call import CallRefused
-from arena.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2, operator_pb2
 from engine.registry import GAMES
 from tests.server.server_rig import CODEC, Line, MemoryStore, running, turns
 

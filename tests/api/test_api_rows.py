@@ -9,6 +9,7 @@ from types import NoneType
 from typing import Any, Final, cast, get_args, get_type_hints
 
 import pytest
+from arena_client.v1 import bots_pb2, ladder_pb2, matches_pb2, operator_pb2
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -36,7 +37,6 @@ from arena.store.base.rows import (
     VersionRow,
 )
 from arena.transport.protobuf_rows import pack, unpack
-from arena.v1 import bots_pb2, ladder_pb2, matches_pb2, operator_pb2
 
 MESSAGES: Final[dict[type, type[Message]]] = {
     LadderRows: ladder_pb2.GetLadderResponse,

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import grpc
 import pytest
 import trio
+from arena_client.v1 import game_pb2, game_pb2_grpc, matches_pb2, matches_pb2_grpc, play_pb2, play_pb2_grpc
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -21,7 +22,6 @@ from arena.replay.hash_chain import pack_replay, with_chain
 from arena.server.arena import Arena
 from arena.store.bots import bots
 from arena.store.matches import matches
-from arena.v1 import game_pb2, game_pb2_grpc, matches_pb2, matches_pb2_grpc, play_pb2, play_pb2_grpc
 from engine.registry import GAMES
 from tests.server.server_rig import MemoryStore, running
 

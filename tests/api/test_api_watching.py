@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import grpc
 import pytest
 import trio
+from arena_client.v1 import matches_pb2, matches_pb2_grpc, play_pb2, status_pb2_grpc
+from arena_client.v1 import status_pb2 as arena_status_pb2
 from google.rpc import error_details_pb2, status_pb2
 
 from arena.api import codec, watching
@@ -22,8 +24,6 @@ from arena.server.arena import Arena
 from arena.server.matches import live
 from arena.server.sessions.limits import Limits
 from arena.store.matches import matches
-from arena.v1 import matches_pb2, matches_pb2_grpc, play_pb2, status_pb2_grpc
-from arena.v1 import status_pb2 as arena_status_pb2
 from engine.deal import SeededDecks
 from engine.game import OVER, RoundReport
 from engine.registry import GAMES

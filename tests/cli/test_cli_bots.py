@@ -13,11 +13,11 @@ from pathlib import Path
 
 import grpc
 import pytest
+from arena_client.v1 import bots_pb2, bots_pb2_grpc
 from rich.console import Console
 
 from arena.cli.terminal.tables import bots_table
 from arena.store.base.rows import BotRow
-from arena.v1 import bots_pb2, bots_pb2_grpc
 from tests.cli.cli_rig import PATIENCE, arena, serving, shown
 
 CODE = re.compile(r"invitation_\S+")

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 import trio
+from arena_client.v1 import play_pb2 as pb
 from starlette.datastructures import Headers
 from trio.testing import MockClock
 
-from arena.v1 import play_pb2 as pb
 from arena.web.playing.play_socket import (
     FIRST_CODE,
     LARGEST_FRAME,

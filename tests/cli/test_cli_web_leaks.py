@@ -17,10 +17,9 @@ from threading import Thread
 from typing import Any, Final
 
 import grpc
-from arena_client.v1 import play_pb2
+from arena_client.v1 import matches_pb2, matches_pb2_grpc, play_pb2
 from google.protobuf.message import Message
 
-from arena.v1 import matches_pb2, matches_pb2_grpc
 from tests.bots.plain_bot import PlainBot
 from tests.cli.cli_rig import PATIENCE
 from tests.cli.test_cli_serve_web import Server, Stream, serving, until

@@ -15,11 +15,11 @@ from typing import Any, Final, NamedTuple, get_args
 import arena_client
 import pytest
 from arena_client.decision import View
+from arena_client.v1 import play_pb2
 
 from arena.api.codec import ROUNDS, VIEWS
 from arena.house import HOUSE_BOTS
 from arena.replay.render.show import RENDERERS
-from arena.v1 import play_pb2
 from engine.deal import SeededDecks
 from engine.game import OVER, Game, State
 from engine.registry import GAMES
@@ -73,7 +73,7 @@ HOUSE: Final = House(
     views=VIEWS,
     rounds=ROUNDS,
     renderers=RENDERERS,
-    exported=frozenset(arena_client.__all__),
+    exported=frozenset(name for name in arena_client.__all__ if hasattr(arena_client, name)),
     sdk_views=frozenset(kind.__name__ for kind in get_args(View)),
     bots=HOUSE_BOTS,
     frozen=FROZEN,

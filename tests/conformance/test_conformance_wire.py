@@ -7,12 +7,12 @@ from random import Random
 from typing import Any
 
 import pytest
+from arena_client.v1 import game_pb2, play_pb2
 
 from arena.api.catalog import encode_catalog
 from arena.api.codec import VIEWS, encode
 from arena.match.effects import Ask
 from arena.server.sessions.messages import Outgoing, Question, RoundOver
-from arena.v1 import game_pb2, play_pb2
 from engine.game import OVER, Game, State, option_text
 from engine.registry import GAMES
 from tests.conformance.pieces import need

@@ -54,8 +54,12 @@ _LINES: Final = {
         (r"^(FROZEN = \{\n)", rf'\1    ("{NAME}", "house-random"): ("d61a566b", "4b55b94d"),\n'),
     ],
     "clients/python/arena_client/__init__.py": [
-        (r"^(from arena_client\.running )", rf"from arena_client.v1.{NAME}_pb2 import {_KIND}Round, {_KIND}View\n\1"),
+        (
+            r"^(    from arena_client\.running .*\n)",
+            rf"\1    from arena_client.v1.{NAME}_pb2 import {_KIND}Round, {_KIND}View\n",
+        ),
         (r"^(__all__ = \[\n)", rf'\1    "{_KIND}Round",\n    "{_KIND}View",\n'),
+        (r'^(        "running",\n)', rf'\1        "v1.{NAME}_pb2",\n'),
     ],
     "clients/python/arena_client/decision.py": [
         (r"^(from arena_client\.v1 import )", rf"from arena_client.v1.{NAME}_pb2 import {_KIND}View\n\1"),
@@ -66,7 +70,7 @@ _LINES: Final = {
 
 
 def add_game(tree: Path) -> None:
-    """Copy the repository to a folder, add the betting game to it, and generate both copies of the protocol."""
+    """Copy the repository to a folder, add the betting game to it, and generate the code of the protocol."""
     shutil.copytree(ROOT, tree, ignore=_LEFT_OUT)
     (tree / PIECES.relative_to(ROOT)).mkdir()  # documents name it
     shutil.copytree(PIECES, tree, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)

@@ -14,6 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from arena_client.v1 import play_pb2
+
 from arena.api.codec import encode
 from arena.house import named_bots
 from arena.match.effects import Ask, Back, Hold, Over, Release, Show
@@ -22,7 +24,6 @@ from arena.match.match import Match
 from arena.replay.header import Header
 from arena.replay.read import read_unfinished
 from arena.server.sessions.messages import Outgoing, Question
-from arena.v1 import play_pb2
 from engine.deal import SeededDecks, match_key
 from tests.crash.crash_bot import choice, fingerprint
 

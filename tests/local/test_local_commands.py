@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import trio
+from arena_client.v1 import play_pb2_grpc
 
 from arena.api.play_service import PlayService
 from arena.api.statuses import ERROR_DOMAIN
@@ -34,7 +35,6 @@ from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
 from arena.server.sessions.player import HousePlayer, Player
 from arena.transport.grpc_server import Service, serve
-from arena.v1 import play_pb2_grpc
 from engine.registry import GAMES
 from tests.cli.cli_rig import PATIENCE, serving, shown
 from tests.games import THOUGHT_ABOUT, nearest_seats

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from arena_client.v1 import play_pb2
 
 from arena.api import codec
 from arena.match.effects import Ask, Effect, Show
@@ -21,7 +22,6 @@ from arena.replay.record import encode
 from arena.replay.replay import ReplayError
 from arena.replay.verify import verify
 from arena.server.sessions.messages import Outgoing, Question
-from arena.v1 import play_pb2
 from engine.game import Game
 from engine.nullern import NULLERN
 from engine.sixth_sense import SIXTH_SENSE

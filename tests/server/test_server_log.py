@@ -9,6 +9,7 @@ from typing import Any
 import grpc
 import pytest
 import trio
+from arena_client.v1 import log_pb2, play_pb2
 from trio.testing import MockClock
 
 from arena.api.codec import PROTOBUF
@@ -20,7 +21,6 @@ from arena.server.sessions.messages import Outgoing
 from arena.store.base import leaves as log
 from arena.store.matches import matches
 from arena.transport.call import CallRefused
-from arena.v1 import log_pb2, play_pb2
 from tests.server.server_rig import Bot, MemoryStore, running
 
 CALL: Any = None

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import grpc
 
 sys.path.insert(0, ".")
-from arena.v1 import play_pb2 as pb
-from arena.v1 import play_pb2_grpc as play
+from arena_client.v1 import play_pb2 as pb
+from arena_client.v1 import play_pb2_grpc as play
 
 
 def requests() -> Iterator[pb.PlayRequest]:

@@ -14,11 +14,11 @@ from typing import Any
 
 import grpc
 import trio
+from arena_client.v1 import play_pb2 as pb
+from arena_client.v1 import play_pb2_grpc as play
 
 from arena.transport.call import Stream
 from arena.transport.grpc_server import Service, serve
-from arena.v1 import play_pb2 as pb
-from arena.v1 import play_pb2_grpc as play
 
 PATIENCE = 60.0
 """Seconds after which a client gives up: only reached when a test fails."""

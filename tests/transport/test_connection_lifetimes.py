@@ -19,6 +19,7 @@ import pytest
 import structlog
 import trio
 import trio.testing
+from arena_client.v1 import play_pb2 as pb
 from grpc_health.v1 import health_pb2_grpc
 
 from arena.transport.call import CallRefused, PeerVanished, bearer, send_within
@@ -27,7 +28,6 @@ from arena.transport.grpc_server import Service
 from arena.transport.health import Health
 from arena.transport.listener import Listener
 from arena.transport.settings import TransportSettings
-from arena.v1 import play_pb2 as pb
 from tests.transport.grpc_rig import PlayStream, in_thread, play_service, serving
 from tests.transport.raw_http2 import (
     ACK,

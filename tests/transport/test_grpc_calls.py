@@ -12,13 +12,13 @@ import grpc
 import pytest
 import structlog
 import trio
+from arena_client.v1 import ladder_pb2, ladder_pb2_grpc, matches_pb2, matches_pb2_grpc, play_pb2_grpc
+from arena_client.v1 import play_pb2 as pb
 
 from arena.transport.call import Call, CallRefused, PeerVanished, Stream, bearer
 from arena.transport.grpc_server import Service, serve
 from arena.transport.memory import MemoryPeer
 from arena.transport.settings import TransportSettings
-from arena.v1 import ladder_pb2, ladder_pb2_grpc, matches_pb2, matches_pb2_grpc, play_pb2_grpc
-from arena.v1 import play_pb2 as pb
 from tests.transport.grpc_rig import (
     PATIENCE,
     NoHistory,

@@ -18,13 +18,13 @@ import grpc
 import pytest
 import structlog
 import trio
+from arena_client.v1 import ladder_pb2, ladder_pb2_grpc, play_pb2_grpc
+from arena_client.v1 import play_pb2 as pb
 
 from arena.transport.call import Call, CallRefused, PeerVanished
 from arena.transport.grpc_server import Service, serve
 from arena.transport.settings import TransportSettings
 from arena.transport.tls import load_credentials
-from arena.v1 import ladder_pb2, ladder_pb2_grpc, play_pb2_grpc
-from arena.v1 import play_pb2 as pb
 from tests.transport.grpc_rig import (
     PATIENCE,
     NoHistory,

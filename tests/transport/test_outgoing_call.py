@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 import pytest
 import trio
+from arena_client.v1 import play_pb2 as pb
 from google.rpc import error_details_pb2, status_pb2
 
 from arena.transport.call import CallRefused, PeerVanished, bearer
@@ -18,7 +19,6 @@ from arena.transport.grpc_server import serve
 from arena.transport.outgoing_call import OutgoingCall, ask, calling
 from arena.transport.refusals import explained
 from arena.transport.settings import TransportSettings
-from arena.v1 import play_pb2 as pb
 from tests.transport.grpc_rig import PATIENCE, PlayStream, echo, play_service, serving
 from tests.transport.raw_http2 import PLAY
 

@@ -15,6 +15,8 @@ from typing import Any, Final
 import grpc
 import pytest
 import trio
+from arena_client.v1 import game_pb2, game_pb2_grpc
+from arena_client.v1 import play_pb2 as pb
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,8 +26,6 @@ from arena.transport.grpc_server import Service, serve
 from arena.transport.proxy_protocol import MOST, ProxyHeader, among, networks, parse_header
 from arena.transport.settings import TransportSettings
 from arena.transport.sockets import LONGEST_UNIX_PATH
-from arena.v1 import game_pb2, game_pb2_grpc
-from arena.v1 import play_pb2 as pb
 from tests.transport.grpc_rig import PATIENCE, PlayStream, in_thread, numbers, play_service, player, refusal, serving
 from tests.transport.raw_http2 import EMPTY, LIST_GAMES, PREFACE, Kind, RawConnection, frame
 

@@ -14,6 +14,8 @@ from typing import Any, Final
 import grpc
 import pytest
 import trio
+from arena_client.v1 import game_pb2, game_pb2_grpc
+from arena_client.v1 import play_pb2 as pb
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from h2.connection import H2Connection
 
@@ -24,8 +26,6 @@ from arena.transport.grpc_stream import GrpcStream
 from arena.transport.health import Health
 from arena.transport.http2 import Http2Connection
 from arena.transport.settings import TransportSettings
-from arena.v1 import game_pb2, game_pb2_grpc
-from arena.v1 import play_pb2 as pb
 from tests.transport.grpc_rig import PATIENCE, PlayStream, in_thread, play_service, serving
 from tests.transport.raw_http2 import (
     CHECK,

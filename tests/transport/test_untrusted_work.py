@@ -15,15 +15,15 @@ from typing import Any, Final
 import grpc
 import pytest
 import trio
+from arena_client.v1 import game_pb2, game_pb2_grpc
 from arena_client.v1 import play_pb2 as client_pb
+from arena_client.v1 import play_pb2 as pb
 from google.rpc import error_details_pb2, status_pb2
 from hpack import Encoder
 
 from arena.transport.call import Call, CallRefused, bearer
 from arena.transport.grpc_server import Service
 from arena.transport.settings import TransportSettings
-from arena.v1 import game_pb2, game_pb2_grpc
-from arena.v1 import play_pb2 as pb
 from tests.end_to_end.e2e_rig import Server, server
 from tests.transport.grpc_rig import PlayStream, in_thread, play_service, serving
 from tests.transport.loaded_server import LoadedServer

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import time
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -55,10 +54,7 @@ def command(data: Path, game: str, seconds: float) -> None:
     from arena.cli.demo.children import ChildFailed, children
     from arena.cli.terminal.screen import screen
     from arena.cli.terminal.signals import caught_signals
-    from arena.local.errors import PackageMissing
 
-    if find_spec("arena_client") is None:
-        raise click.ClickException(str(PackageMissing("arena-client")))
     console = screen()
     try:
         (data / "logs").mkdir(parents=True, exist_ok=True)

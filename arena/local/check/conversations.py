@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import grpc
 import trio
+from arena_client.v1 import play_pb2
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
 from arena.api.catalog import encode_catalog
@@ -23,7 +24,6 @@ from arena.local.check.stage import START
 from arena.local.check.verdict import Fault
 from arena.local.errors import LocalMatchError
 from arena.transport.call import CallRefused, PeerVanished
-from arena.v1 import play_pb2
 from engine.deal import KEY_BYTES, SeededDecks
 from engine.registry import GAMES
 

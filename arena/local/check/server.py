@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import grpc
 import trio
+from arena_client.v1 import bots_pb2, bots_pb2_grpc, game_pb2, game_pb2_grpc, play_pb2_grpc
 from grpc_health.v1 import health_pb2_grpc
 
 from arena.api.catalog import encode_catalog
@@ -32,7 +33,6 @@ from arena.transport.call import CallRefused, PeerVanished, bearer
 from arena.transport.grpc_server import Service, serve
 from arena.transport.health import Health
 from arena.transport.reflection import Reflection, register
-from arena.v1 import bots_pb2, bots_pb2_grpc, game_pb2, game_pb2_grpc, play_pb2_grpc
 from engine.registry import GAMES
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 import trio
+from arena_client.v1 import play_pb2
 
 from arena.local.check.program import Program, shown
 from arena.local.check.puppet import Puppet
@@ -17,7 +18,6 @@ from arena.local.server.host import new_token
 from arena.replay.header import MatchKind
 from arena.server.sessions.player import BotPlayer
 from arena.store.journal.journal import open_journal
-from arena.v1 import play_pb2
 from engine.registry import GAMES
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import trio
+from arena_client.v1 import play_pb2
 from google.protobuf.message import DecodeError
-
-from arena.v1 import play_pb2
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import structlog
 import trio
+from arena_client.v1 import play_pb2_grpc
 
 from arena.api.play_service import PlayService
 from arena.api.statuses import ERROR_DOMAIN
@@ -33,7 +34,6 @@ from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
 from arena.server.sessions.player import HousePlayer
 from arena.transport.grpc_server import Service, serve
-from arena.v1 import play_pb2_grpc
 from engine.deal import NONCE_BYTES
 from engine.registry import GAMES
 

@@ -9,6 +9,7 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
+from arena_client.v1.play_pb2 import PlayResponse, Welcome
 from google.protobuf.json_format import MessageToDict
 
 from arena.api.catalog import encode_catalog
@@ -16,7 +17,6 @@ from arena.api.codec import PROTOBUF
 from arena.house import HOUSE_BOTS
 from arena.local.play.players import LocalHousePlayer
 from arena.local.play.table import play_game
-from arena.v1.play_pb2 import PlayResponse, Welcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

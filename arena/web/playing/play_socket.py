@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import grpc
 import trio
+from arena_client.v1 import bots_pb2, play_pb2
 from google.protobuf.json_format import MessageToJson, ParseDict, ParseError
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
@@ -22,7 +23,6 @@ from arena.transport.call import CallRefused
 from arena.transport.connection_limits import OpenByOrigin, TooManyOpen, origin_of
 from arena.transport.outgoing_call import OutgoingCall, ask, calling
 from arena.transport.refusals import explained
-from arena.v1 import bots_pb2, play_pb2
 from arena.web.answers.problems import problem
 from arena.web.requests.connections import SECOND_FILES, files_allowed
 from arena.web.requests.sites import SiteRefused, Sites

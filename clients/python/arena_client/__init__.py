@@ -1,29 +1,37 @@
-"""The Python SDK for bots: extend `Bot`, call `run`. README.md of the distribution is the introduction."""
+"""The Python SDK for bots: extend `Bot`, call `run`. README.md of the distribution is the introduction.
 
-from arena_client import polling  # noqa: F401 - before anything else imports gRPC
-from arena_client.bot import Bot
-from arena_client.decision import GAMES, Action, Card, Catalog, Decision, View
-from arena_client.errors import (
-    ArenaError,
-    ArgumentError,
-    BadAnswerError,
-    InvitationNeededError,
-    NameNotAllowedError,
-    NameTakenError,
-    NoGameInCommonError,
-    ParkedError,
-    ProtocolMismatchError,
-    RefusedError,
-    TakenOverError,
-    TokenRefusedError,
-    UnreachableError,
-)
-from arena_client.kept_decisions import read_decisions
-from arena_client.running import play, run
-from arena_client.v1.nullern_pb2 import NullernRound, NullernView
-from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, NoticeKind, RoundReport
-from arena_client.v1.sixth_sense_pb2 import SixthSenseRound, SixthSenseView
+The names below are imported when they are first used: the protocol's messages, `arena_client.v1`, need neither gRPC nor
+asyncio, and a server imports only those.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from arena_client.version import __version__
+
+if TYPE_CHECKING:
+    from arena_client.bot import Bot
+    from arena_client.decision import GAMES, Action, Card, Catalog, Decision, View
+    from arena_client.errors import (
+        ArenaError,
+        ArgumentError,
+        BadAnswerError,
+        InvitationNeededError,
+        NameNotAllowedError,
+        NameTakenError,
+        NoGameInCommonError,
+        ParkedError,
+        ProtocolMismatchError,
+        RefusedError,
+        TakenOverError,
+        TokenRefusedError,
+        UnreachableError,
+    )
+    from arena_client.kept_decisions import read_decisions
+    from arena_client.running import play, run
+    from arena_client.v1.nullern_pb2 import NullernRound, NullernView
+    from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, NoticeKind, RoundReport
+    from arena_client.v1.sixth_sense_pb2 import SixthSenseRound, SixthSenseView
 
 __all__ = [
     "GAMES",
@@ -60,3 +68,29 @@ __all__ = [
     "read_decisions",
     "run",
 ]
+
+if not TYPE_CHECKING:  # a type checker shall refuse other names
+    _MODULES = (
+        "polling",  # before anything else imports gRPC
+        "bot",
+        "decision",
+        "errors",
+        "kept_decisions",
+        "running",
+        "v1.nullern_pb2",
+        "v1.play_pb2",
+        "v1.sixth_sense_pb2",
+    )
+    """Modules that have these names."""
+
+    def __getattr__(name: str) -> object:
+        if name in __all__:
+            for module in _MODULES:
+                found = vars(import_module(f"arena_client.{module}"))
+                if name in found:
+                    globals()[name] = found[name]
+                    return found[name]
+        raise AttributeError(f"module 'arena_client' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Unpack
 
+from arena_client import polling  # noqa: F401 - before anything else imports gRPC
 from arena_client.bot import Bot
 from arena_client.caller import Caller
 from arena_client.connection import Connection

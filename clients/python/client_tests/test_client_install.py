@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import arena_client
 import pytest
 from client_tests.peer import Peer
 from client_tests.test_client_connection import one_match
@@ -46,22 +47,55 @@ def test_a_bot_plays_with_the_oldest_libraries_allowed(tmp_path: Path) -> None:
     assert (tmp_path / "t").exists()
 
 
-@pytest.mark.parametrize(
-    "order", ["import arena.v1.play_pb2 as s, arena_client as c", "import arena_client as c, arena.v1.play_pb2 as s"]
-)
-def test_client_and_server_live_in_one_process(order: str) -> None:
-    program = f"""{order}
-message = s.Notice(match_id=7, text="x").SerializeToString()
-assert c.Notice.FromString(message).match_id == 7
-"""
-    subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], cwd=DISTRIBUTION.parent.parent, check=True, timeout=60
+def loaded(program: str) -> list[str]:
+    """Return the modules that a program imports, in their order, in a process of its own."""
+    words = [sys.executable, "-W", "error", "-c", f"{program}\nimport sys; print(*sys.modules)"]
+    return subprocess.run(words, check=True, timeout=60, capture_output=True, text=True).stdout.split()
+
+
+def test_the_messages_alone_load_neither_the_sdk_nor_grpc() -> None:
+    """A server speaks the protocol with them; its gRPC must not have a bot's settings."""
+    found = loaded("from arena_client.v1 import bots_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, play_pb2")
+    of_the_sdk = {name for name in found if name.startswith("arena_client") and ".v1" not in name}
+    assert of_the_sdk == {"arena_client", "arena_client.version"}
+    assert not {"grpc", "asyncio", "logging"} & {*found}
+
+
+def test_a_server_loads_of_the_sdk_the_messages_only() -> None:
+    found = loaded(
+        "import arena.api.server, arena.api.further_process, arena.cli.operate.serve, arena.web.beside_server"
     )
+    of_the_sdk = {name for name in found if name.startswith("arena_client") and ".v1" not in name}
+    assert of_the_sdk == {"arena_client", "arena_client.version"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the polling is set on Linux only")
+@pytest.mark.parametrize("first", ["import arena_client; arena_client.Card", "import arena_client.__main__"])
+def test_grpc_is_first_imported_with_the_polling(first: str) -> None:
+    watched = """
+import os, sys
+def imported(event, names):
+    if event == "import" and names[0] == "grpc":
+        assert os.environ.get("GRPC_EXPERIMENTS") == "-event_engine_client"
+sys.addaudithook(imported)
+"""
+    assert "grpc" in loaded(watched + first)
+
+
+def test_every_name_of_the_sdk_is_there() -> None:
+    loaded(
+        "import arena_client as c\nfor name in c.__all__: assert name in dir(c) and getattr(c, name) is vars(c)[name]"
+    )
+
+
+def test_a_name_that_the_sdk_does_not_have_is_an_error() -> None:
+    with pytest.raises(AttributeError, match="module 'arena_client' has no attribute 'Bott'"):
+        arena_client.Bott  # type: ignore[attr-defined] # noqa: B018
 
 
 def test_the_polling_asked_of_grpc_is_known_to_it_and_leaves_nothing_behind() -> None:
     """gRPC complains on standard error about a setting that it does not know."""
-    program = """import os, sys, arena_client, grpc
+    program = """import os, sys, arena_client.running, grpc
 grpc.insecure_channel("127.0.0.1:1").close()
 sys.exit(os.environ.get("GRPC_EXPERIMENTS", "nothing"))"""
     for told, left in (({}, "nothing"), ({"GRPC_EXPERIMENTS": "-event_engine_listener"}, "-event_engine_listener")):

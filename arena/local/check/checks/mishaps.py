@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import trio
+from arena_client.v1 import play_pb2
 
 from arena.local.check.check import CONDUCT, check
 from arena.local.check.stage import A_MATCH
 from arena.local.check.verdict import Doubt, Fault
 from arena.server.sessions.messages import Notice, NoticeKind
-from arena.v1 import play_pb2
 
 if TYPE_CHECKING:
     from arena.local.check.match import CheckedMatch

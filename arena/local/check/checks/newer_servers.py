@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from arena_client.v1 import play_pb2
+
 from arena.local.check.check import check
-from arena.v1 import play_pb2
 
 if TYPE_CHECKING:
     from arena.local.check.stage import Stage

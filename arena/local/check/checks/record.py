@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from arena_client.v1 import play_pb2
+
 from arena.local.check.check import CONDUCT, check
 from arena.local.check.verdict import Doubt, Fault
-from arena.v1 import play_pb2
 
 if TYPE_CHECKING:
     from arena.local.check.stage import Stage

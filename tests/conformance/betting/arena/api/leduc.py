@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from arena_client.v1 import leduc_pb2
 from engine.leduc import LeducRound, LeducView
-
-from arena.v1 import leduc_pb2
 
 
 def encode_view(view: LeducView) -> bytes:

@@ -20,7 +20,8 @@ from arena.ladder.pairs import UNIT, WEIGHTS, summed
 from arena.ladder.symmetric import Floats, Symmetric
 
 ONE_WIN: Final = 1 << 16
-"""Fixed-point value of a score of 1. A match adds less than 2³⁶ to a sum, so 64 bits hold over a hundred million."""
+"""Fixed-point value of a score of 1. A match adds less than 2³⁶ to a sum, so 64 bits hold over a hundred million
+matches."""
 
 
 def clustered(columns: Columns, entrants: Entrants, strengths: Floats) -> Symmetric:
@@ -40,14 +41,14 @@ def clustered(columns: Columns, entrants: Entrants, strengths: Floats) -> Symmet
         others = np.concatenate([np.maximum(positions[one], positions[other]) for one, other in seats])
         products = np.concatenate([scores[one] * scores[other] for one, other in seats])
         cross = cross + summed(rows, others, products, size)
-    squares += 2 * cross.diagonal()  # of nodes with several seats in a match
+    squares += 2 * cross.diagonal()  # for nodes with several seats in a match
     return Symmetric(squares / ONE_WIN**2, triu(cross, 1, format="csr") / ONE_WIN**2)
 
 
 def _scores(block: Block, strengths: Floats) -> Ints:
     """Compute the score of each seat of each match, in units of 1/`ONE_WIN`; strengths and scores are [seats, matches].
 
-    A seat has none against another of its own node.
+    Seats of one node have none against each other.
     """
     seats = len(strengths)
     scores = np.zeros(strengths.shape, np.int64)

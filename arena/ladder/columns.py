@@ -1,6 +1,7 @@
 """Standing results in NumPy arrays, so that a million matches can be fitted within seconds.
 
-Voided results are left out, and the order of the rows has no meaning. Nothing here knows the entrants or rates them.
+Annulled results are left out, and the order of the rows has no meaning. Nothing here knows the entrants or computes
+ratings.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class EventValidator:
     def accept(self, event: Event) -> None:
         """Check the next event and count it as part of the list.
 
-        Raises EventsMissing, EventRepeated, MatchRepeated or NothingToVoid, and is then as if the event had not come.
+        Raises EventsMissing, EventRepeated, MatchRepeated or NothingToVoid, and then ignores the event.
         """
         expected = self.through + 1
         if event.number != expected:
@@ -90,7 +91,7 @@ class Block(NamedTuple):
     """[21, matches], as in `Columns`."""
 
     def share(self, own: int, other: int) -> Ints | int:
-        """Return how much the pair of two seats counts for the first of them [matches], or in all, in `SHARE`ths."""
+        """Return the share [matches] of the pair of two seats that counts for the first of them, in `SHARE`ths."""
         shares = self.shares if own < other or self.later_shares is None else self.later_shares
         return SHARE if shares is None else shares[pair_number(own, other)].astype(np.int64)
 
@@ -100,7 +101,7 @@ class Block(NamedTuple):
         return bool(self.counts.all()) and not self.spoilt.any() and self.later_shares is None
 
     def moves(self, own: int, other: int) -> Flags:
-        """Return [matches] whether the pair of two seats counts for the node in the first of them."""
+        """Return, for each match, whether the pair of two seats counts for the node in the first of them."""
         moves: Flags = self.counts[own] & ~self.spoilt[other]
         return moves
 
@@ -120,23 +121,22 @@ class Columns:
     counts: Flags
     """[M, 7] by seat, whether the result counts for its node; the same for all seats of one node in a match."""
     spoilt: Flags
-    """[M, 7] by seat, whether its opponents' ratings do not move by it; also the same for all seats of one node."""
+    """[M, 7] by seat, true if it does not move its opponents' ratings; also the same for all seats of one node."""
     through: int
     """Number of the last event included."""
     days: Ints
     """[M], the day of each result, as in `MatchResult`."""
     shares: Shares | None = None
-    """[M, 21] by `pair_number`, how much a pair of seats counts for the first of them, in `SHARE`ths; None where all
-    count as a whole. Joined results have none: `arena.ladder.pair_quota` takes it from all of them."""
+    """[M, 21] by `pair_number`, the share of a pair of seats that counts for the first of them, in `SHARE`ths; None if
+    all count as a whole. Joined results have none: `arena.ladder.pair_quota` computes it from all of them."""
     later_shares: Shares | None = None
-    """The same for the second of them; None where that is the same."""
+    """The same for the second of them; None if it is the same."""
 
     @classmethod
     def of(cls, events: Iterable[Event], validator: EventValidator | None = None) -> Columns:
         """Collect the standing results of a list of events that begins with event 1.
 
-        A new `validator` can then be used for the events after them. Raises LadderError where the list contradicts
-        itself.
+        A new `validator` can then be used for the events after them. Raises LadderError if the list contradicts itself.
         """
         validator, voided, parts = validator or EventValidator(), [], [cls.of_results(())]
         left = iter(events)
@@ -223,20 +223,20 @@ class Columns:
         return len(self.match_id)
 
     def joined(self, more: Columns) -> Columns:
-        """Concatenate with other columns. A match in both is not detected: the caller must rule it out."""
+        """Concatenate with other columns. The caller must rule out that both have the same match."""
         return self._concatenated((self, more))
 
     def without(self, matches: Iterable[int]) -> Columns:
-        """Drop these matches; numbers that are not there are ignored."""
+        """Drop these matches; unknown numbers are ignored."""
         gone = np.fromiter(matches, np.int64)
         return self._select(~np.isin(self.match_id, gone)) if gone.size else self
 
     def only(self, matches: Iterable[int]) -> Columns:
-        """Keep these matches only."""
+        """Select these matches."""
         return self._select(np.isin(self.match_id, np.fromiter(matches, np.int64)))
 
     def with_seats(self, seats: int) -> Columns:
-        """Keep the matches with this number of seats only."""
+        """Select the matches with this number of seats."""
         return self._select(self.seats == seats)
 
     def blocks(self) -> Iterator[Block]:
@@ -305,7 +305,7 @@ class Columns:
         if strange.any():
             row = int(strange.any(axis=0).argmax())
             raise UnknownNode(int(match_id[row]), int(nodes[:, row].min()))
-        places = np.where(there, places, MAX_SEATS + 1)  # behind every real place, so that no rank changes
+        places = np.where(there, places, MAX_SEATS + 1)  # after every real place, so that no rank changes
         ranks = np.zeros_like(places, np.int8)
         for other in places:
             ranks += other < places

@@ -42,7 +42,7 @@ class Entrants:
         return self._position[node]
 
     def positions(self, nodes: Ints) -> Ints:
-        """Look up the positions of an array of nodes; −1 for a node that is no entrant's."""
+        """Look up the positions of an array of nodes; −1 for nodes that are no entrants."""
         if self._table is not None and not (nodes.size and nodes.max() >= TABLE_SIZE):
             return self._table.take(nodes)
         if not self.nodes:
@@ -51,7 +51,7 @@ class Entrants:
         return np.where(self._sorted[found] == nodes, found, -1)
 
     def check_known(self, columns: Columns) -> None:
-        """Raise UnknownNode if a seat of any of the matches belongs to no entrant."""
+        """Raise UnknownNode if a seat of a match belongs to no entrant."""
         for seat in range(columns.nodes.shape[1]):
             nodes = columns.nodes[:, seat]
             unknown = (self.positions(nodes) < 0) & (seat < columns.seats)

@@ -29,7 +29,7 @@ class EventRepeated(LadderError):
 
 
 class MatchRepeated(LadderError):
-    """A match has a second result, even if the first was voided."""
+    """A match has a second result, even if the first was annulled."""
 
     def __init__(self, match_id: int) -> None:
         super().__init__(f"match {match_id} has more than one result: a match is rated once, and a void is final")
@@ -37,7 +37,7 @@ class MatchRepeated(LadderError):
 
 
 class NothingToVoid(LadderError):
-    """A void names a match without a standing result."""
+    """An annulment names a match without a standing result."""
 
     def __init__(self, match_id: int) -> None:
         super().__init__(f"match {match_id} cannot be voided: no result of it stands")

@@ -1,9 +1,9 @@
 """Estimates of a bot from the results of all its versions. The scheduler uses them, the ladder does not.
 
-A version is a rating of its own on the ladder; but who gets which seats must not depend on what a bot calls itself. So
-the results of all its versions count together: error⁻² = prior⁻² + Σ_v (error_v⁻² − prior⁻²), the prior being in the
-fit of each version. The error of a version with few results is mostly chance and never below the model's; such a one
-counts with its matches, each for as much as a match of a well-known version tells in the median.
+The ladder rates versions separately, but matchmaking must not depend on the version that a bot names. So the results of
+all versions count together: error⁻² = prior⁻² + Σ_v (error_v⁻² − prior⁻²), since the fit of each version includes the
+prior. The error of a version with few results is mostly chance and never below the model's. It counts by its matches,
+each with the median information of a match of well-known versions.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from arena.ladder.shrinkage import MIN_ERROR
 BotT = TypeVar("BotT")
 
 WELL_KNOWN: Final = 40.0
-"""Elo, the error up to which it is used as it is."""
+"""Elo, the error up to which it is used unchanged."""
 PRIOR: Final = PRIOR_DEVIATION**-2
 
 
 def estimates(ladder: Ladder, bots: Mapping[Node, BotT]) -> dict[BotT, Rating]:
-    """Return each bot's rating that is shown, with the error that all its results leave, in Elo.
+    """Return each bot's shown rating, with the error from all its results, in Elo.
 
-    `bots` are those of the ladder's nodes. KeyError for a node that is nobody's.
+    `bots` has the bot of each node of the ladder. Raises KeyError for a node without a bot.
     """
     played = [figure for figure in ladder.figures if figure.matches]
     known = [figure for figure in played if figure.error <= WELL_KNOWN] or played

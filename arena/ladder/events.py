@@ -1,4 +1,4 @@
-"""Events, the only input of a ladder: an append-only list of results and of voids that cancel earlier results.
+"""Events, the only input of a ladder: an append-only list of results and of voids, which annul earlier results.
 
 Events are never changed or removed. A ladder is a pure function of a prefix of this list and of the entrants.
 """
@@ -20,7 +20,7 @@ Node = NewType("Node", int)
 OFF_SCALE: Final = frozenset({"house-random", "house-search"})
 """Names of the house bots that are no anchors: they play too badly, or too seldom, to fix the ladder's scale.
 
-They are written out here because the house bots bring every game with them, and reading a ladder needs none.
+They are written out here because importing the house bots imports every game, which reading a ladder does not need.
 """
 
 
@@ -31,13 +31,13 @@ class Entrant(NamedTuple):
     parent: Node | None = None
     """The bot's previous version, whose rating it starts from."""
     anchor: bool = False
-    """True if its rating takes part in the mean that fixes the scale: house bots do."""
+    """True if its rating is part of the mean that fixes the scale, as house bots' are."""
     newest: bool = True
     """True if it is its bot's newest version; only newest versions are ranked."""
 
 
 class Guest(NamedTuple):
-    """To whom a version belongs that is no house bot's."""
+    """The bot and owner of a version that is no house bot's."""
 
     bot: int
     owner: str
@@ -57,14 +57,14 @@ class MatchResult(NamedTuple):
     counts: tuple[bool, ...]
     """By seat, whether the result counts for its node."""
     spoilt: tuple[bool, ...] = ()
-    """By seat, whether house bots played too much of it to move its opponents: a pair of seats counts for one node if
-    the result does and the other node's seat is not spoilt. Empty if no seat is."""
+    """By seat, true if house bots played so much of it that it does not move its opponents: a pair of seats counts for
+    one node if the result does and the other node's seat is not spoilt. Empty if no seat is."""
     day: int = 0
-    """The day in UTC on which the result was stored, in days since 1970; only quotas of pairs ask for it."""
+    """The day in UTC on which the result was stored, in days since 1970; used by quotas of pairs only."""
 
 
 class Void(NamedTuple):
-    """Cancellation of the result of a match."""
+    """Annulment of the result of a match."""
 
     number: int
     """Number of the event, in the same sequence as those of results."""

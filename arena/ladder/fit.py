@@ -1,10 +1,10 @@
 """The Bradley–Terry fit: maximum a posteriori strengths θ in log odds, by Newton's method.
 
-Prior: every version is N(0, 250 Elo); 0 is the field's centre, as the scale is fixed only afterwards. What versions of
-one bot say of each other is taken up in `arena.ladder.shrinkage`. Pairs that count for one side only are added in a
-second step, which moves that side and keeps all other strengths fixed: nobody else gains or loses by them.
-Time and memory grow with the pairs that have met, not with the square of the versions. Sums are in the order of the
-nodes, and nothing here uses BLAS or randomness: the result is the same to the last bit whatever the number of threads.
+Prior: every version is N(0, 250 Elo); 0 is the field's centre, as the scale is fixed only afterwards. The relation
+between versions of one bot is the subject of `arena.ladder.shrinkage`. Pairs that count for one side only are added in
+a second step, which moves that side only: nobody else gains or loses by them. Time and memory grow with the pairs that
+have met, not with the square of the versions. Sums are in the order of the nodes, and nothing here uses BLAS or
+randomness: the result is the same to the last bit whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_STEPS: Final = 100
 TOLERANCE: Final = 1e-12
 """Converged when the largest change of a step, in log odds, is at most this."""
 STALL_TOLERANCE: Final = 1e-5
-"""Converged also when steps below this no longer halve: rounding limits them in fits of a billion matches."""
+"""Also converged when steps below this no longer halve: rounding limits fits of a billion matches."""
 MAX_STEP: Final = 4.0
 """Largest change of a strength in one step, in log odds: far from the solution the slope is a poor guide."""
 MIN_STEP_SHARE: Final = 1e-4
@@ -43,8 +43,8 @@ class Fit(NamedTuple):
     strengths: Floats
     """[n], log odds."""
     information: Symmetric
-    """[n, n], the covariance of the scores according to the model, that of the prior included; its inverse is that of
-    the strengths. Opponents of pairs that count for one side only are taken as known."""
+    """[n, n], the covariance of the scores by the model, prior included; its inverse is that of the strengths.
+    Opponents of pairs that count for one side only are assumed to be known."""
 
 
 def fit(pairs: Pairs) -> Fit:
@@ -69,7 +69,7 @@ def fit(pairs: Pairs) -> Fit:
 def expected(differences: Floats) -> tuple[Floats, Floats]:
     """Compute the expected scores E = 1/(1+exp(−d)) of either side by the difference d of their strengths.
 
-    Small values are as precise, relatively, as large ones.
+    Small values have the same relative precision as large ones.
     """
     odds = np.exp(-np.abs(differences))
     better, worse = 1 / (1 + odds), odds / (1 + odds)
@@ -103,7 +103,7 @@ class _Met(NamedTuple):
         return variances
 
     def of(self, chosen: Flags) -> _Met:
-        """Keep the pairs whose node `own` is among those chosen [n]."""
+        """Select the pairs whose node `own` is among those chosen [n]."""
         kept = chosen[self.own]
         return _Met(self.own[kept], self.other[kept], self.won[kept], self.lost[kept])
 
@@ -123,13 +123,13 @@ def _met(won: csr_array, played: csr_array) -> _Met:
 
 
 def _entries(sums: csr_array) -> tuple[Ints, Ints, Ints]:
-    """Return rows, columns and values of what is stored, in this order."""
+    """Return rows, columns and values of the stored entries."""
     entries = sums.tocoo()
     return entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
 
 
 def _moved_alone(met: _Met, alone: _Met, still: Floats) -> Floats:
-    """Move the nodes for which pairs count alone, each beside all others where they stand."""
+    """Move the nodes for which pairs count alone, each with all others fixed."""
     size = len(still)
     moved = np.zeros(size, np.bool_)
     moved[alone.own] = True
@@ -147,7 +147,8 @@ def _moved_alone(met: _Met, alone: _Met, still: Floats) -> Floats:
 
 
 def _root(score: Callable[[Floats], Floats], step: Callable[[Floats, Floats], Floats], start: Floats) -> Floats:
-    """Find the zero of the score by Newton's method with a line search; `step` is that from a point by its score."""
+    """Find the zero of the score by Newton's method with a line search; `step` computes the step from a point and its
+    score."""
     here, missed = start, score(start)
     before = np.inf
     for _ in range(MAX_STEPS):
@@ -178,5 +179,5 @@ def _information(met: _Met, variances: Floats, pattern: csr_array, known: Floats
 
 def _by(positions: Ints, values: Floats, size: int) -> Floats:
     """Sum values by position, in their order."""
-    sums: Floats = np.bincount(positions, values, size).astype(np.float64)  # of no pairs they are integers
+    sums: Floats = np.bincount(positions, values, size).astype(np.float64)  # without pairs they are integers
     return sums

@@ -1,10 +1,10 @@
 """The fitted ladder: ratings with standard errors, and the ranks that follow. A pure function of the results.
 
-Scale: the mean of the anchors that have played is 1500; if none has, that of all nodes that have played; if nobody has,
-1500 is the centre of the prior. The mean of nodes that are no anchors weighs each by the information of its results,
-and errors are those relative to it: a newcomer, of which nothing is known, makes nobody else's larger. The anchors'
-mean has an error relative to it, too, the scale's, which all ratings have in common. Figures are rounded to grids much
-finer than their errors, so that they do not depend on the last bits of a machine's exponential function.
+Scale: 1500 is the mean of the anchors that have played; without them the mean of all nodes that have played; without
+these the centre of the prior. The field's mean weighs each node that is no anchor by the information of its results,
+and errors are relative to it: an unknown newcomer does not increase the others' errors. The anchors' mean has an error
+relative to it, too: the scale's, common to all ratings. Figures are rounded to grids much finer than their errors, so
+that they do not depend on the last bits of a machine's exponential function.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CHANCE_GRID: Final = 2.0**-20
 
 
 class FittedLadder:
-    """A ladder that is fitted again as events arrive: counts over earlier events are kept and updated."""
+    """A ladder that is fitted again as events arrive, with counts that are updated by new events."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         """Begin with the events from number 1 on. Raises LadderError as `Columns.of`."""
@@ -51,11 +51,11 @@ class FittedLadder:
 
     @property
     def through(self) -> int:
-        """Number of the last event taken."""
+        """Number of the last applied event."""
         return self._validator.through
 
     def take(self, event: Event) -> None:
-        """Take the next event. Raises LadderError, and ignores the event, if it is malformed or out of sequence."""
+        """Apply the next event. Raises LadderError, and ignores the event, if it is malformed or out of sequence."""
         if isinstance(event, MatchResult):
             Columns.of_results((event,))
         self._validator.accept(event)
@@ -65,14 +65,14 @@ class FittedLadder:
             self._voided.append(event.match_id)
 
     def columns(self) -> Columns:
-        """Return the standing results of all events taken."""
+        """Return the standing results of all applied events."""
         kept = self._columns.without(self._voided)
         return replace(kept.joined(Columns.of_results(tuple(self._new.values()))), through=self.through)
 
     def ladder(self, entrants: Iterable[Entrant], quota: PairQuota | None = None) -> Ladder:
-        """Fit the ladder of all events taken, bit for bit equal to `ladder(entrants, self.columns(), quota)`.
+        """Fit the ladder of all applied events, bit for bit equal to `ladder(entrants, self.columns(), quota)`.
 
-        Raises LadderError as `ladder`; the events remain taken, and the call can be repeated with other entrants.
+        Raises LadderError like `ladder`; the events stay applied, and the call can be repeated with other entrants.
         """
         rated, columns = Entrants(entrants), self.columns()
         if self._pairs is None or not set(self._rated.nodes) <= set(rated.nodes):
@@ -87,7 +87,7 @@ class FittedLadder:
         self._rated, self._pairs, self._columns = rated, pairs, columns
         self._new, self._voided = {}, []
         weighed = under_quota(columns, quota)
-        if weighed.shares is not None:  # counts are kept without a quota, which changes with every match
+        if weighed.shares is not None:  # counts exclude the quota, which changes with every match
             less = (weighed.shares != SHARE).any(axis=1)
             if weighed.later_shares is not None:
                 less |= (weighed.later_shares != SHARE).any(axis=1)
@@ -148,7 +148,7 @@ def _opponents(rated: Entrants, pairs: Pairs) -> NDArray[np.int64]:
 
 
 def _older(rated: Entrants, ratings: Floats, errors: Floats) -> list[tuple[Floats, Floats]]:
-    """Return the ratings and errors of the older versions of each bot on the ladder, in their order."""
+    """Return, for each bot on the ladder, the ratings and errors of its older versions."""
     by_bot: dict[int, list[int]] = {}
     for position, (entrant, family) in enumerate(zip(rated.entrants, rated.families.tolist(), strict=True)):
         if not entrant.newest:
@@ -160,7 +160,7 @@ def _older(rated: Entrants, ratings: Floats, errors: Floats) -> list[tuple[Float
 def _lines(
     newest: NDArray[np.int64], figures: Sequence[Figure], posterior: Posterior, ratings: Floats, differences: Floats
 ) -> tuple[LadderLine, ...]:
-    """Rank the newest versions by their posterior strengths, with what their ratings and differences [k] leave open."""
+    """Rank the newest versions by their posterior strengths, with intervals from their ratings and differences [k]."""
     means, deviations = _on_grid(posterior.means, ELO_GRID), _on_grid(posterior.errors, ELO_GRID)
     lows, highs = rank_bounds(means, ratings, differences)
     chances = _on_grid(chances_of_best(means, deviations), CHANCE_GRID)
@@ -182,7 +182,7 @@ def _on_grid(values: Floats, grid: float) -> Floats:
 def _digest(lines: Sequence[LadderLine], figures: Sequence[Figure], common: FieldFigures, rule: Quota) -> str:
     digest = hashlib.sha256(struct.pack("<ddd", *common))
     if rule.bounds:
-        digest.update(struct.pack("<q", rule.day))  # as ladders from before there were quotas of weeks have it
+        digest.update(struct.pack("<q", rule.day))  # the form of ladders from before quotas of weeks
     if rule.week or rule.young_days:
         digest.update(struct.pack("<q", rule.week))
     if rule.young_days:

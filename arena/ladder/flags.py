@@ -1,18 +1,18 @@
-"""Flags: results that stand out from what the fitted ladder expects. They are shown, and change no rating.
+"""Flags: improbable results under the fitted ladder. They are shown, and change no rating.
 
-A pair of seats has the surplus w·(S − E), its score beyond what the ratings expect by the weight of the match. Over the
-matches of two bots it adds up to 0 but for chance. The variance of the sum is that of the single matches, and at least
-the model's: few results vary too little by chance. Guests have one seat at a table, and so has an owner, so that the
-matches of a pair are the clusters. Far from 0 is a bot that loses on purpose, or one whose way to play suits the other.
+A pair of seats has the surplus w·(S − E): weight times the score beyond the expected one. Over the matches of two bots
+its expectation is 0. The variance of the sum is the sum of squares over matches, and at least the model's: few results
+may vary too little by chance. A guest, like an owner, has one seat at a table, so the matches of a pair are the
+clusters. A sum far from 0 means that a bot loses on purpose, or that one's way to play suits the other.
 
-Many opponents, each of whom lost a little on purpose, are far from 0 together where no pair is: the squares of a bot's
-pairs, each in its errors, add up to χ² but for chance. That a bot does worse against others, too, says nothing.
+If many opponents lose a little on purpose, no pair is far from 0, but their sum of squares is: for honest results the
+squares of a bot's surpluses, each in its errors, add up to χ². Surpluses against the bot alone prove nothing.
 
-How far a rating rests on the results against one owner's bots is Newton's step from the fit to the one without them,
-all other ratings kept: surplus / (information of the other results + the prior's).
+The lift by one owner's bots is Newton's step from the fit to the one without these results, with all other ratings
+fixed: surplus / (information of the other results + the prior's).
 
-The surplus of a version's newer half of results, divided by their information, is how far above its rating it played in
-them. It differs from that of the older half where a bot was changed under one version.
+The surplus of a version's newer half of results, divided by their information, is its strength there above its rating.
+It differs from the older half's if the bot was changed without a new version.
 """
 
 from __future__ import annotations
@@ -32,20 +32,19 @@ from arena.ladder.symmetric import Floats
 
 PAIR_ERRORS: Final = 4.2
 PAIR_SURPLUS: Final = 0.1
-"""Standard errors, and mean surplus of score, from which on a pair is flagged: honest bots, too, suit each other."""
+"""Standard errors and mean surplus of score from which a pair is flagged: honest bots may suit each other, too."""
 LIFT_ERRORS: Final = 3.5
 LIFT_ELO: Final = 15.0
-"""Standard errors and Elo from which on a rating is flagged that rests on one owner's bots."""
+"""Standard errors and Elo from which a lift is flagged."""
 OPPONENTS_CHANCE: Final = 1e-4
 OPPONENTS_LEAST: Final = 8
 OPPONENTS_MATCHES: Final = 4
-"""Chance of χ² below which a bot is flagged for its opponents together, how many they are at least, and each one's
-matches."""
+"""Probability of χ² below which a bot is flagged for its opponents; their least number, and least matches with each."""
 CHANGE_ERRORS: Final = 3.0
 CHANGE_MATCHES: Final = 50
-"""Standard errors from which on a version is flagged, and matches in each half before it is looked at."""
+"""Standard errors from which a change is flagged, and least matches in each half."""
 SMALLEST: Final = 1e-300
-"""Chance below which no difference is made."""
+"""Lower bound of probabilities."""
 GRID: Final = 2.0**-10
 
 
@@ -70,7 +69,7 @@ class _Meetings(NamedTuple):
         return errors
 
     def summed(self, first: Ints, second: Ints) -> _Meetings:
-        """Add up what has equal numbers in `first` and in `second`, of which there is one for each pair."""
+        """Add up the entries with equal numbers in `first` and `second`."""
         size = int(second.max(initial=0)) + 1
         codes, where = np.unique(first * size + second, return_inverse=True)
         sums = [np.bincount(where, each, len(codes)).astype(np.float64) for each in self[2:]]
@@ -87,7 +86,7 @@ class _Seats(NamedTuple):
 
 
 class _Field:
-    """The versions of a ladder by position, and the bots and owners to whom they belong, by number."""
+    """The versions of a ladder by position, with their bots and owners by number."""
 
     def __init__(self, ladder: Ladder, guests: Mapping[Node, Guest]) -> None:
         self.nodes = [figure.node for figure in ladder.figures]
@@ -103,9 +102,9 @@ class _Field:
 
 
 def flags(columns: Columns, ladder: Ladder, guests: Mapping[Node, Guest]) -> tuple[Flag, ...]:
-    """Find what stands out in the results from which a ladder was fitted; the most certain first.
+    """Find the flags of the results from which a ladder was fitted, the most certain first.
 
-    `guests` are the versions of all bots but the house's: of these nothing is flagged.
+    `guests` has the versions of all bots but the house's, which are never flagged.
     """
     field = _Field(ladder, guests)
     if not len(columns) or not field.shown:
@@ -122,7 +121,8 @@ def flags(columns: Columns, ladder: Ladder, guests: Mapping[Node, Guest]) -> tup
 
 
 def _compared(field: _Field, columns: Columns) -> tuple[_Meetings, _Seats]:
-    """Compare all results with what the ratings expect; the meetings of guests of different owners, either way."""
+    """Compare all results with the ratings' expectations; return the meetings of guests of different owners, in both
+    directions."""
     nodes = np.array(field.nodes, np.int64)
     meetings, table = [], []
     for size in SEATS:
@@ -169,7 +169,7 @@ def _pairs(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
 
 
 def _owners(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
-    """Flag owners who have several pairs of bots; of them the one is named that gains most."""
+    """Flag owners with several pairs of bots, naming the pair with the largest surplus."""
     first, second = field.owners[meetings.first], field.owners[meetings.second]
     together = meetings.summed(first, second)
     for pair in _apart(together):
@@ -235,14 +235,14 @@ def _changes(field: _Field, seats: _Seats) -> Iterator[Flag]:
 
 
 def _apart(meetings: _Meetings) -> list[int]:
-    """Find the pairs of which the first gains too much to be what is expected."""
+    """Find the pairs whose first bot gains improbably much."""
     far = (meetings.errors >= PAIR_ERRORS) & (meetings.surplus >= PAIR_SURPLUS * meetings.weight)
     pairs: list[int] = np.flatnonzero(far).tolist()
     return pairs
 
 
 def _flag(kind: FlagKind, field: _Field, meetings: _Meetings, pair: int, bot: int, other: int) -> Flag:
-    """Make the flag of a pair of which the first gains, with the bots that are named."""
+    """Build the flag of a pair whose first bot gains, with the named bots."""
     sized = _rounded(meetings.surplus[pair] / meetings.weight[pair]), _rounded(meetings.errors[pair])
     return Flag(kind, field.shown[bot], field.shown[other], int(meetings.matches[pair]), *sized)
 

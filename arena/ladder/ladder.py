@@ -1,6 +1,6 @@
-"""A ladder as plain values: made by `arena.ladder.fitted`, kept by the store, shown to people. It computes nothing.
+"""A ladder as plain values: computed by `arena.ladder.fitted`, stored, and shown to people.
 
-It does not import NumPy, which the server's own process never loads.
+This module does not import NumPy, which the server's own process never loads.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from arena.ladder.quota import NO_QUOTA, Quota
 ESTABLISHED_MAX_ERROR: Final = 40.0
 """Largest standard error, in Elo, of a rating that is not provisional."""
 ESTABLISHED_MIN_OPPONENTS: Final = 8
-"""Fewest distinct opponents of a rating that is not provisional, where there are so many."""
+"""Fewest distinct opponents of a rating that is not provisional, if as many exist."""
 
 
 def established(error: float) -> bool:
-    """True if a fitted rating with this standard error, in Elo, is known well enough to be an opponent that counts."""
+    """True if a fitted rating with this standard error, in Elo, is known well enough to count as an opponent."""
     return error <= ESTABLISHED_MAX_ERROR
 
 
 def provisional(error: float, opponents: int, others: int) -> bool:
     """True if too little is known of a bot to rely on its rating.
 
-    `error` is that of its fitted rating, `opponents` are the bots that it has met, `others` the established ones that
-    it could have met: a newcomer makes nobody provisional again.
+    `error` is that of its fitted rating. `opponents` is the number of bots that it has met, `others` the number of
+    established ones that it could have met, so that a newcomer makes nobody provisional again.
     """
     return not established(error) or opponents < min(ESTABLISHED_MIN_OPPONENTS, others)
 
@@ -42,7 +42,7 @@ class Figure(NamedTuple):
     error: float
     """Standard error in Elo without the scale's: the empirical one, and at least the model's while that is above 40.
 
-    That of an older version takes the opponents that it met as known.
+    For an older version the opponents are assumed to be known.
     """
     matches: int
     """Matches that count for it."""
@@ -56,13 +56,13 @@ class LadderLine(NamedTuple):
     node: Node
     rating: float
     error: float
-    """As in its figure."""
+    """The error of its figure."""
     shrunk: float
-    """The rating that is shown and ranked: the strength's posterior mean in Elo, see `arena.ladder.shrinkage`."""
+    """The shown and ranked rating: the strength's posterior mean in Elo, see `arena.ladder.shrinkage`."""
     shrunk_error: float
     """Posterior standard deviation in Elo; the 95 % interval is `shrunk` ± 1.96 of it."""
     rank: int
-    """By `shrunk`; 1 is the best, and equal ones share a rank."""
+    """Rank by `shrunk`; 1 is the best, and equal ratings share a rank."""
     rank_low: int
     """Best rank it may have: 1 + the number of bots that are better with 95 % confidence."""
     rank_high: int
@@ -89,19 +89,19 @@ class FlagKind(Enum):
 
 
 class Flag(NamedTuple):
-    """Results that stand out from what the fit expects. It is no verdict, and no rating depends on it."""
+    """Improbable results under the fit. They prove nothing, and no rating depends on them."""
 
     kind: FlagKind
     node: Node
-    """The bot that gains, by the version on the ladder; of owners, the one of their bots that gains most."""
+    """The version on the ladder of the bot that gains; for owners, of the bot that gains most."""
     other: Node | None
-    """The bot, or one of the owner's, that it gains from; None for many opponents and for a change."""
+    """The bot, or one of the owner's bots, that it gains from; None for many opponents and for a change."""
     matches: int
-    """Results that were compared."""
+    """Number of compared results."""
     size: float
-    """Mean score above the expected one, of pairs and of the opponents that a bot gains from; else Elo."""
+    """For pairs and opponents the mean score above the expected one; else Elo."""
     errors: float
-    """`size` in standard errors; of many opponents, those beyond which a normal error is as seldom."""
+    """`size` in standard errors; for many opponents, the standard errors of equal probability."""
 
 
 class FieldFigures(NamedTuple):
@@ -135,4 +135,4 @@ class Ladder:
     flags: tuple[Flag, ...] = ()
     """The flags, the most certain first. They are not part of the digest and affect no rating."""
     quota: Quota = NO_QUOTA
-    """The rule by which it was fitted. What it bounds is part of the digest."""
+    """The quota by which it was fitted. Its effect is part of the digest."""

@@ -42,9 +42,9 @@ class RatingChange:
     before: Rating
     after: Rating
     beyond_quota: tuple[int, ...] = ()
-    """Seats whose pair with this one counts for neither: the two have met too often that day or week."""
+    """Seats whose pair with this one counts for neither: both have met too often that day or week."""
     counts_again: tuple[tuple[int, int], ...] = ()
-    """Seats whose pair with this one has spent its quota now, each with the first day on which it counts again."""
+    """Seats whose pair with this one has now spent its quota, each with the first day on which it counts again."""
 
     @property
     def change(self) -> float:
@@ -76,13 +76,13 @@ def update(
 ) -> tuple[Rating, ...]:
     """Compute the ratings after a match, by seat.
 
-    `ratings` are those before it; `places` are the result, 1 the best, ties sharing a place. `bots` tells which seats
-    belong to one bot (default: each seat to another): pairs within a bot do not count, the changes of its seats are
-    added, and all its seats get the same rating. `counts` tells by seat whether the result counts for its bot (default:
-    for all); the ratings of other bots stay as they are. Nobody's rating moves by a seat that is `spoilt` (default:
-    none), and all other pairs keep their weight: whoever vanishes steers nothing. Pairs of seats `beyond_quota` count
-    for neither. The order of the seats does not matter, to the last bit.
-    Raises ValueError for other than 2–7 seats, lengths that differ, or one bot with two ratings.
+    `ratings` are those before it; `places` are the result, 1 the best, ties sharing a place. `bots` has the bot of each
+    seat (default: all different): pairs within a bot do not count, the changes of its seats are added, and all its
+    seats get the same rating. `counts` has by seat whether the result counts for its bot (default: for all); other
+    ratings do not change. Nobody's rating moves by a seat that is `spoilt` (default: none), and all other pairs keep
+    their weight, so a bot gains no influence by vanishing. Pairs of seats `beyond_quota` count for neither. The order
+    of the seats does not matter, to the last bit. Raises ValueError for other than 2–7 seats, lengths that differ, or
+    one bot with two ratings.
     """
     owners = range(len(ratings)) if bots is None else bots
     seats = range(len(ratings))

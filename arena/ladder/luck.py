@@ -37,8 +37,8 @@ NO_ADJUSTMENT: Final = Coefficients(Fraction(0), Fraction(0))
 class Luck:
     """Luck adjustment for tables of one kind: one game, number of seats, set of options and house bot.
 
-    Voided matches are taken, too: their deals were fair. The same matches in the same order give the same figures to
-    the last bit. Memory use does not grow with the number of matches.
+    Annulled matches count, too: their deals were fair. The same matches in the same order give the same figures to the
+    last bit. Memory use does not grow with the number of matches.
     """
 
     __slots__ = ("_means", "_next", "_sums", "_using", "matches", "seats")
@@ -49,11 +49,11 @@ class Luck:
             raise ValueError(f"luck is adjusted at tables of two seats or more, not {seats}")
         self.seats = seats
         self.matches = 0
-        """Number of matches taken."""
+        """Number of applied matches."""
         self._sums = _Sums(seats)
         self._using = self._next = NO_ADJUSTMENT
         self._means = [_Mean(seats), _Mean(seats)]
-        """Mean baselines of the matches after those that `_using` and `_next` were fitted to."""
+        """Mean baselines of the matches after those to which `_using` and `_next` were fitted."""
 
     @property
     def coefficients(self) -> Coefficients:
@@ -61,11 +61,11 @@ class Luck:
         return self._using
 
     def take(self, scores: Sequence[float], baselines: Sequence[float]) -> tuple[float, ...]:
-        """Adjust the scores of the next match, by seat, with what earlier matches taught; then learn from it.
+        """Adjust the scores of the next match, by seat, with coefficients from earlier matches; then update these.
 
-        `scores` are final points by seat, `baselines` the house bot's on the same deals: a mean or a sum over always
-        the same number of replays. The first four matches are not adjusted. Raises ValueError unless there is one
-        finite number of each for every seat.
+        `scores` are final points by seat, `baselines` the house bot's points on the same deals: a mean or sum over a
+        constant number of replays. The first four matches are not adjusted. Raises ValueError unless both have one
+        finite number for every seat.
         """
         own, house = self._exact("scores", scores), self._exact("baselines", baselines)
         adjusted = self._adjusted(own, house)
@@ -102,9 +102,9 @@ class Luck:
 def adjusted_places(adjusted: Sequence[float], vanished: Sequence[bool]) -> tuple[int, ...]:
     """Rank adjusted scores: place by seat, 1 the best, equal scores sharing a place.
 
-    `vanished` tells by seat whether its bot vanished, which then comes last, as without an adjustment. A ladder of such
-    places has its own scale: with less luck, the same bots differ by more Elo. Never mix both kinds of places. Raises
-    ValueError for lengths that differ.
+    `vanished` has by seat whether its bot vanished and therefore comes last. A ladder of such places has its own scale:
+    with less luck, the same bots differ by more Elo. Never mix places of both kinds. Raises ValueError for lengths that
+    differ.
     """
     there = [score for score, gone in zip(adjusted, vanished, strict=True) if not gone]
     return tuple(

@@ -1,8 +1,8 @@
 """The luck column of a ladder: mean scores of versions, plain and adjusted for luck. It never affects a rating.
 
-Matches are taken in the order in which their deals were replayed, those without a baseline not at all. Figures of
-earlier matches do not depend on later ones. Sums are exact, so the same matches in the same order give the same figures
-to the last bit.
+Matches count in the order in which their deals were replayed, those without a baseline not at all. Figures of earlier
+matches do not depend on later ones. Sums are exact, so the same matches in the same order give the same figures to the
+last bit.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ class LuckColumns:
 
     def __init__(self) -> None:
         self.through = 0
-        """Number of the last baseline taken."""
+        """Number of the last applied baseline."""
         self._luck: dict[DealKind, Luck] = {}
         self._plain: defaultdict[Node, _Sample] = defaultdict(_Sample)
         self._adjusted: defaultdict[Node, _Sample] = defaultdict(_Sample)
 
     def take(self, match: ReplayedMatch, void: bool) -> None:
-        """Take the next match. A void one counts for nobody, but its deals were fair and improve the adjustment.
+        """Apply the next match. An annulled one counts for nobody, but its fair deals improve the adjustment.
 
         Raises ValueError for fewer than two seats, or unless there is one score and one baseline a seat.
         """

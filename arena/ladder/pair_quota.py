@@ -1,15 +1,15 @@
-"""The quota of a pair: however often two guests meet, their matches of a day and of a week count together as so many.
+"""The quota of a pair: a bound on the matches of a day and of a week that two guests count together.
 
-The k matches of a pair on a day count together as c = min(k, day's quota), and the days of a week as so many in all as
-the week's quota at most. All matches of a pair on a day weigh the same, in whole `SHARE`ths: a function of the set of
-results, not of their order, and a match that is void gives its weight back to the others. Weeks are those of the
-calendar, from Monday, as days are: a span of seven days that moved along would make weights depend on where it began.
-Versions of a bot are one; house bots have no quota, since they lose to nobody on purpose.
+The k matches of a pair on a day count together as c = min(k, day's quota), and the days of a week as the week's quota
+at most. All matches of a pair on a day weigh the same, in whole `SHARE`ths: a function of the set of results, not of
+their order, so annulling a match returns its weight to the others. Weeks are those of the calendar, from Monday: in a
+moving window, a result's weight would change with its age. Versions of a bot are one; house bots have no quota, since
+they lose to nobody on purpose.
 
-A bot is young for some days from its first result on. For an older one, all young ones are one more bot with a quota
-of its own: else new names, which cost nothing, would each bring a quota. What is beyond it counts for the young bot
-alone. It is so in a week in which the older bot meets more older ones, the house's among them, than young ones: where
-most are young, as on a new server, it would leave nothing to rate anybody by.
+A bot is young for some days from its first result on. For an older bot, all young ones together have one quota:
+otherwise new names, which cost nothing, would each bring one. Matches beyond it count for the young bot alone. The rule
+applies in weeks in which the older bot meets more older and house bots than young ones: otherwise a new server could
+rate nobody.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from arena.ladder.events import FIRST_MONDAY, WEEK_DAYS, Guest, Node
 from arena.ladder.quota import Quota
 
 NO_BOT = -2
-"""In a seat that does not exist."""
+"""Value of a seat that does not exist."""
 HOUSE = -1
 
 
 class PairQuota(NamedTuple):
-    """A quota, and whom it is for."""
+    """A quota and the bots that it bounds."""
 
     rule: Quota
     guests: Mapping[Node, Guest]
-    """To whom the versions belong that are no house bot's."""
+    """The bot and owner of each version that is no house bot's."""
 
 
 class _Met(NamedTuple):
     """Pairs of seats with two guests; arrays of one length."""
 
     pair: Ints
-    """As `pair_number` has it."""
+    """Number of the pair by `pair_number`."""
     row: Ints
-    """The match's number."""
+    """Row of the match."""
     one: Ints
-    """The bot in the first of the seats, and in the second: by number, from 0."""
+    """The bots in the first and the second of the seats, by number from 0."""
     other: Ints
 
 
 def under_quota(columns: Columns, quota: PairQuota | None) -> Columns:
-    """Return the results with the weights that pairs of seats have under a quota, if there is one."""
+    """Return the results with the weights of pairs of seats under a quota, if there is one."""
     if quota is None or not quota.rule.bounds or not len(columns):
         return columns
     sitting, size = _sitting(columns, quota.guests)
@@ -71,7 +71,7 @@ def under_quota(columns: Columns, quota: PairQuota | None) -> Columns:
 
 
 def _sitting(columns: Columns, guests: Mapping[Node, Guest]) -> tuple[Ints, int]:
-    """Return the guests [7, M] in each seat, numbered from 0, else `HOUSE` or `NO_BOT`, and how many there are."""
+    """Return the guests [7, M] in each seat, numbered from 0, else `HOUSE` or `NO_BOT`, and the number of guests."""
     bots = np.full(int(columns.nodes.max()) + 2, HOUSE)
     bots[NO_NODE] = NO_BOT
     known = [(node, guest.bot) for node, guest in guests.items() if node < len(bots) - 1]
@@ -90,7 +90,7 @@ def _met(sitting: Ints) -> _Met:
 
 
 def _weights(rule: Quota, days: Ints, pairs: Ints) -> Ints:
-    """Return what each meeting of a pair on a day weighs, in `SHARE`ths; `pairs` are numbers, from 0."""
+    """Return the weight of each meeting of a pair on a day, in `SHARE`ths; `pairs` are numbers from 0."""
     size = int(pairs.max(initial=0)) + 1
     first_day = int(days.min(initial=0))
     of_days, which, counts = np.unique((days - first_day) * size + pairs, return_inverse=True, return_counts=True)
@@ -106,7 +106,7 @@ def _weights(rule: Quota, days: Ints, pairs: Ints) -> Ints:
 
 
 def _of_young(rule: Quota, days: Ints, sitting: Ints, met: _Met, size: int) -> tuple[Ints, Ints]:
-    """Return what each meeting weighs for the bot in its first seat and in its second, as one with young bots."""
+    """Return each meeting's weights for the bots in its two seats by the rule for young bots."""
     whole = np.full(len(met.row), SHARE)
     if not rule.young_days:
         return whole, whole

@@ -1,9 +1,9 @@
 """Pairwise results, summed over matches as integers: exact, and the same in any order of the matches.
 
 Every pair of seats of a match of n has the weight w_n = 3/(n+1). In units of 1/1680 both the weight and the score of a
-pair (a win 1, a tie ½) are integers for every n from 2 to 7; a unit is divided further, so that a pair may count in
-part, by a whole number of `SHARE`ths. So matches can be added and subtracted exactly. Only pairs that have met are
-stored: memory and time grow with these, not with the square of the versions.
+pair (a win 1, a tie ½) are integers for every n from 2 to 7; a unit is divided further into `SHARE`ths, so that a pair
+may count in part. So matches can be added and subtracted exactly. Only pairs that have met are stored: memory and time
+grow with these, not with the square of the versions.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _of_both(block: Block, positions: Ints) -> Iterator[_Met]:
 
 
 def _of_one(block: Block, positions: Ints) -> Iterator[_Met]:
-    """List the pairs of seats that count for the node in the first of them only, or for it by more."""
+    """List the pairs of seats that count for the first node only, or count more for it."""
     if block.whole:
         return
     for one, other in combinations(range(len(positions)), 2):
@@ -142,7 +142,7 @@ def _scores(block: Block, own: int, other: int) -> Ints:
 
 
 def _weighted(block: Block, met: Flags, own: Ints, other: Ints, score: Ints, share: Ints | int) -> _Met:
-    """Weigh the pairs of a block that `met`, which count as so many `SHARE`ths."""
+    """Weigh the pairs of a block that `met` by their `SHARE`ths."""
     weight = np.broadcast_to(WEIGHTS[len(block.nodes)] * np.asarray(share), own.shape)
     if not met.all():
         own, other, score, weight = own[met], other[met], score[met], weight[met]
@@ -150,7 +150,7 @@ def _weighted(block: Block, met: Flags, own: Ints, other: Ints, score: Ints, sha
 
 
 def _counted_nodes(block: Block, positions: Ints, size: int) -> Ints:
-    """List the positions for which the matches count, each once a match; `size` fills the other seats."""
+    """List the positions for which each match counts, without repetition; `size` fills the other seats."""
     nodes = np.where(block.counts, positions, size)
     for seat in range(1, len(positions)):
         nodes[seat, (positions[:seat] == positions[seat]).any(axis=0)] = size

@@ -1,6 +1,6 @@
-"""The rule by which a ladder bounds what guests count together: every published ladder names its own.
+"""The quota of pairs as a rule; every published ladder stores its own.
 
-It does not import NumPy, which the server's own process never loads.
+This module does not import NumPy, which the server's own process never loads.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ class Quota(NamedTuple):
     week: int = 0
     """The limit of one week in UTC, from Monday on, applied to the sum of its days."""
     young_days: int = 0
-    """Days from a bot's first result in which it is young: for an older one that mostly meets older ones, all young
-    ones count together as one bot. 0 for none."""
+    """Days from a bot's first result on which it is young. For an older bot that mostly meets older ones, all young
+    ones count as one bot. 0 for none."""
 
     @property
     def bounds(self) -> bool:
-        """True if there is any bound."""
+        """True if any limit is set."""
         return bool(self.day or self.week)
 
 

@@ -19,9 +19,9 @@ TAIL_ERRORS: Final = 6.0
 def rank_bounds(shown: Floats, ratings: Floats, differences: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Compute the best and the worst rank [n] of each node with 95 % confidence in every comparison.
 
-    `differences` [n, n] are the variances of the differences of ratings. One node is surely ahead of another if that
-    difference is larger than 1.96 of its errors, and if it is ahead by the rating shown, so that a rank by that is in
-    its interval.
+    `differences` [n, n] are the variances of the differences of ratings. A node is surely ahead of another if the
+    difference exceeds 1.96 of its errors and its shown rating is higher, too, so that its shown rank is in its
+    interval.
     """
     ahead = (ratings[:, None] - ratings > Z_95 * np.sqrt(differences)) & (shown[:, None] > shown)
     return 1 + ahead.sum(axis=0), len(ratings) - ahead.sum(axis=1)
@@ -30,9 +30,9 @@ def rank_bounds(shown: Floats, ratings: Floats, differences: Floats) -> tuple[ND
 def chances_of_best(centre: Floats, error: Floats) -> Floats:
     """Compute the probability [n] that each node is the best, for independent normal strengths; they sum to 1.
 
-    They must be posterior, shrunk towards the field: else the luckiest of many nodes would be the best too often, and a
-    newcomer the likeliest of all. The distribution of the best strength, F = Π Φ_j, is cut into slices, each divided by
-    the hazards φ_i/Φ_i.
+    They must be posterior, shrunk towards the field: otherwise the luckiest of many nodes would be the best too often,
+    a newcomer most of all. The distribution of the best strength, F = Π Φ_j, is cut into slices, each divided by the
+    hazards φ_i/Φ_i.
     """
     from scipy.special import log_ndtr
 

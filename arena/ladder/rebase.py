@@ -14,7 +14,7 @@ def rebased(ladder: Ladder) -> dict[Node, Rating]:
     """Return the live rating at the ladder's last event of every node for which a match counts.
 
     Deviations are those without the error of the scale, which no match can reduce. Nodes without such a match are left
-    out: the ladder has only the prior for them, and they start as in `arena.ladder.live.start`.
+    out: the ladder has only the prior for them, and they begin with `arena.ladder.live.start`.
     """
     return {figure.node: Rating(figure.rating, figure.error) for figure in ladder.figures if figure.matches}
 
@@ -29,8 +29,8 @@ def replayed_since(
 
     A node not on the ladder gets a rating with its first match, from its nearest ancestor that has one. Nodes that are
     not on the ladder and have not played are left out. A void of a match after the ladder takes effect here, one of an
-    older match only with the next ladder. `beyond_quota` tells which pairs of seats of a result do not count; it is
-    asked for those results that do, in their order. Raises UnknownNode for a seat of a node that is no entrant.
+    older match with the next ladder. `beyond_quota` returns the pairs of seats of a result that do not count; it is
+    called for standing results in order. Raises UnknownNode for a seat of a node that is no entrant.
     """
     ratings = rebased(ladder)
     parents = {entrant.node: entrant.parent for entrant in entrants}

@@ -1,17 +1,17 @@
-"""Empirical-Bayes shrinkage: ratings drawn towards the field, each by as much as its error is large beside the spread.
+"""Empirical-Bayes shrinkage: uncertain ratings are pulled towards the field.
 
-The best of many ratings is the best partly by luck, so that its own interval misses too often (the winner's curse); the
-posterior mean does not. Model: rating_i = strength_i + N(0, error_i²) and strength_i = centre + spread·t₄, Student's t
-with four degrees of freedom, which leaves a bot far off the field where it is. It is taken as a normal distribution
-whose variance is spread²/λ, λ ~ Gamma(2, 2), at `LEVELS` quantiles of λ. The spread is averaged over a fixed grid, as a
-field of eight does not tell its own. Its prior is ∝ s/(1 + (s/100)²)^(3/2): heavy-tailed, and nothing at 0, else small
-fields would be taken for equals too often (Chung et al. 2013). The centre has a flat prior, and is taken as normal
-about its maximum.
+The best of many ratings is best partly by luck, so its own interval misses too often (the winner's curse); the
+posterior mean's does not. Model: rating_i = strength_i + N(0, error_i²) and strength_i = centre + spread·t₄, Student's
+t with four degrees of freedom, which hardly moves a bot far from the field. It is computed as a mixture of normal
+distributions with variance spread²/λ, λ ~ Gamma(2, 2), at `LEVELS` quantiles of λ. The spread is averaged over a fixed
+grid, since a field of eight does not determine its own. Its prior is ∝ s/(1 + (s/100)²)^(3/2): heavy-tailed, and 0 at
+0, otherwise small fields would count as equals too often (Chung et al. 2013). The centre has a flat prior and a normal
+approximation about its maximum.
 
-That strength is a bot's. Each of its versions is off it by N(0, τ²), so that the luckiest of many versions is drawn
-towards its siblings, too. Each bot has a τ of its own, averaged over quantiles of a half-normal distribution by how
-likely it makes the ratings of its versions. For a given τ these come to one observation of the bot, their mean, each
-weighing 1/(error² + τ²). The one version of a bot is the bot: τ is 0.
+That strength is a bot's. Each of its versions differs from it by N(0, τ²), so that the luckiest of many versions is
+pulled towards its siblings, too. Each bot has its own τ, averaged over quantiles of a half-normal distribution by the
+likelihood of its versions' ratings. For a given τ the versions are one observation of the bot: their mean with weights
+1/(error² + τ²). A single version is the bot: τ is 0.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ LEVELS: Final = 32
 SPREADS: Final = 2.0 ** (np.arange(37) / 4)
 """Elo, the grid of spreads: 1 to 512, a factor of 2^¼ apart."""
 SPREAD_SCALE: Final = 100.0
-"""Elo, of the spread's prior, whose median is √3 times as much."""
+"""Elo, scale of the spread's prior, whose median is √3 times as much."""
 MIN_ERROR: Final = 1.0
 """Elo, lower bound of errors."""
 VERSION_SPREAD: Final = 60.0
-"""Elo, of the half-normal prior of how far a bot's versions are off their mean."""
+"""Elo, scale of the half-normal prior of τ."""
 VERSION_LEVELS: Final = 12
 CENTRE_STEPS: Final = 15
 """Steps to the most probable centre; each is a weighted mean (expectation maximisation)."""
 
 
 class Posterior(NamedTuple):
-    """Strengths as far as they are known, given the ratings of the whole field."""
+    """The posterior of strengths, given the ratings of the whole field."""
 
     means: Floats
     """[n], Elo."""
     errors: Floats
-    """[n], posterior standard deviations in Elo, with what centre and spread leave open."""
+    """[n], posterior standard deviations in Elo, including uncertainty of centre and spread."""
     centre: float
     """Elo, the field's."""
     spread: float
@@ -57,7 +57,7 @@ def shrunk(ratings: Floats, errors: Floats, older: Sequence[tuple[Floats, Floats
     """Compute the posterior of the strengths [n] from ratings and their independent standard errors [n], in Elo.
 
     `older` are the ratings and errors of each bot's other versions, in the order of `ratings`; by default there are
-    none. One bot alone with one version stays as it is: there is no field to compare it with.
+    none. A single bot with one version is not changed: there is no field.
     """
     versions = [*older] or [_NO_VERSIONS] * len(ratings)
     if len(ratings) < 2 and not any(len(rated) for rated, _ in versions):
@@ -82,13 +82,13 @@ _NO_VERSIONS: Final = (np.zeros(0), np.zeros(0))
 
 
 class _Cases(NamedTuple):
-    """The mean of a bot's versions for each τ that it may have: arrays [cases], a bot's cases in a row."""
+    """The mean of a bot's versions for each possible τ: arrays [cases], a bot's cases adjacent."""
 
     first: NDArray[np.int64]
-    """[n], of each bot."""
+    """[n], index of each bot's first case."""
     bot: NDArray[np.int64]
     likelihood: Floats
-    """Logarithm, of how the versions differ from each other."""
+    """Log-likelihood of the differences between the versions."""
     observed: Floats
     """Elo, the weighted mean of the versions."""
     variance: Floats
@@ -148,7 +148,7 @@ def _given(cases: _Cases, spreads: Floats) -> _Given:
 
 
 def _shares(cases: _Cases, centre: float, variances: Floats) -> tuple[Floats, Floats]:
-    """Compute how probable each quantile and case [levels, cases] is of its bot, and the bots' log densities [n]."""
+    """Compute the probability of each quantile and case [levels, cases], and the bots' log densities [n]."""
     logs = cases.likelihood - (np.log(variances) + (cases.observed - centre) ** 2 / variances) / 2
     largest = np.maximum.reduceat(logs.max(axis=0), cases.first)
     shares = np.exp(logs - largest[cases.bot])

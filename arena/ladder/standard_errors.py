@@ -1,8 +1,8 @@
 """Standard errors of a fit's ratings and of their differences: the sandwich estimate, and the model's own.
 
-Errors are relative to the field's mean, in which each version weighs by the information of its results: a newcomer, of
-which nothing is known, makes nobody else's larger. The newest versions are compared with all that depends on them, the
-whole field; an older one, which is not shown, only beside the opponents that it met, taken as known.
+Errors are relative to the field's mean, in which each version weighs by the information of its results: an unknown
+newcomer does not increase the others' errors. The newest versions have exact errors beside the whole field. An older
+version, which is not shown, has an approximate one: its opponents are assumed to be known.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from arena.ladder.symmetric import Floats, Symmetric
 
 
 class StandardErrors(NamedTuple):
-    """Errors of n versions, of which k are the newest of their bots, in Elo."""
+    """Errors in Elo of n versions, k of them the newest of their bots."""
 
     own: Floats
     """[n], of each rating without the scale's."""
@@ -30,7 +30,7 @@ class StandardErrors(NamedTuple):
 
 
 def field_shares(information: Symmetric) -> Floats:
-    """Compute the weights [n] of the field's mean: the information of each node's results; 0 if nobody has played."""
+    """Compute the weights [n] of the field's mean: the information of each node's results; 0 if no node has played."""
     own = information.diagonal - PRIOR_PRECISION
     total = float(own.sum())
     return own / total if total > 0 else np.zeros_like(own)
@@ -39,7 +39,7 @@ def field_shares(information: Symmetric) -> Floats:
 def standard_errors(
     information: Symmetric, scores: Symmetric, newest: NDArray[np.int64], scale: Floats
 ) -> StandardErrors:
-    """Compute the errors from the covariance of the scores, as the model has it and as it was measured.
+    """Compute the errors from the covariance of the scores, by the model and as measured.
 
     `newest` [k] are positions, `scale` [n] the shares of the strengths in the scale's mean.
     """
@@ -61,9 +61,9 @@ def standard_errors(
 
 
 def _joined(model: Floats, measured: Floats, uncertain: NDArray[np.bool_] | None = None) -> Floats:
-    """Choose between two estimates of variances: that measured, or the larger of both where `uncertain`.
+    """Choose between two estimates of variances: the measured one, or the larger of both where `uncertain`.
 
-    The model's variances are too large where there are ties; those measured are too small where there are few matches.
+    The model's variances are too large with ties; measured ones are too small with few matches.
     """
     return np.where(_uncertain(model) if uncertain is None else uncertain, np.maximum(model, measured), measured)
 

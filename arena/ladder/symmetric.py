@@ -17,16 +17,16 @@ Floats: TypeAlias = NDArray[np.float64]
 ACCURACY: Final = 1e-6
 """Solved when the error is this fraction of the solution, both measured by the matrix."""
 MAX_ITERATIONS: Final = 1_000
-"""Iterations after which a solution is taken as it is. A common ladder takes ten to forty."""
+"""Iterations after which a solution is accepted. A common ladder takes ten to forty."""
 COLUMNS_AT_ONCE: Final = 64
-"""Right-hand sides solved together: enough to read the matrix seldom, few enough for the processor's cache."""
+"""Right-hand sides solved together: many enough to read the matrix rarely, few enough for the processor's cache."""
 
 
 class Symmetric:
     """A symmetric matrix [n, n] with a positive diagonal."""
 
     def __init__(self, diagonal: Floats, above: csr_array) -> None:
-        """Take the diagonal [n], and the entries above it as a matrix [n, n]."""
+        """Build the matrix from its diagonal [n] and the entries above it, a matrix [n, n]."""
         self.diagonal: Final = diagonal
         self._above: Final = above
         self._below: Final = above.T
@@ -63,7 +63,7 @@ class Symmetric:
                 break
             product = self.times(direction)
             bent = (direction * product).sum(axis=0)
-            share = np.divide(size, bent, out=np.zeros_like(size), where=bent > 0)  # else that column is solved
+            share = np.divide(size, bent, out=np.zeros_like(size), where=bent > 0)  # otherwise that column is solved
             found += share * direction
             missing -= share * product
             scaled = missing / self.diagonal[:, None]

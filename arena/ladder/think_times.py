@@ -11,12 +11,12 @@ from math import ceil, log, sqrt
 from typing import Final
 
 RATIO: Final = 1.1
-"""Ratio of a bucket's bounds. A bucket stands for its geometric mean, which is off by a factor of √1.1 at most."""
+"""Ratio of a bucket's bounds. A bucket represents its geometric mean, with an error factor of at most √1.1."""
 _STEP: Final = 1 / log(RATIO)
 
 
 def histogram(times: Iterable[int]) -> Counter[int]:
-    """Count the times by bucket: bucket b holds those from 1.1^b to 1.1^(b+1), bucket 0 also those below 1."""
+    """Count the times by bucket: bucket b has those from 1.1^b to 1.1^(b+1), bucket 0 also those below 1."""
     return Counter([int(log(time) * _STEP) if time > 1 else 0 for time in times])
 
 

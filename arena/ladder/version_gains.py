@@ -1,13 +1,13 @@
-"""The probability that a version is better than the one before it, given how much versions of this ladder gain at all.
+"""The probability that a version is better than the one before it, given the usual gains on this ladder.
 
-A measured difference is a gain plus chance. Where gains are small, a large difference is mostly chance: taken alone it
-promises too much. Model: difference = gain + N(0, error²), and gain = spread·t₄ about 0, Student's t with four degrees
-of freedom, since a version is as likely worse as better before it has played, and some change a lot. The spread is
-learned from the differences of all bots on the ladder and averaged over a fixed grid. Its prior is
-∝ 1/(1 + (s/60)²)^(3/2), with 60 the deviation that a new version's live rating starts with: half of it lies below
-35 Elo, and unlike that of the bots' own spread it has no gap at 0, as many versions change nothing.
+A measured difference is a gain plus chance. Where gains are small, a large difference is mostly chance and promises too
+much. Model: difference = gain + N(0, error²), and gain = spread·t₄ about 0, Student's t with four degrees of freedom,
+since an unknown version is as likely worse as better, and some change a lot. The spread is learned from the differences
+of all bots on the ladder and averaged over a fixed grid. Its prior is ∝ 1/(1 + (s/60)²)^(3/2), with 60 the deviation
+that a new version's live rating starts with: half of it lies below 35 Elo.
 
-It does not import NumPy: a server answers with it from the published ladder.
+Unlike the prior of the bots' spread it is not 0 at 0, as many versions change nothing. This module does not import
+NumPy: the server's own process uses it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from arena.ladder.live import VERSION_DEVIATION
 SPREADS: Final = tuple(2.0 ** (step / 2) for step in range(19))
 """Elo, the grid of spreads: 1 to 512."""
 SIZES: Final = tuple(2.0 ** (step / 2) for step in range(-3, 21))
-"""Elo, standard deviations of a gain about 0, which its spread times the t distribution is a mixture of."""
+"""Elo, standard deviations of the normal distributions whose mixture is the distribution of gains."""
 MIN_ERROR: Final = 1e-6
 """Elo, far below any error."""
 
@@ -35,7 +35,7 @@ def _share_below(size: float, spread: float) -> float:
 
 
 def _shares(spread: float) -> tuple[float, ...]:
-    """Return the share of each of `SIZES`, whose borders are half-way between them in the logarithm."""
+    """Return the share of each of `SIZES`; borders are half-way between their logarithms."""
     below = [0.0, *(_share_below(size * 2**0.25, spread) for size in SIZES[:-1]), 1.0]
     return tuple(upper - lower for lower, upper in pairwise(below))
 
@@ -49,7 +49,7 @@ class VersionGains:
     """The spread of the gains of a ladder's versions, estimated from their measured differences."""
 
     def __init__(self, measured: Iterable[tuple[float, float]] = ()) -> None:
-        """Learn from differences of versions from those before them, each with its standard error, in Elo."""
+        """Estimate the spread from differences between successive versions, each with its standard error, in Elo."""
         logs = list(map(log, _PRIOR))
         for difference, error in measured:
             densities = _densities(difference, error)
@@ -60,7 +60,8 @@ class VersionGains:
         self._sizes = [sum(map(mul, weights, shares)) / sum(weights) for shares in zip(*_SHARES, strict=True)]
 
     def better(self, difference: float, error: float) -> float:
-        """Return the probability that a version is better than the one before it, by their difference and its error."""
+        """Return the probability that a version is better than the one before it, from their difference and its
+        error."""
         chances = list(map(mul, self._sizes, _densities(difference, error)))
         errors = difference / max(error, MIN_ERROR) / sqrt(2)
         ahead = [erfc(-errors * size / sqrt(size**2 + error**2)) / 2 for size in SIZES]
@@ -69,6 +70,6 @@ class VersionGains:
 
 
 def _densities(difference: float, error: float) -> list[float]:
-    """Return how likely a difference is for each of `SIZES`, up to a factor; never 0."""
+    """Return the likelihood of a difference for each of `SIZES`, up to a factor; never 0."""
     variances = [size**2 + error**2 for size in SIZES]
     return [exp(max(-700.0, -(difference**2) / variance / 2)) / sqrt(variance) for variance in variances]

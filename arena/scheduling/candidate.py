@@ -1,5 +1,5 @@
 # Compiled: every decision comes by here.
-"""A connected bot as the pool of its game knows it."""
+"""A connected bot in the pool of its game."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from arena.scheduling.information_gain import NEWCOMER, MatchValue
 
 REMEMBERED: Final = 64
-"""Number of its latest opponents that count as a bot's meetings."""
+"""Number of a bot's latest opponents that count as meetings."""
 
 BotT = TypeVar("BotT", bound=Hashable)
 
@@ -30,52 +30,52 @@ class Waiting(NamedTuple, Generic[BotT]):
     bot: BotT
     owner: str
     since: float
-    """Instant in seconds from which it waits: when it connected, had room again or was last given a match."""
+    """Instant in seconds from which it waits: when it connected, had room again or last got a match."""
     room: int = 1
     """Number of further matches that it can play now."""
     value: MatchValue = NEWCOMER
-    """Information that a match of it gives the ladder, as of the last fit."""
+    """The ladder's information gain from a match of it, as of the last fit."""
     pending: int = 0
     """Matches whose results are not in `value`, such as those it is playing."""
     last_match: LastMatch | None = None
-    """Last match; None if it has been given a match since, or has not played."""
+    """Last match; None if it has got a match since, or has not played."""
     pace_class: int = 0
     """The bot's pace class, see `PaceRules.pace_class`. Bots of one class wait for each other without limit."""
     patient: bool = True
-    """True if it may be seated with a bot of a slower class now."""
+    """True if it may sit with a bot of a slower class now."""
     free_at: float = -inf
-    """Without room, the instant at which it is expected to have some; −∞ if that is not known."""
+    """Without room, the instant at which it is expected to have some; −∞ if unknown."""
     held_up: bool = False
-    """True if it has no room since it is at tables with slower bots only."""
+    """True if it has no room because all its tables have slower bots."""
     tables: int = 0
-    """Number of tables at which it sits or was offered a seat."""
+    """Number of tables at which it has a seat or an offer of one."""
     spent: frozenset[BotT] = frozenset()
-    """Connected bots with which it has spent the quota of the pair: their results count for neither today. It is among
-    theirs."""
+    """Connected bots with which it has spent the quota of the pair: results between them do not count today. The
+    relation is symmetric."""
 
 
 class Candidate(Generic[BotT]):
-    """A connected bot as the pool knows it."""
+    """A connected bot in the pool."""
 
     __slots__ = ("_latest", "_met", "beyond_share", "number", "turn", "waiting")
 
     def __init__(self, waiting: Waiting[BotT], number: int) -> None:
         self.waiting = waiting
         self.number = number
-        """Number of its own, counted from 0."""
+        """Number within the pool, from 0."""
         self.beyond_share = False
-        """True if it sits at more tables than one bot is given while others wait."""
+        """True if it sits at more tables than its share while others wait."""
         self.turn = 0.0
         """Random rank for coverage within a round, plus the round's number: each table leads to the next round."""
         self._met: dict[int, int] = {}
         self._latest: deque[int] = deque()
 
     def meetings(self, number: int) -> int:
-        """Count the meetings with the candidate or house bot of a number among the latest."""
+        """Count the latest meetings with the candidate or house bot of a number."""
         return self._met.get(number, 0)
 
     def counts_against(self, others: list[Candidate[BotT]]) -> bool:
-        """Return whether no pair with any of the others has spent its quota."""
+        """Return whether all its pairs with the others have quota left."""
         for other in others:
             spent = other.waiting.spent
             if spent and self.waiting.bot in spent:
@@ -83,7 +83,7 @@ class Candidate(Generic[BotT]):
         return True
 
     def meet(self, number: int) -> None:
-        """Count a meeting; the earliest beyond `REMEMBERED` counts no longer."""
+        """Count a meeting; of more than `REMEMBERED` the earliest is dropped."""
         self._met[number] = self._met.get(number, 0) + 1
         self._latest.append(number)
         if len(self._latest) > REMEMBERED:

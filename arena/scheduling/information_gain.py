@@ -1,7 +1,7 @@
 """Information gain: how much one more match of a bot would improve the ladder.
 
-The gain is the reduction of the variance of the bot's rating, weighted by how many other bots are so close to it that
-its rank is uncertain. New bots have by far the largest gain, so placement matches need no rule of their own.
+The gain is the reduction of the variance of the bot's rating, weighted by the number of bots so close that its rank is
+uncertain. New bots have by far the largest gain, so placement matches need no rule of their own.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 MIN_ERROR: Final = 1e-6
 """Lower bound of standard errors in Elo: the only anchor of a ladder has none."""
 BLOCK_PAIRS: Final = 1_000_000
-"""Pairs of bots computed at a time, which bounds memory."""
+"""Pairs of bots computed at a time; bounds memory."""
 MOST_COMPARED: Final = 2_000
-"""Bots that a bot is compared with: of more, so many at equal distances in the order of their ratings stand for all."""
+"""Most bots that a bot is compared with; of more, a sample at equal distances by rating represents all."""
 
 
 class MatchValue(NamedTuple):

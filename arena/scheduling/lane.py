@@ -1,7 +1,7 @@
 # Compiled: every decision comes by here.
-"""The bots of one class of paces as the pool of a game knows them: who waits, and who will soon have room.
+"""The bots of one class of paces in the pool of a game: those that wait, and those that will soon have room.
 
-They may all sit at one table: none is much slower than another.
+All may sit at one table, as none is much slower than another.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from arena.scheduling.order import Order
 ESTABLISHED_VARIANCE: Final = (40 / SCALE) ** 2
 """Rating variance in squared log odds at a standard error of 40 Elo; bots above it are provisional."""
 MIXING_SHARE: Final = 0.1
-"""Fraction of the last match's length for which its players wait for other opponents from its end on, within the
-patience: otherwise the same bots would be matched with each other again and again."""
+"""Fraction of the last match's length for which its players wait for other opponents, within the patience: avoids
+rematch loops."""
 CONSIDERED: Final = 32
-"""Number of bots beyond those needed among which the least met are looked for: it bounds the cost of a table."""
+"""Number of extra bots among which the least met are chosen; bounds the cost of a table."""
 
 BotT = TypeVar("BotT", bound=Hashable)
 
@@ -32,30 +32,30 @@ class Lane(Generic[BotT]):
     def __init__(self, patience: float, draw: Callable[[], float], further: Lane[BotT] | None = None) -> None:
         """`draw` draws from [0, 1)."""
         self.further = further
-        """The bots of this class that sit at more tables than their share; None of these themselves."""
+        """The lane of the bots of this class that sit at more tables than their share; None in that lane itself."""
         self.by_wait: Order[BotT] = Order()
-        """Bots that wait, the longest wait first."""
+        """Waiting bots, the longest wait first."""
         self.coverage: Order[BotT] = Order()
-        """The waiting bots, by their turn."""
+        """Waiting bots, by turn."""
         self.patient: Order[BotT] = Order()
-        """The waiting bots that may sit with a slower bot, by their turn."""
+        """Waiting bots that may sit with a slower bot, by turn."""
         self._busy: Order[BotT] = Order()
         self._busy_patient: Order[BotT] = Order()
-        """The bots at capacity, by the time at which they are expected to have room."""
+        """Patient bots at capacity, by the time at which they are expected to have room."""
         self.held_up = 0
-        """Number of bots that are held up by slower ones."""
+        """Number of bots without room because of slower ones."""
         self._contention: dict[int, Order[BotT]] = {}
-        """Orders by information gain, which depends on the table size: one for each size."""
+        """Orders by information gain, one for each table size."""
         self._patience = patience
         self._draw = draw
         self._round = 0
         self._last_matches: dict[LastMatch | None, int] = {}
         """Number of waiting bots, by their last match."""
         self._ended: dict[LastMatch | None, float] = {}
-        """By last match of waiting bots, the instant from which the latest of them waits."""
+        """By last match of waiting bots, the latest start of a wait."""
 
     def enter(self, candidate: Candidate[BotT]) -> None:
-        """Take in a bot, or what is different about one that has left with what was known before."""
+        """Add a bot, new or changed; a changed one has left before with its earlier values."""
         waiting = candidate.waiting
         if not waiting.room:
             self.held_up += waiting.held_up
@@ -76,7 +76,7 @@ class Lane(Generic[BotT]):
             order.put(candidate, -_gain(candidate, seats), since, candidate.turn)
 
     def leave(self, candidate: Candidate[BotT], stays: bool = False) -> None:
-        """Let a bot go; `stays`: it is about to enter again, still with room."""
+        """Remove a bot. With `stays`, keep its place in each order because it re-enters at once."""
         self._busy.discard(candidate)
         self._busy_patient.discard(candidate)
         if not candidate.waiting.room:
@@ -91,17 +91,17 @@ class Lane(Generic[BotT]):
                     order.discard(candidate)
 
     def draw_turn(self, candidate: Candidate[BotT]) -> None:
-        """Draw the turn of a bot that begins to wait in the current round, unless it has had its turn in that."""
+        """Draw the turn of a bot that begins to wait in the current round, unless it already had one."""
         first = self.coverage.first()
         if first is not None:
             self._round = max(self._round, int(first.turn))
         candidate.turn = max(candidate.turn, self._round + self._draw())
 
     def coming(self, now: float, until: float, most: int, patient: bool = False) -> int:
-        """Count owners without a waiting bot of whom one is expected to have room until an instant, up to so many.
+        """Count owners without a waiting bot that have a bot expected to have room until an instant, up to a limit.
 
-        Who should have had room for longer than the patience is not expected any more. `patient`: only bots that may
-        sit with a slower one.
+        Bots whose room is overdue by more than the patience are no longer expected. `patient`: only bots that may sit
+        with a slower one.
         """
         number = 0
         for candidate in islice(self._soon(now, until, patient), most + CONSIDERED):
@@ -116,7 +116,7 @@ class Lane(Generic[BotT]):
         yield from busy.heads_between(now - self._patience, until)
 
     def mixing_until(self) -> float:
-        """Return the instant until which the waiting bots wait for others, as all come from one match; −∞ otherwise."""
+        """Return the instant until which bots that all come from one match wait for others; −∞ otherwise."""
         if len(self._last_matches) == 1:
             last = next(iter(self._last_matches))
             if last is not None:
@@ -124,19 +124,19 @@ class Lane(Generic[BotT]):
         return -inf
 
     def patience_ends(self) -> float:
-        """Return the instant at which the longest wait has lasted for the patience; infinite if none waits."""
+        """Return the instant at which the longest wait exceeds the patience; infinite if none waits."""
         candidate = self.by_wait.first()
         return inf if candidate is None else candidate.waiting.since + self._patience
 
     def next_patience_end(self, now: float) -> float:
-        """Return the next instant at which a wait will have lasted for the patience; infinite if there is none."""
+        """Return the next instant at which a wait will exceed the patience; infinite if there is none."""
         for candidate in self.by_wait.heads_between(now - self._patience, inf):
             if (end := candidate.waiting.since + self._patience) > now:
                 return end
         return inf
 
     def contenders(self, seats: int, number: int, established: bool) -> list[Candidate[BotT]]:
-        """Choose so many candidates with the largest gain; without `established` only the provisional among them."""
+        """Choose candidates with the largest gain; without `established` only provisional ones."""
         order = self._contention.get(seats)
         if order is None:
             order = self._contention[seats] = Order()
@@ -157,14 +157,14 @@ class Lane(Generic[BotT]):
         ]
 
     def cover(self, chosen: list[Candidate[BotT]], number: int, now: float) -> None:
-        """Choose more candidates for coverage, until there are so many in all; there must be that many.
+        """Choose more candidates for coverage, up to a total that must be available.
 
-        Waits beyond the patience come first, the longest of them first; then, round by round, who has met the chosen
-        least; then random. A pair that has spent its quota sits together only where nobody else waits.
+        Waits beyond the patience come first, the longest first; then, round by round, candidates that have met the
+        chosen least; then random. A pair that has spent its quota sits together only if nobody else waits.
         """
         owners = {candidate.waiting.owner for candidate in chosen}
         for candidate in self.by_wait.heads():
-            # The sum, so that a caller can wait for just that instant.
+            # This very sum, so that a caller can wait for exactly that instant.
             if len(chosen) == number or now < candidate.waiting.since + self._patience:
                 break
             if candidate.waiting.owner not in owners and candidate.counts_against(chosen):
@@ -174,7 +174,7 @@ class Lane(Generic[BotT]):
 
 
 def add_least_met(chosen: list[Candidate[BotT]], order: Order[BotT], number: int) -> None:
-    """Choose more candidates of an order by turns, until there are so many in all or no more owners."""
+    """Choose more candidates of an order by turns, up to a total or the last owner."""
     missing = number - len(chosen)
     if missing <= 0:
         return
@@ -192,7 +192,7 @@ def add_least_met(chosen: list[Candidate[BotT]], order: Order[BotT], number: int
 
 
 def counting(candidates: list[Candidate[BotT]], chosen: list[Candidate[BotT]]) -> list[Candidate[BotT]]:
-    """Return those whose pairs with the chosen have not spent their quotas, or all where there are none."""
+    """Return the candidates whose pairs with the chosen have quota left, or all if there are none."""
     for each in chosen:
         if each.waiting.spent:
             return [candidate for candidate in candidates if candidate.counts_against(chosen)] or candidates
@@ -200,7 +200,7 @@ def counting(candidates: list[Candidate[BotT]], chosen: list[Candidate[BotT]]) -
 
 
 def _least_met(candidates: list[Candidate[BotT]], chosen: list[Candidate[BotT]]) -> Candidate[BotT]:
-    """Find, of the candidates in the first one's round, the first that has met the chosen least."""
+    """Find the first candidate of the current round that has met the chosen least."""
     best, fewest, round_ = candidates[0], -1, int(candidates[0].turn)
     for candidate in candidates:
         if int(candidate.turn) > round_:
@@ -218,7 +218,7 @@ def _gain(candidate: Candidate[BotT], seats: int) -> float:
 
 
 def _count(counts: dict[LastMatch | None, int], key: LastMatch | None, more: int) -> None:
-    """Add to a count; one that comes to 0 is removed."""
+    """Add to a count and remove it at 0."""
     if number := counts.get(key, 0) + more:
         counts[key] = number
     else:

@@ -1,5 +1,5 @@
 # Compiled: every decision comes by here.
-"""Candidates sorted by a priority, of which each owner's first can be walked through."""
+"""Candidates sorted by a priority, with iteration over each owner's first."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Entry: TypeAlias = tuple[float, float, float, int]
 
 
 class Order(Generic[BotT]):
-    """Candidates sorted by priority, of which each owner's first can be walked through.
+    """Candidates sorted by priority, with iteration over each owner's first.
 
-    Sorted lists: at thousands of bots a search and a shift of the rest take about a microsecond.
+    Sorted lists are enough: with thousands of bots a search and an insertion take about a microsecond.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Order(Generic[BotT]):
         return owner in self._own
 
     def put(self, candidate: Candidate[BotT], first: float, second: float, third: float) -> None:
-        """Add a candidate with its priority, or change that."""
+        """Add a candidate with its priority, or change its priority."""
         entry = (first, second, third, candidate.number)
         if self._entries.get(candidate.number) == entry:
             return
@@ -71,16 +71,16 @@ class Order(Generic[BotT]):
         return self._candidates[self._heads[0][3]] if self._heads else None
 
     def all(self) -> Iterator[Candidate[BotT]]:
-        """Walk through all candidates, in no particular order."""
+        """Iterate over all candidates, in no particular order."""
         return iter(self._candidates.values())
 
     def heads(self) -> Iterator[Candidate[BotT]]:
-        """Walk through the first candidates of all owners, in order."""
+        """Iterate over the first candidates of all owners, in order."""
         for entry in self._heads:
             yield self._candidates[entry[3]]
 
     def heads_between(self, least: float, most: float) -> Iterator[Candidate[BotT]]:
-        """Walk through those whose first figure lies between two, both included."""
+        """Iterate over candidates whose first figure lies between two, both included."""
         for at in range(bisect_left(self._heads, (least, -inf, -inf, -1)), len(self._heads)):
             entry = self._heads[at]
             if entry[0] > most:

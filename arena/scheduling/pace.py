@@ -1,10 +1,10 @@
 # Compiled: every decision comes by here.
-"""Pace of bots, and what others pay for the slow ones among them: arithmetic on what a match tells at its end.
+"""Paces of bots and the price of slow ones: arithmetic at the end of a match.
 
-A bot's *pace* is the mean time that it owes for a decision in a match: it goes up at once to that of a match and is
-halved every few minutes. Its *balance*, in seconds, grows by a share of the time that it sits at tables and shrinks by
-the time in which only much slower bots owed an answer there: so it may wait for those for that share of its time. Time
-comes from the caller.
+A bot's *pace* is the mean time that it owes for a decision in a match: it rises to a match's value at once and is
+halved every few minutes. Its *balance*, in seconds, grows by a share of its time at tables and shrinks by the time in
+which only much slower bots owed an answer there: so it waits for them for at most that share of its time. Time comes
+from the caller.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from math import log2
 from typing import Final
 
 MOST_CLASSES: Final = 12
-"""The slowest class of paces; bots whose pace is not known are in it, too."""
+"""The slowest class of paces; it includes bots of unknown pace."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaceRules:
-    """The rules for slow bots: when a bot is slow, and the most that it may cost others, in seconds."""
+    """The rules for slow bots: when a bot is slow, and its largest cost to others. Times in seconds."""
 
     quick: float = 0.05
-    """Up to this pace a bot is never slow."""
+    """The pace up to which a bot is never slow."""
     share: float = 0.15
     """The part of its table time in which a bot waits for much slower ones."""
     first_balance: float = -20.0
@@ -32,7 +32,7 @@ class PaceRules:
     """Time after which a bot's pace has halved, if it plays no slower match."""
 
     def much_slower(self, pace: float, own: float) -> bool:
-        """True if a bot with the one pace is much slower than a bot with the other."""
+        """True if a bot with the first pace is much slower than a bot with the second."""
         return pace > self.quick and pace > 2 * own
 
     def pace_class(self, pace: float | None) -> int:
@@ -49,41 +49,41 @@ class Pace:
 
     def __init__(self, rules: PaceRules) -> None:
         self.balance = rules.first_balance
-        """Seconds for which it may wait for much slower bots; it is seated with them while it has any."""
+        """Seconds for which it may wait for much slower bots; it sits with them only while this is positive."""
         self._rules = rules
         self._pace: float | None = None
         self._at = 0.0
 
     @property
     def known(self) -> bool:
-        """True if a match has told it."""
+        """True if a match has measured it."""
         return self._pace is not None
 
     @property
     def told(self) -> tuple[float, float] | None:
-        """The pace in seconds as a match told it, and when; None while none did."""
+        """The measured pace in seconds and its time; None before the first measurement."""
         return None if self._pace is None else (self._pace, self._at)
 
     def restore(self, pace: float, at: float, balance: float) -> None:
-        """Take what was known at an earlier instant."""
+        """Restore the state of an earlier instant."""
         self._pace, self._at = pace, at
         self.balance = min(self._rules.most_balance, balance)
 
     def at(self, now: float) -> float | None:
-        """The pace in seconds at an instant; None while no match told it."""
+        """The pace in seconds at an instant; None before the first measurement."""
         return None if self._pace is None else self._pace * 0.5 ** (max(0.0, now - self._at) / self._rules.half_life)
 
     def played(self, now: float, pace: float) -> None:
-        """Take the pace of a match that has ended."""
+        """Update the pace by a finished match."""
         self._pace = max(pace, self.at(now) or 0.0)
         self._at = now
 
     def pay(self, expected: float) -> None:
-        """Take off what a table is expected to cost; negative to give it back."""
+        """Subtract the expected cost of a table; negative to refund it."""
         self.balance -= expected
 
     def earn(self, table_time: float, waited: float) -> None:
-        """Take the time of a match, and how much of it was spent waiting for much slower bots."""
+        """Add the share of a match's time, and subtract the time spent waiting for much slower bots."""
         self.balance = min(self._rules.most_balance, self.balance + self._rules.share * table_time - waited)
 
 
@@ -96,14 +96,14 @@ class OwedTime:
         self.decisions = [0] * seats
         """By seat, its decisions so far."""
         self.times: dict[int, int] = {}
-        """By seats that owed an answer and no others, as a bit mask, for how long."""
+        """By set of seats that owed an answer, as a bit mask, the time in which exactly these did."""
         self._open = [0] * seats
         self._owing = 0
         self._since = 0
         self._held = False
 
     def owes(self, seat: int, decision: int, at: int) -> None:
-        """Count that a seat is asked for a decision, perhaps again."""
+        """Count from now that a seat owes a decision; a repeated call has no effect."""
         if self._open[seat] != decision:
             self._open[seat] = decision
             self.decisions[seat] += 1
@@ -111,14 +111,14 @@ class OwedTime:
             self._owing |= 1 << seat
 
     def made(self, seat: int, decision: int, at: int) -> None:
-        """Count that a seat's decision is made; one that it does not owe has no effect."""
+        """Stop counting for a seat; without effect if it owes none."""
         bit = 1 << seat
         if self._open[seat] == decision and self._owing & bit:
             self._pass(at)
             self._owing ^= bit
 
     def hold(self, at: int, held: bool) -> None:
-        """Stop counting, or count again: nobody owes what an outage of the server takes."""
+        """Pause or resume counting: nobody owes the time of an outage of the server."""
         self._pass(at)
         self._held = held
 
@@ -129,7 +129,8 @@ class OwedTime:
         return sum([time for owing, time in self.times.items() if owing >> seat & 1]) / self.decisions[seat] / 1e6
 
     def waited(self, seat: int, paces: Sequence[float | None], rules: PaceRules) -> float:
-        """The time in seconds in which only seats much slower than one owed an answer; `paces` None are no bots."""
+        """Return the seconds in which only seats much slower than one owed an answer. `paces` are None for seats
+        without bots."""
         own, slower = paces[seat] or 0.0, 0
         for other, pace in enumerate(paces):
             if other != seat and pace is not None and rules.much_slower(pace, own):
@@ -145,9 +146,9 @@ class OwedTime:
 def settle(
     paces: Sequence[Pace | None], owed: OwedTime, tells: Sequence[bool], now: float, rules: PaceRules
 ) -> list[float]:
-    """Take a match that has ended into the paces of its bots; by seat, how long each waited for much slower ones.
+    """Update the paces of a finished match's bots; return by seat the time spent waiting for much slower ones.
 
-    `paces` are None for house bots. `tells`: whether the match tells the pace of a seat's bot that had none before.
+    `paces` are None for house bots. `tells`: whether the match measures the pace of a seat's bot that had none before.
     """
     compared: list[float | None] = []
     for seat, pace in enumerate(paces):

@@ -2,22 +2,21 @@
 """The scheduling policy: forms tables from the bots that have room for a match now.
 
 Every second table is for *contention*: half of its seats go to the bots with the largest information gain. All other
-seats are for *coverage*: bots that have waited for longer than the patience first, then those that were given fewest
-tables while others waited; of these the ones that have met the others at the table least in their latest matches, so
-that all meet once before any meet twice. At any table, half of the seats go to provisional bots first. Bots of one
-owner never meet, except house bots; seats are drawn. Where house bots can fill tables nobody waits longer than the
-patience, so a newcomer's first match comes soon. Time and randomness come from the caller; nothing here reads a clock
-or draws.
+seats are for *coverage*: first to bots that have waited for longer than the patience, then to those with the fewest
+tables while others waited. Among these, bots that have met the others at the table least come first, so that all meet
+once before any meet twice. At any table, half of the seats go to provisional bots first. Bots of one owner never meet,
+except house bots; seats are drawn. If house bots can fill tables nobody waits longer than the patience, so a newcomer's
+first match comes soon. Time and randomness come from the caller; nothing here reads a clock or draws.
 
-Bots of one class of paces sit together as they like. At any other table one is slower, all others are of one class, and
-their balances allow it: a table with a slow bot is formed as soon as that can be.
+Bots of one class of paces sit together freely. At any other table one bot is slower, and all others are of one class
+and have the balance for it; such a table is formed as soon as possible.
 
-Where pairs have quotas, a pair that has spent its own sits together only if nobody else waits for a seat. And a bot
-that sits at many tables already, twice as many as all in the mean, waits while others wait or are expected: else one
-with much room would fill up every table, together with others like it.
+Where pairs have quotas, a pair that has spent its own sits together only if nobody else waits for a seat. And a bot at
+many tables, twice the mean, waits while others wait or are expected: otherwise bots with much room would mostly meet
+each other.
 
-A pool is kept up to date bot by bot: what a table costs does not depend on how many bots wait, but for searches in
-sorted lists.
+A pool is updated bot by bot: except for searches in sorted lists, the cost of a table does not depend on the number of
+waiting bots.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ from arena.scheduling.pace import MOST_CLASSES
 PATIENCE: Final = 2.0
 """Seconds that a bot waits for other bots before house bots fill its table."""
 LEAST_OWNERS: Final = 7
-"""House bots, the ladder's anchors, get as many seats as the bots of one owner, and where there are fewer owners than
-that one seat of 8: the scale, which all ratings have in common, is then known about as well as a rating is."""
+"""House bots, the ladder's anchors, get as many seats as the bots of one owner; with fewer owners than this, one seat
+of 8. So the scale, common to all ratings, is known about as well as a rating."""
 FREE_TABLES: Final = 8
-"""Tables at once that are nobody's business: so many the SDK announces by itself."""
+"""Number of tables that is always allowed: the SDK's default capacity."""
 SHARE: Final = 2.0
-"""From so many times the mean number of tables of the connected bots on, a bot has its share."""
+"""A bot has its share of tables at this multiple of the connected bots' mean."""
 SLOW_TRIED: Final = 4
-"""Number of slow bots of a class for which others are looked for."""
+"""Number of slow bots of a class for which the pool looks for others."""
 
 BotT = TypeVar("BotT", bound=Hashable)
 
@@ -71,13 +70,13 @@ class Pool(Generic[BotT]):
     ) -> None:
         """`house` are the house bots; if too few, one takes several seats.
 
-        `shared`: whether one bot's share of the tables is bounded.
+        `shared`: whether each bot's share of the tables is bounded.
         """
         self.tables = 0
         """Number of tables formed so far."""
         self._owed_to_house = -1.0
-        """The house bots' share of the seats formed minus the seats that they got. It is never below -1: they can be in
-        advance by one seat only, whatever they got while there was nobody else."""
+        """The house bots' share of the formed seats minus the seats that they got. It is never below -1: they can be
+        ahead by one seat only, whatever they got while nobody else was there."""
         self._house = house
         self._chance = chance
         self._patience = patience
@@ -86,10 +85,10 @@ class Pool(Generic[BotT]):
         self._owners: dict[str, int] = {}
         """Number of bots connected, by owner."""
         self._lanes: dict[int, Lane[BotT]] = {}
-        """By class of paces, those that have had bots."""
+        """Lanes by class of paces, if they have had bots."""
         self._shared = shared
         self._taken = 0
-        """Number of seats of the connected bots at tables."""
+        """Number of the connected bots' seats at tables."""
 
     def __contains__(self, bot: object) -> bool:
         """True if a bot is connected, waiting or not."""
@@ -97,7 +96,7 @@ class Pool(Generic[BotT]):
 
     @property
     def owners(self) -> int:
-        """Number of different owners that have a bot connected, waiting or not."""
+        """Number of different owners with a connected bot, waiting or not."""
         return len(self._owners)
 
     def has_room(self, bot: BotT) -> bool:
@@ -106,7 +105,7 @@ class Pool(Generic[BotT]):
         return candidate is not None and candidate.waiting.room > 0
 
     def update(self, waiting: Waiting[BotT]) -> None:
-        """Take over what is different about a bot, or a new bot."""
+        """Add a bot, or update a changed one."""
         candidate = self._candidates.get(waiting.bot)
         if candidate is None:
             candidate = self._candidates[waiting.bot] = Candidate(waiting, self._numbers)
@@ -119,7 +118,7 @@ class Pool(Generic[BotT]):
             self._change(candidate, waiting)
 
     def remove(self, bot: BotT) -> None:
-        """Forget a bot, with whom it has met; others are ignored."""
+        """Remove a bot with its meetings; unknown bots are ignored."""
         candidate = self._candidates.pop(bot, None)
         if candidate is not None:
             owner = candidate.waiting.owner
@@ -130,13 +129,13 @@ class Pool(Generic[BotT]):
                 del self._owners[owner]
 
     def table(self, seats: int, now: float) -> Table[BotT] | None:
-        """Form the next table of so many seats at the instant `now`; None while it is better or necessary to wait.
+        """Form the next table at the instant `now`; None while it is better or necessary to wait.
 
-        A table is formed as soon as bots of enough different owners wait that may sit together. If all of them come
-        from one match, they wait a moment for others (`MIXING_SHARE`). House bots fill the remaining seats when nobody
-        is expected who may sit there, or when the longest wait has lasted for the patience. One seat may go to a house
-        bot in any case, so that house bots get their share of seats (`LEAST_OWNERS`). Bots beyond their share of tables
-        come before house bots; among themselves they sit when nobody else waits or is expected, or after the patience.
+        A table is formed as soon as waiting bots of enough different owners may sit together. If all of them come from
+        one match, they wait a moment for others (`MIXING_SHARE`). House bots fill the remaining seats when no suitable
+        bot is expected, or when the longest wait exceeds the patience. In any case one seat may go to a house bot, for
+        the house bots' share of seats (`LEAST_OWNERS`). Bots beyond their share of tables come before house bots. They
+        sit among themselves when nobody else waits or is expected, or after the patience.
         """
         every = [*self._lanes.values()]
         lanes, further = _waiting(every), _waiting([lane.further for lane in every if lane.further is not None])
@@ -157,20 +156,20 @@ class Pool(Generic[BotT]):
     def due(self, now: float) -> float:
         """Return the instant from which more tables may be formed even if nothing changes; infinite if nobody waits.
 
-        It is past where somebody waits for longer than the patience.
+        It is in the past if a bot has waited for longer than the patience.
         """
         return min([_due(lane, now) for lane in self._all_lanes()], default=inf)
 
     def next_due(self, now: float) -> float:
-        """Return the first such instant that is to come."""
+        """Return the first such instant in the future."""
         return min([_next_due(lane, now) for lane in self._all_lanes()], default=inf)
 
     def _house_share(self) -> float:
-        """The share of all seats that house bots get at least."""
+        """The least share of all seats for house bots."""
         return 1 / (1 + max(LEAST_OWNERS, len(self._owners)))
 
     def _change(self, candidate: Candidate[BotT], waiting: Waiting[BotT]) -> None:
-        """Replace what is known of a bot."""
+        """Replace the state of a bot."""
         before = candidate.waiting
         self._taken += waiting.tables - before.tables
         beyond_share = self._beyond_share(waiting)
@@ -199,7 +198,7 @@ class Pool(Generic[BotT]):
         return waiting.tables >= SHARE * self._taken / len(self._candidates)
 
     def _others(self, further: Lane[BotT], now: float) -> bool:
-        """True if bots within their share wait, or are expected, that could sit with some that are beyond it."""
+        """True if bots within their share, waiting or expected, could sit with some that are beyond it."""
         for pace_class in sorted(self._lanes):
             lane = self._lanes[pace_class]
             if len(lane.by_wait) or lane.coming(now, now + self._patience, 1):
@@ -213,7 +212,7 @@ class Pool(Generic[BotT]):
         return every + [lane.further for lane in every if lane.further is not None]
 
     def _of_one_class(self, lane: Lane[BotT], seats: int, wanted: int, now: float) -> list[Candidate[BotT]]:
-        """Choose bots of one class for a table; nobody while they wait for others."""
+        """Choose bots of one class for a table; none while they wait for others."""
         here, until = len(lane.by_wait), lane.patience_ends()
         further = lane.further
         more = 0 if further is None else len(further.by_wait)
@@ -221,7 +220,7 @@ class Pool(Generic[BotT]):
             return []
         if now < lane.mixing_until() and self._coming(lane, now, until, 1):
             return []
-        # A slow bot must not cost twice: whoever it leaves without an opponent need not wait for one, too.
+        # A slow bot must not cost twice: a bot that lacks an opponent because of it need not wait as well.
         if here < wanted and not lane.held_up and now < until and self._coming(lane, now, until, 1):
             return []
         contenders = (wanted + 1) // 2 if here >= wanted else 0
@@ -232,7 +231,7 @@ class Pool(Generic[BotT]):
         return chosen
 
     def _coming(self, lane: Lane[BotT], now: float, until: float, most: int) -> int:
-        """Count owners, up to so many, who could sit with the bots of a class and are expected to have room."""
+        """Count owners, up to a limit, with bots that could sit with those of a class and are expected to have room."""
         number = lane.coming(now, until, most)
         for quicker in self._quicker(lane):
             if number < most:
@@ -246,9 +245,9 @@ class Pool(Generic[BotT]):
             yield self._lanes[pace_class]
 
     def _with_a_slow_bot(self, wanted: int, now: float) -> list[Candidate[BotT]]:
-        """Choose a slow bot and quicker ones of one class that have the balance to wait for it; nobody if none may.
+        """Choose a slow bot and quicker ones of one class with the balance to wait for it; none if impossible.
 
-        Where too few are here, and no more are expected or the slow bot's patience is over, house bots do for them.
+        If too few are here, and no more are expected or the slow bot's patience is over, house bots replace them.
         """
         if len(self._lanes) < 2 or wanted < 2:
             return []
@@ -258,7 +257,7 @@ class Pool(Generic[BotT]):
                 until = candidate.waiting.since + self._patience
                 for lane in self._quicker(slow):
                     chosen = [candidate]
-                    # Nobody has a balance for a bot of unknown pace: without house bots, some must find it out.
+                    # No balance allows a bot of unknown pace: without house bots, some bots must measure it.
                     add_least_met(chosen, lane.coverage if pace_class == MOST_CLASSES else lane.patient, wanted)
                     if len(chosen) == wanted:
                         return chosen
@@ -267,7 +266,8 @@ class Pool(Generic[BotT]):
         return []
 
     def _of_all(self, lanes: Sequence[Lane[BotT]], wanted: int, now: float) -> list[Candidate[BotT]]:
-        """Without house bots, choose those of whatever pace whose patience is over: else some might never play."""
+        """Without house bots, choose the bots whose patience is over, whatever their paces: otherwise some might never
+        play."""
         if self._house:
             return []
         chosen: dict[str, Candidate[BotT]] = {}
@@ -306,7 +306,7 @@ class Pool(Generic[BotT]):
         return Table(tuple(bots))
 
     def _fillers(self, chosen: list[Candidate[BotT]], number: int) -> list[BotT]:
-        """Choose so many house bots: those that the chosen have met least, then random."""
+        """Choose house bots: those that the chosen have met least, then random."""
         order = list(range(len(self._house)))
         self._chance.shuffle(order)
         met = [sum([candidate.meetings(-1 - house) for candidate in chosen]) for house in range(len(self._house))]

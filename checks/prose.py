@@ -40,14 +40,12 @@ VAGUE: Final = re.compile(
 )
 TO_BE_REWRITTEN: Final = frozenset(
     {
-        "clients/conformance/README.md",
         "clients/cpp/README.md",
         "clients/go/README.md",
         "clients/java/README.md",
         "clients/javascript/README.md",
         "clients/python/README.md",
         "clients/rust/README.md",
-        "clients/typescript/README.md",
         "docs/decisions/compiled-build.md",
         "docs/decisions/own-transport.md",
         "docs/library.md",

@@ -17,18 +17,16 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 
 from arena.queries.source import LARGEST_MATCH
-from arena.web.answers.problems import FAULT, problem
-from arena.web.answers.responses import WithHeaders, page
+from arena.web.answers.responses import FAULT, WithHeaders, page, problem
 from arena.web.api.application import PATH, api_application, api_page
 from arena.web.api.endpoints import Sources
 from arena.web.drawing.match_picture import MatchPictures
 from arena.web.live.boards import Live
 from arena.web.live.feed import OpenServer
-from arena.web.pages import bots, ladders, match_list, matches, opponents, proofs, reviews
+from arena.web.pages import bots, ladders, match_list, matches, opponents
 from arena.web.pages import live as live_pages
 from arena.web.pages import rules as rules_pages
-from arena.web.pages.health import SourceHealth, healthz
-from arena.web.pages.metrics import metrics
+from arena.web.pages.health import SourceHealth, healthz, metrics
 from arena.web.playing.play_socket import NoServer, PlaySocket
 from arena.web.reading.bot_records import BotRecords
 from arena.web.reading.reader import (
@@ -63,9 +61,9 @@ ROUTES: Final = (
     Route("/matches/{number:whole}/replay", matches.replay),
     Route("/matches/{number:whole}/picture.png", matches.picture),
     Route("/matches/{number:whole}/faults", matches.first_fault),
-    Route("/matches/{number:whole}/check", proofs.check),
-    Route("/matches/{number:whole}/analysis", reviews.analysis, methods=["GET"]),
-    Route("/matches/{number:whole}/analysis", reviews.ask, methods=["POST"]),
+    Route("/matches/{number:whole}/check", matches.check),
+    Route("/matches/{number:whole}/analysis", matches.analysis, methods=["GET"]),
+    Route("/matches/{number:whole}/analysis", matches.ask, methods=["POST"]),
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
     Route("/write-a-bot/browser", rules_pages.browser_bot),

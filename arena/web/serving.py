@@ -14,8 +14,8 @@ from anycorn import Config, serve
 
 from arena.transport.sockets import bind
 from arena.web.application import application
+from arena.web.live.event_stream import raise_file_limit
 from arena.web.live.feed import OpenServer
-from arena.web.live.viewers import raise_file_limit
 from arena.web.playing.play_socket import LARGEST_FRAME, PlaySocket
 from arena.web.reading.reader import OpenSource
 from arena.web.requests.connections import Connections, serve_by

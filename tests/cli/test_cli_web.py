@@ -22,7 +22,7 @@ from arena.queries.directory import open_directory
 from arena.queries.rules import LANGUAGES
 from arena.queries.source import DataSource
 from arena.store.base.rows import LadderRows, RatedRow
-from arena.web.drawing.curve_svg import HEIGHT, LEFT, WIDTH, rating_curve
+from arena.web.drawing.ratings import HEIGHT, LEFT, WIDTH, rating_curve
 from arena.web.reading.reader import Missing, Reader, TableLadders
 from engine.registry import GAMES
 from tests.cli.cli_rig import PATIENCE, Played, arena

@@ -15,7 +15,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from arena.transport.connection_limits import LOOPBACK, Origin
-from arena.web.answers.problems import FAULT
+from arena.web.answers.responses import FAULT
 from arena.web.requests import failures
 from arena.web.requests.failures import INTERVAL, FailureLog
 from tests.cli.cli_rig import PATIENCE

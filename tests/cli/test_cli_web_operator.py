@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.types import Receive, Scope, Send
 
 from arena.web.live.board import MOST_OF_ADDRESS
-from arena.web.pages.metrics import PAGE_METRICS
+from arena.web.pages.health import PAGE_METRICS
 from arena.web.requests.each_request import USUAL, EachRequest, RequestCounts
 from tests.cli.cli_rig import PATIENCE, Played, arena, serving
 from tests.cli.web_process_rig import ask, browsing

@@ -13,8 +13,8 @@ from arena.transport.connection_limits import LOOPBACK, UNIX, Origin
 from arena.transport.proxy_protocol import networks
 from arena.web.pages.health import STALE, SourceHealth
 from arena.web.reading.reader import Reader
-from arena.web.requests.limits import SAVED, AddressLimit
-from arena.web.requests.origins import reader_address
+from arena.web.requests.each_request import SAVED, AddressLimit
+from arena.web.requests.sites import reader_address
 
 PROXIES = networks("10.0.0.0/8, 2001:db8:1::/48")
 

@@ -1,9 +1,14 @@
-"""Pages from templates, with the headers that every answer has."""
+"""Answers: pages from templates with their headers, downloads, what a client has already, and problems.
+
+Answers that a client may have already follow RFC 9110 (section 13), problems RFC 9457.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -15,9 +20,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.queries.figures import CONFIDENCE, is_house, quota_in_words, share_in_words
 from arena.queries.flags import sentence
+from arena.queries.json_form import json_text
 from arena.queries.leaders import SHARED, leaders
 from arena.version import __version__
-from arena.web.answers.conditional import conditional
 from engine.registry import GAMES
 
 HEADERS: Final[Mapping[str, str]] = {
@@ -31,6 +36,23 @@ HEADERS: Final[Mapping[str, str]] = {
     "cache-control": "no-cache",
 }
 """Headers of every answer. Nothing is loaded from elsewhere, only files of ours run, no page is framed."""
+REPLAY_TYPE: Final = "application/octet-stream"
+PROBLEM_TYPE: Final = "application/problem+json"
+FAULT: Final = "a fault of the server; its log says more"
+"""Detail of an error that nobody expected."""
+SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "description": "An error (RFC 9457).",
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string", "description": "What the status says."},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What was wrong, with which value."},
+        "parameter": {"type": "string", "description": "The parameter that was wrong, where one was."},
+        "value": {"type": "string", "description": "What it was."},
+    },
+    "required": ["type", "title", "status", "detail"],
+}
 
 
 class WithHeaders:
@@ -126,3 +148,35 @@ _TEMPLATES.globals.update(
     quota_in_words=quota_in_words,
     server_version=__version__,
 )
+
+
+def entity_tag(content: bytes) -> str:
+    """Return the tag of a content, a weak one: the same content may be sent compressed or not."""
+    return f'W/"{sha256(content).hexdigest()[:32]}"'
+
+
+def held(request: Request, tag: str) -> bool:
+    """Return whether the client has the content of this tag, however a proxy has weakened its own."""
+    known = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
+    return "*" in known or tag.removeprefix("W/") in known
+
+
+def conditional(request: Request, content: bytes, media_type: str, headers: Mapping[str, str]) -> Response:
+    """Return a content, or 304 where the client has it."""
+    tag = entity_tag(content)
+    if held(request, tag):
+        return Response(status_code=304, headers={**headers, "etag": tag})
+    return Response(content, media_type=media_type, headers={**headers, "etag": tag})
+
+
+def replay_download(request: Request, match_id: int, content: bytes) -> Response:
+    """Return a replay's bytes. They are few, and sent whole: no part can be asked for."""
+    name = f"match-{match_id}.replay"
+    headers = {"content-disposition": f'attachment; filename="{name}"', "accept-ranges": "none"}
+    return conditional(request, content, REPLAY_TYPE, headers)
+
+
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: str) -> Response:
+    """Return an error with what was wrong; `more` are further members."""
+    document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, **more}
+    return Response(json_text(document), status, headers=dict(headers or {}), media_type=PROBLEM_TYPE)

@@ -16,10 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from arena.queries.json_form import json_text
-from arena.web.answers.conditional import conditional
-from arena.web.answers.download import replay_download
-from arena.web.answers.problems import FAULT, problem
-from arena.web.answers.responses import page
+from arena.web.answers.responses import FAULT, conditional, page, problem, replay_download
 from arena.web.api.endpoints import ENDPOINTS, Endpoint, Sources
 from arena.web.api.openapi import document
 from arena.web.api.parameters import Asked, BadParameterError

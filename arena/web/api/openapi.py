@@ -8,8 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 from arena.version import __version__
-from arena.web.answers import problems
-from arena.web.answers.download import MEDIA_TYPE as REPLAY
+from arena.web.answers.responses import PROBLEM_TYPE, REPLAY_TYPE, SCHEMA
 from arena.web.api.endpoints import ENDPOINTS, Endpoint
 from arena.web.api.parameters import Parameter
 from arena.web.api.schemas import Schemas
@@ -31,15 +30,15 @@ def document(server: str) -> Mapping[str, Any]:
         "info": {"title": "Arena", "version": __version__, "description": DESCRIPTION},
         "servers": [{"url": server}],
         "paths": paths,
-        "components": {"schemas": {**schemas.rows, "Problem": problems.SCHEMA}},
+        "components": {"schemas": {**schemas.rows, "Problem": SCHEMA}},
     }
 
 
 def _operation(endpoint: Endpoint, schemas: Schemas) -> Mapping[str, Any]:
-    content: Mapping[str, Any] = {REPLAY: {}}
+    content: Mapping[str, Any] = {REPLAY_TYPE: {}}
     if endpoint.answers is not None:
         content = {"application/json": {"schema": schemas.schema(endpoint.answers)}}
-    wrong = {"description": "What was wrong.", "content": {problems.MEDIA_TYPE: {"schema": _REF}}}
+    wrong = {"description": "What was wrong.", "content": {PROBLEM_TYPE: {"schema": _REF}}}
     statuses = ["404"] if re.search("{", endpoint.path) else []
     return {
         "operationId": endpoint.name,

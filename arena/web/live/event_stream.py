@@ -1,15 +1,23 @@
-"""The changes of a board, sent to one viewer as server-sent events."""
+"""The changes of a board, sent to one viewer as server-sent events, and the limit of viewers."""
 
 from __future__ import annotations
 
+import resource
 from contextlib import aclosing
+from typing import Final
 
+import structlog
 import trio
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from arena.transport.connection_limits import OpenByOrigin, Origin, TooManyOpen
-from arena.web.live.board import RETRY, Board
+from arena.web.live.board import MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, Board
+
+READERS: Final = 4
+"""One in this many of the files that the process may open is reserved for everything but streams."""
+
+log = structlog.get_logger("arena.web")
 
 
 class EventStream(Response):
@@ -50,3 +58,26 @@ class EventStream(Response):
         while (await receive())["type"] != "http.disconnect":
             pass
         scope.cancel()
+
+
+class Viewers(OpenByOrigin):
+    """Counts the streams of events that are open. Each is an open file: where the system allows few, few may look."""
+
+    def __init__(self) -> None:
+        """Allow as many as the process may open files for, and at most `MOST_VIEWERS`; where they are fewer, log it."""
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        few = MOST_VIEWERS if files == resource.RLIM_INFINITY else files - files // READERS
+        self.most = max(1, min(MOST_VIEWERS, few))
+        super().__init__(self.most, MOST_OF_ADDRESS)
+        if self.most < MOST_VIEWERS:
+            log.warning("fewer viewers than allowed: the process may open few files", viewers=self.most, files=files)
+
+
+def raise_file_limit() -> None:
+    """Let this process open as many files as most viewers need, as far as the system lets it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_VIEWERS * READERS
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(
+            resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+        )

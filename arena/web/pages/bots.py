@@ -16,7 +16,7 @@ from arena.queries.source import DataSource
 from arena.store.base.errors import Refused
 from arena.store.base.rows import BotEventKind, BotEventRow, BotRow, MatchRow, MatchState, RatedRow, VersionRow
 from arena.web.answers.responses import page
-from arena.web.drawing.curve_svg import rating_curve
+from arena.web.drawing.ratings import rating_curve
 from arena.web.pages.asked import known_game
 from arena.web.reading.reader import Missing
 

@@ -12,7 +12,7 @@ from arena.queries.flags import MEANING
 from arena.queries.source import DataSource
 from arena.store.base.rows import LadderRows, MatchRow
 from arena.web.answers.responses import page
-from arena.web.drawing.intervals import UNSETTLED, intervals
+from arena.web.drawing.ratings import UNSETTLED, intervals
 from arena.web.pages.asked import game_asked, instant_asked, number_asked
 from arena.web.reading.reader import Missing
 

@@ -1,4 +1,4 @@
-"""One match, and its replay step by step."""
+"""One match: its replay step by step, the check of that replay, and the analysis of its choices."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from arena.analysis.verdict import checked, prove, unchecked
 from arena.queries.figures import CONFIDENCE
 from arena.queries.source import DataSource
 from arena.replay.render.rich_html import html
 from arena.replay.render.show import ShowError, part_name, show_match, show_step, table_scene
 from arena.replay.render.table_svg import table_svg
 from arena.replay.steps import Course
+from arena.store.base.errors import Refused
 from arena.store.base.rows import MatchRow, MatchState
-from arena.web.answers.conditional import conditional
-from arena.web.answers.download import replay_download
-from arena.web.answers.responses import page
+from arena.transport.connection_limits import origin_of
+from arena.web.answers.responses import conditional, page, replay_download
 from arena.web.drawing.match_picture import PicturedMatch, PicturedSeat
 from arena.web.pages.asked import number_asked
-from arena.web.reading.reader import Missing, NotShown
+from arena.web.reading.reader import Busy, Missing, NotShown
 from arena.web.reading.ready_replays import ReadyReplay, match_row, replay_file
-from arena.web.reading.reviews import Review
+from arena.web.reading.reviews import Review, TooManyReviews
 from engine.registry import GAMES
 
 PICTURE_FRESH: Final = 300
@@ -199,3 +200,65 @@ def _legal(course: Course, index: int, seat: int | None) -> Markup:
         when = "In the next round " if step.ended is not None else ""
         parts += Markup('<p class="legal">{}{} {} may choose: {}</p>').format(when, owing, bots[owing].name, choices)
     return parts
+
+
+async def check(request: Request) -> Response:
+    """Show what was checked of a replay and what was not; where it differs, how."""
+    number = request.path_params["number"]
+
+    def query(source: DataSource) -> dict[str, Any]:
+        ready = request.app.state.replays.ready(source, number)
+        replay, verdict = ready.course.replay, ready.verdict
+        try:
+            proofs = prove(replay, None, source)
+        except Refused as error:  # a directory on which no server has begun a log
+            proofs, why = prove(replay, None, None), str(error)
+        else:
+            why = ""
+        sound = verdict.verified and not proofs.problem
+        return {
+            "header": replay.header,
+            "sound": sound,
+            "difference": verdict.difference,
+            "problem": proofs.problem,
+            "borne_out": proofs.log is not None,
+            "void": "" if proofs.log is None else proofs.log.void,
+            "checked": checked(replay, verdict, proofs) if sound else [],
+            "unchecked": unchecked(replay, proofs) if sound else [],
+            "no_log": why,
+        }
+
+    return page(request, "check.html", number=number, **await request.app.state.reader.read(query))
+
+
+async def analysis(request: Request) -> Response:
+    """Show an analysis as far as it has come, or a button that asks for it."""
+    number = request.path_params["number"]
+    review = request.app.state.reviews.of(number)
+
+    def query(source: DataSource) -> dict[str, Any]:
+        ready = request.app.state.replays.ready(source, number)
+        found = None if review is None else review.found
+        decisions = [each["decision"] for seat in (found or {"seats": []})["seats"] for each in seat["costly"] or ()]
+        return {"header": ready.course.replay.header, "steps": {each: ready.step_of(each) for each in decisions}}
+
+    shown = await request.app.state.reader.read(query)
+    return page(request, "analysis.html", number=number, review=review, **shown)
+
+
+async def ask(request: Request) -> Response:
+    """Have a match analysed, and show what comes of it.
+
+    Raises:
+        SiteRefused: a page of another site asks.
+        Busy: too many analyses wait, in all or of the reader's address.
+    """
+    request.app.state.sites.check(request.headers)
+    number = request.path_params["number"]
+    address = request.client.host if request.client is not None else ""
+    content = await request.app.state.reader.read(lambda source: replay_file(source, number))
+    try:
+        request.app.state.reviews.ask(number, content, origin_of(address))
+    except TooManyReviews as error:
+        raise Busy(str(error)) from error
+    return RedirectResponse(f"{request.scope['root']}/matches/{number}/analysis", 303)

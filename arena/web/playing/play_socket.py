@@ -23,7 +23,7 @@ from arena.transport.call import CallRefused
 from arena.transport.connection_limits import OpenByOrigin, TooManyOpen, origin_of
 from arena.transport.outgoing_call import OutgoingCall, ask, calling
 from arena.transport.refusals import explained
-from arena.web.answers.problems import problem
+from arena.web.answers.responses import problem
 from arena.web.requests.connections import SECOND_FILES, files_allowed
 from arena.web.requests.sites import SiteRefused, Sites
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Final
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from arena.transport.connection_limits import origin_of
+from arena.transport.connection_limits import LOOPBACK, UNIX, Origin, origin_of
 from arena.transport.proxy_protocol import Networks
-from arena.web.answers.problems import problem
-from arena.web.requests.limits import AddressLimit
-from arena.web.requests.origins import reader_address
-from arena.web.requests.sites import UNNAMED, Sites
+from arena.web.answers.responses import problem
+from arena.web.caches import LruCache
+from arena.web.requests.sites import UNNAMED, Sites, reader_address
 
 log = structlog.get_logger("arena.web")
 
@@ -27,6 +27,10 @@ LONGEST: Final = 200
 """Characters of a path that are logged."""
 BUCKETS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Upper bounds of the times of answers that are counted together, in seconds."""
+MOST: Final = 100_000
+"""Addresses that are remembered at most; the one that has asked for nothing for the longest is forgotten first."""
+SAVED: Final = 10.0
+"""Seconds for which what an address does not ask for is saved up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +125,30 @@ def _too_many(wait: float) -> ASGIApp:
     answer = problem(429, f"too many requests from your address; ask again in {seconds} s")
     MutableHeaders(raw=answer.raw_headers).update({"retry-after": str(seconds), "access-control-allow-origin": "*"})
     return answer
+
+
+class AddressLimit:
+    """The remaining requests of each address, stored as the instant at which its bucket is full again."""
+
+    def __init__(self, rate: float, most: int = MOST, clock: Callable[[], float] = monotonic) -> None:
+        """Allow `rate` requests a second, saved up for `SAVED` seconds; 0 allows any number."""
+        self._each = 1 / rate if rate else 0.0
+        """Seconds that a request costs."""
+        self._clock = clock
+        self._full_at: LruCache[Origin, float] = LruCache(most)
+
+    def __len__(self) -> int:
+        return len(self._full_at)
+
+    def wait(self, origin: Origin) -> float:
+        """Count a request; 0, or the seconds after which to ask again: then it is to be refused, and was not counted.
+
+        Programs of this machine have no limit, as behind them there may be a proxy with many readers that is not named.
+        """
+        if not self._each or origin in (LOOPBACK, UNIX):
+            return 0.0
+        now = self._clock()
+        full_at = max(self._full_at.get(origin, now), now)
+        allowed = full_at + self._each <= now + SAVED
+        self._full_at[origin] = full_at + self._each if allowed else full_at
+        return 0.0 if allowed else full_at + self._each - now - SAVED

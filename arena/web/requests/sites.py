@@ -1,4 +1,4 @@
-"""Sites whose pages may do more than read: let bots play, and ask for analyses.
+"""The origin of a request: its address, and the site whose page sends it. Few sites may do more than read.
 
 A browser sends a page's origin, and the name under which it found the server. Any page that somebody visits can open a
 WebSocket or send a form to a server on his machine, so the origin has to be the server's own or a named one. And any
@@ -14,11 +14,17 @@ from typing import Final
 
 from starlette.datastructures import Headers
 
+from arena.transport.proxy_protocol import Networks, among
+
 ORIGIN: Final = re.compile(r"(https?)://((?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?)")
 """An origin in small letters (RFC 6454, 6.2), and its parts."""
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 WILDCARDS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - to be recognized, not to be bound
 """Hosts by which a server listens at every address of its machine."""
+FOR: Final = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;,\s]*)', re.IGNORECASE)
+"""The address in an element of `Forwarded` (RFC 7239, section 4)."""
+HOPS: Final = 20
+"""Addresses of a header that are looked at, the last ones."""
 
 
 class SiteRefused(Exception):  # noqa: N818 - a decision, not an error
@@ -88,3 +94,40 @@ def _is_address(host: str) -> bool:
 
 UNNAMED: Final = Sites("", "")
 """All addresses of the machine, and no other name."""
+
+
+def reader_address(peer: str, headers: Headers, proxies: Networks) -> str:
+    """Return the numeric address of who asks.
+
+    A proxy adds whom it had the request from at the end of `X-Forwarded-For` or `Forwarded`; what stands before that
+    anybody may have made up. So the last address counts that is no named proxy's; what another peer tells does not.
+    """
+    address = peer
+    for told in reversed(_told(headers)[-HOPS:]):
+        if not address or not among(address, proxies):
+            return address
+        found = _numeric(told)
+        if found is None:
+            return address
+        address = found
+    return address
+
+
+def _told(headers: Headers) -> list[str]:
+    """Return the addresses in the order in which proxies added them."""
+    if forwarded := headers.getlist("forwarded"):
+        elements = ",".join(forwarded).split(",")
+        return [found[1].strip('"') if (found := FOR.search(each)) else "" for each in elements]
+    return [each.strip() for each in ",".join(headers.getlist("x-forwarded-for")).split(",")]
+
+
+def _numeric(told: str) -> str | None:
+    """Return the address of "192.0.2.1", "192.0.2.1:80", "2001:db8::1" or "[2001:db8::1]:80"; None of anything else."""
+    if told.startswith("["):
+        told = told[1:].partition("]")[0]
+    elif told.count(":") == 1:
+        told = told.partition(":")[0]
+    try:
+        return str(ip_address(told))
+    except ValueError:
+        return None

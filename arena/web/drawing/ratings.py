@@ -1,19 +1,23 @@
-"""A live rating over a bot's matches as SVG: a line with its 95 % band, and labels at round ratings."""
+"""Ratings as SVG: the curve of a bot's live rating with its 95 % band, and the intervals of a ladder on one scale."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
 from arena.queries.figures import CONFIDENCE
-from arena.store.base.rows import RatedRow
+from arena.store.base.rows import LadderRow, PastLadderRow, RatedRow
 
 WIDTH: Final = 720
 HEIGHT: Final = 200
 LEFT: Final = 44
 """Units for the labels."""
+UNSETTLED: Final = 40.0
+"""Standard error, in Elo, above which a rating of the past was provisional."""
+SCALE: Final = 200
+"""Units across a drawn interval."""
 
 
 def rating_curve(rows: Sequence[RatedRow]) -> Markup:
@@ -57,3 +61,34 @@ def _marks(low: float, high: float) -> list[int]:
     """Return a few round ratings from low to high."""
     step = next(size for size in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000) if (high - low) / size <= 5)
     return [step * each for each in range(-int(-low // step), int(high // step) + 1)]
+
+
+class Interval(NamedTuple):
+    """A rating's 95 % interval on the scale of a ladder, in units from its left end."""
+
+    left: float
+    middle: float
+    right: float
+
+
+def _provisional(row: LadderRow | PastLadderRow) -> bool:
+    return row.provisional if isinstance(row, LadderRow) else row.fitted_deviation > UNSETTLED
+
+
+def intervals(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> list[Interval]:
+    """Put all ratings on one scale, which fits the intervals of settled bots; wider ones are cut."""
+    if not rows:
+        return []
+    settled = [row for row in rows if not _provisional(row)] or rows
+    low = min(*(row.rating for row in rows), *(row.rating - CONFIDENCE * row.deviation for row in settled))
+    high = max(*(row.rating for row in rows), *(row.rating + CONFIDENCE * row.deviation for row in settled), low + 1)
+
+    def at(rating: float) -> float:
+        return round(min(max((rating - low) / (high - low), 0), 1) * SCALE, 1)
+
+    return [
+        Interval(
+            at(row.rating - CONFIDENCE * row.deviation), at(row.rating), at(row.rating + CONFIDENCE * row.deviation)
+        )
+        for row in rows
+    ]

@@ -1,4 +1,4 @@
-"""Errors of a match on one's own machine, in words for the bot's author."""
+"""Errors of a local match, worded for the bot's author."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 
 
 class LocalMatchError(Exception):
-    """A match cannot be played as asked; the message says why and what to do."""
+    """A match cannot be played as asked; the message has the reason and a remedy."""
 
 
 class BotNotLoaded(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """There is no such bot, or it cannot be made."""
+    """There is no such bot, or it cannot be created."""
 
     def __init__(self, spec: str, why: str) -> None:
-        super().__init__(spec, why)  # as given, since it comes from another process
+        super().__init__(spec, why)  # unchanged, since it comes from another process
 
     def __str__(self) -> str:
         spec, why = self.args
@@ -21,7 +21,7 @@ class BotNotLoaded(LocalMatchError):  # noqa: N818 - the name says what is the m
 
 
 class BotFailed(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A bot raised an exception, or gave an answer that is none."""
+    """A bot raised an exception, or gave an invalid answer."""
 
     def __init__(self, bot: str, seat: int, where: str, trace: str) -> None:
         """`where` names game and round; `trace` is the bot's own traceback."""
@@ -46,11 +46,11 @@ class CommandNotStarted(LocalMatchError):  # noqa: N818 - the name says what is 
 
 
 class SandboxRefused(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A command cannot be run in a sandbox, or this system cannot make one."""
+    """A command cannot run in a sandbox, or this system cannot create one."""
 
 
 class CommandFailed(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A bot that is a command ended, did not come, or left a decision to the referee."""
+    """A command's bot ended, did not connect, or left a decision to the referee."""
 
     def __init__(self, spec: str, why: str, log: Path) -> None:
         super().__init__(spec, why, log)
@@ -64,20 +64,20 @@ class WorkerDied(LocalMatchError):  # noqa: N818 - the name says what is the mat
     """A process that plays sets ended before the match."""
 
     def __init__(self, status: int, who: str) -> None:
-        """`status` is negative for a signal; `who` says whose turn it was, as far as is known."""
+        """`status` is negative for a signal; `who` names the bot whose turn it was, if known."""
         why = "the bot ended it or crashed, or the machine is out of memory"
         super().__init__(f"the worker process{who} {end_in_words(status)}: {why}")
 
 
 class SetsFileRefused(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A file of played sets cannot be gone on with."""
+    """A file of played sets cannot be continued."""
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(f"{path} {why}")
 
 
 class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A distribution of this repository is not installed: no registry has it, it is a file or in a checkout."""
+    """A distribution of this repository is not installed. No registry has it: it is a file or in a checkout."""
 
     def __init__(self, distribution: str) -> None:
         what, folder = {"arena-client": ("Python client", "./clients/python"), "arena-engine": ("engine", "./engine")}[
@@ -90,32 +90,32 @@ class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the
 
 
 class ProjectRefused(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A bot's project cannot be made as asked."""
+    """A bot's project cannot be created as asked."""
 
 
 class BotCrashed(LocalMatchError):  # noqa: N818 - the name says what is the matter
     """The process of a bot ended in the middle of a game."""
 
     def __init__(self, spec: str, seat: int, status: int, log: Path, last: str) -> None:
-        """`status` is negative for a signal; `last` are the last lines of what it wrote."""
+        """`status` is negative for a signal; `last` are the last lines of its output."""
         told = f"the end of {log}:\n{last}" if last else f"it wrote nothing to {log}"
         super().__init__(f"{spec} in seat {seat} {end_in_words(status)}; {told}")
 
 
 class SeatLeft(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """Nobody is at the keyboard any more."""
+    """The player at the keyboard has left."""
 
     def __init__(self, seat: int) -> None:
         super().__init__(f"the input for seat {seat} has ended before the game: nobody plays it on")
 
 
 class ClusterUnusable(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A Dask cluster cannot play, or plays no more."""
+    """A Dask cluster cannot play, or stopped playing."""
 
     def __init__(self, address: str, why: str) -> None:
         super().__init__(f"Dask at {address}: {why}")
 
 
 def end_in_words(status: int) -> str:
-    """Return how a process ended, by its exit status, which is negative for a signal."""
+    """Describe the end of a process by its exit status, which is negative for a signal."""
     return f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"

@@ -1,1 +1,1 @@
-"""Putting a bot before decisions of the past."""
+"""Past decisions as questions for a bot."""

@@ -1,7 +1,7 @@
-"""Puts a bot before decisions of the past, and keeps its new answers beside the old ones.
+"""Asks a bot past decisions and compares its answers with the old ones.
 
-It hears what the bot in that seat heard: the beginning of the match, the rounds as they ended, the questions in their
-order. Many matches go side by side, one question of each in a message, as for a bot that plays many at once.
+The bot gets the messages of the bot in that seat: the beginning of the match, finished rounds, questions in order. Many
+matches run side by side, one question of each in a message, as for a bot that plays many at once.
 """
 
 from __future__ import annotations
@@ -30,48 +30,49 @@ if TYPE_CHECKING:
     from engine.game import RoundReport
 
 AT_ONCE: Final = 64
-"""Matches side by side."""
+"""Number of matches side by side."""
 
 
 @dataclass(slots=True)
 class PastSeat:
-    """One seat of a replay, and what was asked of it."""
+    """One seat of a replay with its decisions."""
 
     replay: Replay
     seat: int
     decisions: list[OwnDecision]
-    """The decisions that the seat's bot made itself, in their order."""
+    """The decisions that the seat's bot made itself, in order."""
     reports: Sequence[RoundReport]
     answers: list[list[int]] = field(default_factory=list)
-    """The new answers: of each time of asking, one a decision."""
+    """The new answers: for each repetition, one for each decision."""
 
     @property
     def bot(self) -> str:
-        """The name of the bot that sat there."""
+        """Name of the bot in the seat."""
         return self.replay.header.bots[self.seat].name
 
     @property
     def above(self) -> float | None:
-        """Points above the mean of the others at the table; None of a match without result."""
+        """Points above the mean of the others at the table; None for a match without result."""
         scores = self.replay.result.scores
         return points_above(scores, self.seat) if scores else None
 
     @property
     def free(self) -> list[int]:
-        """The decisions with a choice, as indices: those with one legal action say nothing about a bot."""
+        """Indices of the decisions with several legal actions: the others reveal nothing about a bot."""
         return [at for at, each in enumerate(self.decisions) if len(each.ask.legal) > 1]
 
     def same(self, at: int) -> float:
-        """Return the share of the new answers to a decision that are the old one."""
+        """Return the share of the new answers to a decision that equal the old one."""
         return fmean(answers[at] == self.decisions[at].action for answers in self.answers)
 
     def most(self, at: int) -> int:
-        """Return the most frequent new answer to a decision; of equals the old one, else the lowest action."""
+        """Return the most frequent new answer to a decision; of equally frequent ones the old one, else the lowest
+        action."""
         new = [answers[at] for answers in self.answers]
         return max({*new}, key=lambda action: (new.count(action), action == self.decisions[at].action, -action))
 
     def differs(self, at: int) -> bool:
-        """Return whether the most frequent new answer to a decision is another one than the old."""
+        """Return whether the most frequent new answer to a decision differs from the old one."""
         return self.most(at) != self.decisions[at].action
 
 
@@ -80,7 +81,7 @@ class AskingCost:
     """The cost of asking."""
 
     decisions: int = 0
-    """Decisions that the bot was asked, counted each time of asking."""
+    """Number of questions to the bot, repetitions included."""
     processor: float = 0.0
     """Seconds of processor time, the bot's included, without reading the replays."""
 
@@ -95,7 +96,7 @@ def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
 
 
 def asked_again(spec: str, past: Iterable[PastSeat], times: int, cost: AskingCost) -> Iterator[PastSeat]:
-    """Put a new bot before every decision, so many times; yield the seats with its answers, and count what it cost.
+    """Ask a new bot every decision, `times` times; yield the seats with its answers, and count the cost.
 
     Raises BotNotLoaded, BotFailed.
     """
@@ -116,7 +117,7 @@ def asked_again(spec: str, past: Iterable[PastSeat], times: int, cost: AskingCos
 
 
 def _together(past: Iterable[PastSeat]) -> Iterator[list[PastSeat]]:
-    """Divide seats into those that can be asked side by side: a bot sits in one seat of a match only."""
+    """Group seats that can be asked side by side: a bot sits in one seat of a match only."""
     left, later, there_is_more = iter(past), deque[PastSeat](), True
     while there_is_more or later:
         together: dict[int, PastSeat] = {}
@@ -137,7 +138,7 @@ def _together(past: Iterable[PastSeat]) -> Iterator[list[PastSeat]]:
 def _ask(spec: str, player: LocalPlayer, number: int, seats: Sequence[PastSeat]) -> None:
     """Have a player answer every decision of these seats once."""
     key = sha256(f"arena replay ask {number} {seats[0].replay.header.match_id}".encode()).digest()
-    random.seed(key)  # what bots draw from it is the same the next time
+    random.seed(key)  # bots draw the same numbers the next time
     player.begin(key, 0)
     for each in seats:
         each.answers.append([])
@@ -183,7 +184,7 @@ def _beginning(seats: Sequence[PastSeat]) -> Outgoing:
 
 
 def _tell_rounds(message: Outgoing, past: PastSeat, heard: int, until: int) -> int:
-    """Add the reports of the rounds up to one, of which so many were heard; return how many are heard then."""
+    """Add the reports of finished rounds that the player has not had; return the new number of reports."""
     for report in past.reports[heard:until]:
         message.rounds.append(RoundOver(past.replay.header.match_id, report))
     return max(heard, until)
@@ -192,7 +193,7 @@ def _tell_rounds(message: Outgoing, past: PastSeat, heard: int, until: int) -> i
 def _hear(
     spec: str, player: LocalPlayer, asked: Sequence[tuple[PastSeat, OwnDecision | None]], message: Outgoing
 ) -> None:
-    """Give a player a message, and keep its answers, which come in the order of the questions."""
+    """Send a player a message, and store its answers, which come in the order of the questions."""
     done = 0
     try:
         for _decision, action in player.hear(message):

@@ -1,4 +1,4 @@
-"""A check: what it asks of a bot, what it wants, and what to do where a bot does otherwise."""
+"""A check of a bot: its question, its requirement, and its remedy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 Asking: TypeAlias = "Callable[[Stage], Awaitable[None]]"
-"""Plays the conversation; raises `Fault`, `Doubt` or `NotAsked`, and returns where the bot does as it should."""
+"""Plays the conversation; raises `Fault`, `Doubt` or `NotAsked`, and returns if the bot does as it should."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Check:
     remedy: str
     """Advice for the author of a bot that fails the check."""
     page: str
-    """Where it is written."""
+    """The page that describes it."""
     needs: tuple[str, ...]
-    """Checks that must not have failed for this one to be asked."""
+    """Checks that this one needs not to have failed."""
     disturbs: bool
-    """True if the check itself brings about notices that otherwise would be the bot's fault."""
+    """True if the check itself causes notices that otherwise would be the bot's fault."""
     ask: Asking
 
 

@@ -1,8 +1,8 @@
-"""Conversations of files as checks: the server says what is written, and the bot must say and do what is.
+"""Conversations from files as checks: the server follows the script, and so must the bot.
 
-The files are those that every SDK plays in its tests (clients/conformance). A bot of anybody's has games, capacity and
-choices of its own, so catalogues and decisions are the real ones of its first game, any legal action is an answer, and
-conversations that ask for a bot of their own making, or for a clock of the test's, are left out.
+The files are those that every SDK plays in its tests (clients/conformance). An unknown bot has its own games, capacity
+and choices. So catalogues and decisions are the real ones of its first game, any legal action is an answer, and
+conversations that need the test's own bot or clock are left out.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
 PAGE: Final = "clients/conformance/README.md"
 MESSAGES: Final = "messages.json"
 STEPS: Final = frozenset({"opens", "server", "bytes", "says", "told", "breaks", "comes_back", "ends"})
-"""Steps that can be asked of any program."""
+"""Steps that any program can follow."""
 LATER: Final = 5.0
-"""Seconds after which a bot comes back at most, beyond what is written."""
+"""Most seconds until a bot's return, beyond the script's pause."""
 PATIENCE: Final = 10.0
-"""Seconds at most that a bot is asked to stay away: who asks for more needs a clock of the test's."""
+"""Longest pause of a bot in seconds: longer ones need the test's clock."""
 WATCHED: Final = 2.0
-"""Seconds in which a bot would come back that should not."""
+"""Seconds in which a bot that should stay away would return."""
 QUIET: Final = 0.1
-"""Seconds in which nothing more is said."""
+"""Seconds of silence that end a conversation."""
 
 
 class ConversationsUnreadable(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A folder has no conversations, or one that is none."""
+    """A folder has no conversations, or a broken one."""
 
 
 def read_conversations(folder: Path) -> list[Check]:
-    """Return a check for each conversation in a folder that can be asked of any program.
+    """Return a check for each conversation in a folder that any program can follow.
 
     Raises: ConversationsUnreadable.
     """
@@ -78,7 +78,7 @@ def read_conversations(folder: Path) -> list[Check]:
 
 
 def _resolved(steps: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return steps with the messages that they name."""
+    """Return steps with their named messages filled in."""
     resolved = []
     for step in steps:
         [(name, value)] = step.items()
@@ -92,12 +92,12 @@ def _resolved(steps: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> l
 
 
 def _asks_what_is_shown(message: Mapping[str, Any]) -> bool:
-    """Return whether all decisions are of the first game, which another takes the place of."""
+    """Return whether all decisions are of the first game, which the bot's own game replaces."""
     return all("sixthSense" in decision for decision in message.get("decisions", ()))
 
 
 def _pause(status: Mapping[str, Any]) -> float:
-    """Return the seconds that a status asks the bot to stay away."""
+    """Return the pause in seconds that a status asks for."""
     pause = status.get("pause", {})
     return float(int(pause.get("seconds", 0)) + int(pause.get("nanos", 0)) / 1e9)
 
@@ -111,7 +111,7 @@ def _check(name: str, title: str, steps: Sequence[tuple[str, Any]]) -> Check:
 
 
 class _Talk:
-    """One stream of the bot's."""
+    """One stream of the bot."""
 
     def __init__(self, stream: Stream[bytes, bytes]) -> None:
         self.stream = stream
@@ -121,7 +121,7 @@ class _Talk:
         self._end: CallRefused | None = None
 
     async def attend(self) -> None:
-        """Hear what the bot says until the script ends the stream; raises what it ends with."""
+        """Receive the bot's messages until the script ends the stream. Raises the stream's final status."""
         try:
             with self._scope:
                 while (message := await self.stream.receive()) is not None:
@@ -135,14 +135,14 @@ class _Talk:
             raise self._end
 
     async def say(self, message: bytes) -> None:
-        """Send a message, once the one before has left."""
+        """Send a message after the one before has left."""
         while self.stream.busy:
             await trio.sleep(0.005)
         if not self.over:
             self.stream.hand_over(message)
 
     def end(self, status: Mapping[str, Any]) -> None:
-        """End the stream with a status. What is written of a pause is all of it."""
+        """End the stream with a status. The script's pause is the only one."""
         code, reason, text = grpc.StatusCode[status["status"]], status.get("reason", ""), status.get("text", "")
         if code is not grpc.StatusCode.OK:
             explained = reason or "pause" in status
@@ -158,9 +158,9 @@ class _Conversation:
         self._steps = steps
         self._talks: list[_Talk] = []
         self._opened = 0
-        """Streams that steps have taken note of."""
+        """Number of streams that steps have processed."""
         self._back_at = 0.0
-        """The earliest time at which the bot may come back."""
+        """The earliest time at which the bot may return."""
         self._game = ""
         self._does: Mapping[str, Callable[[Any], Awaitable[None]]] = {
             "opens": self._opens, "server": self._server, "bytes": self._bytes, "says": self._says,
@@ -168,7 +168,10 @@ class _Conversation:
         }  # fmt: skip
 
     async def play(self) -> None:
-        """Play it; Fault where the bot says or does something else."""
+        """Play it.
+
+        Raises: Fault: the bot does something else.
+        """
         server = self._stage.server
         server.script = self._attend
         try:
@@ -192,11 +195,11 @@ class _Conversation:
 
     @property
     def _talk(self) -> _Talk:
-        """The latest stream that a step has taken note of."""
+        """The latest stream that a step has processed."""
         return self._talks[self._opened - 1]
 
     async def _silent(self, number: int) -> None:
-        """Fault where something is said, unless that is what the next step asks for."""
+        """Raise Fault if the bot sends anything, unless the next step expects it."""
         following = self._steps[number][0] if number < len(self._steps) else ""
         if following == "says" or self._talk.over:
             return
@@ -283,7 +286,7 @@ def _question(game: str) -> tuple[list[int], bytes]:
 
 
 def _comparable(message: play_pb2.PlayRequest) -> play_pb2.PlayRequest:
-    """Return a message without what is the bot's to choose: actions and chance, and the order of what it says."""
+    """Return a message without the bot's own choices: actions, nonces and the order of its parts."""
     plain = play_pb2.PlayRequest.FromString(message.SerializeToString())
     for answer in plain.answers:
         answer.action = 0

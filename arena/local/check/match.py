@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from arena.store.journal.journal import Journal
 
 POLICY: Final = Policy(soft_limit=1_000_000, bank=2_000_000)
-"""As on a server, with a shorter bank, so that what costs it is soon over."""
+"""The policy of a server with a shorter bank, so that checks of lateness are quick."""
 LIMITS: Final = ReadyLimits(answer=30.0, offer=math.inf, seat=math.inf)
-"""Nobody else wants the seat."""
+"""No seat is offered to others."""
 FIRST_MATCH: Final = 1 << 40
-"""Numbers of matches begin here: no 32 bits hold them."""
+"""First match number: beyond 32 bits."""
 
 
 class CheckedMatch:
-    """One match of the bot, from its invitation on."""
+    """One match of the bot, beginning with its invitation."""
 
     def __init__(self, ready_check: ReadyCheck, match_id: int, seat: int) -> None:
         self.ready_check = ready_check
@@ -50,16 +50,16 @@ class CheckedMatch:
         self.invited_at = trio.current_time()
         self.begun_at = math.inf
         self.settled = False
-        """True if the ready check has ended, one way or the other."""
+        """True if the ready check has ended in either way."""
 
     @property
     def begun(self) -> bool:
-        """True if it is, or was, played."""
+        """True if it has begun."""
         return self.driver is not None
 
 
 class Matches:
-    """Makes the matches; the same deals every time, whatever the bot's nonces are."""
+    """Creates the matches, with the same deals every time, whatever the bot's nonces are."""
 
     def __init__(self, pool: WorkerPool, journal: Journal, timers: Timers, nursery: trio.Nursery) -> None:
         self.all: list[CheckedMatch] = []
@@ -79,9 +79,9 @@ class Matches:
         kind: MatchKind = MatchKind.RATED,
         accepts: bool = True,
     ) -> CheckedMatch:
-        """Offer the bot a seat; `others` sit in the seats after it, house bots in what is left.
+        """Offer the bot a seat; `others` get the next seats, house bots the rest.
 
-        `accepts`: whether the others do; the match does not begin before.
+        `accepts`: whether the others accept; the match does not begin before.
         """
         house = HousePlayer(-1, HOUSE_BOTS[game][0])
         players: list[Player] = [house] * seats
@@ -107,7 +107,7 @@ class Matches:
         return match
 
     def forget(self) -> None:
-        """Play on nothing of what there is."""
+        """Drop all matches."""
         for match in self.all:
             if match.driver is not None:
                 match.driver.freeze()

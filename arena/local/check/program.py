@@ -1,4 +1,4 @@
-"""The bot's program as checks see it: a command beside this process, which is ended whatever it does."""
+"""The bot's program in checks: a command beside this process, which can always be ended."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ class Program:
     async def start(
         cls, words: Sequence[str], environment: Mapping[str, str], log: Path, shared: Path, sandbox: Sandbox | None
     ) -> Program:
-        """Start a command with this environment, in a box where there is a sandbox; see `run_command`."""
+        """Start a command with this environment, in a box if there is a sandbox; see `run_command`."""
         log.unlink(missing_ok=True)
         return cls(await trio.to_thread.run_sync(run_command, words, environment, log, shared, sandbox))
 
     @property
     def ended(self) -> str:
-        """The end of the bot's program, in words; empty while it runs."""
+        """A description of the program's end; empty while it runs."""
         end = self._command.ended()
         return "" if end is None else end.how
 
     def tell_to_end(self) -> None:
-        """Send SIGTERM, and let it take its time."""
+        """Send SIGTERM without a time limit."""
         self._command.tell_to_end()
 
     async def end(self) -> CommandEnd:
-        """End it and what it started, at once."""
+        """End it and its child processes at once."""
         with trio.CancelScope(shield=True):
             end = await trio.to_thread.run_sync(self._command.end, True)
         assert end is not None, "who is killed has ended"
@@ -54,10 +54,10 @@ class Program:
 
 
 def shown(end: CommandEnd) -> tuple[str, ...]:
-    """Return the last lines that a program printed, as they can be shown."""
+    """Return the last lines of a program's output, in a printable form."""
     return tuple(_printable(line) for line in end.last[-LINES:])
 
 
 def _printable(line: str) -> str:
-    """Return a line without what a terminal might obey."""
+    """Return a line without control characters."""
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line.expandtabs()[:WIDTH])

@@ -1,4 +1,4 @@
-"""Another bot at the table, played by the check itself: it chooses the first legal action when it is told to."""
+"""A scripted bot, played by the check itself: on demand it chooses the first legal action."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Puppet:
-    """The link of a session that leads nowhere, and the bot at its end."""
+    """A bot that is its session's link, too: messages end here."""
 
     peer = "the check"
     busy = False
@@ -32,22 +32,22 @@ class Puppet:
 
     @property
     def received_at(self) -> float:
-        """The instant that it is: nothing is on its way."""
+        """The current instant: messages take no time."""
         return trio.current_time()
 
     def shortest_round_trip(self) -> float | None:
-        """Return nothing."""
+        """Return None: there is no measurement."""
         return None
 
     def hand_over(self, message: bytes) -> None:
-        """Do nothing: it was taken when it was encoded."""
+        """Do nothing: encoding has delivered it."""
 
     async def deliver(self, _: Callable[[bytes], None], __: Callable[[], None]) -> None:
-        """Say nothing."""
+        """Send nothing."""
         await trio.sleep_forever()
 
     def answer(self) -> bool:
-        """Answer what it is asked; False, so that it fits into a condition."""
+        """Answer open questions; return False, so that it can be used as a condition."""
         questions, self._questions = self._questions, []
         for question in questions:
             if (match := self.player.playing.running.get(question.match_id)) is not None:

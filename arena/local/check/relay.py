@@ -1,4 +1,4 @@
-"""A relay in front of the server: a bad network, and what a server that is killed looks like from outside."""
+"""A relay in front of the server that imitates a bad network or a killed server."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from arena.local.sandbox.sandbox import Sandbox
 
 MOST: Final = 65536
-"""Bytes passed on at once."""
+"""Bytes forwarded at once."""
 LOOPBACK: Final = "127.0.0.1"
 
 
 class Relay:
-    """Passes bytes between a port of its own, which stays the same, and the server's."""
+    """Forwards bytes between its own constant port and the server's."""
 
     def __init__(self, server_port: int, nursery: trio.Nursery, boxed: tuple[Path, Sandbox] | None = None) -> None:
-        """For bots in boxes, which have no network, it is a Unix socket in a folder."""
+        """For bots in boxes, which have no network, the port is a Unix socket in a folder."""
         self.port = 0
         self._boxed = boxed
         self.usual_piece = self.piece = MOST
-        """Bytes that are sent to the bot at once."""
+        """Bytes sent to the bot at once."""
         self._server_port = server_port
         self._nursery = nursery
         self._connections: set[trio.SocketStream] = set()
@@ -38,7 +38,7 @@ class Relay:
         self._deaf.set()
 
     async def up(self) -> None:
-        """Take connections, at the same port as before."""
+        """Accept connections, at the same port as before."""
         self._listening, self._deaf = trio.CancelScope(), trio.Event()
         if self._boxed is None:
             listeners = await trio.open_tcp_listeners(self.port, host=LOOPBACK)
@@ -49,7 +49,7 @@ class Relay:
 
     @property
     def address(self) -> str:
-        """Where the bot is to connect."""
+        """The address for the bot."""
         return f"{LOOPBACK}:{self.port}" if self._boxed is None else f"unix:{self._boxed[0] / SOCKET}"
 
     async def _open_unix(self, folder: Path, sandbox: Sandbox) -> trio.SocketListener:
@@ -62,19 +62,19 @@ class Relay:
         return trio.SocketListener(listening)
 
     async def down(self) -> None:
-        """Refuse connections from now on, and cut those that there are."""
+        """Refuse new connections and cut existing ones."""
         self._listening.cancel()
         await self._deaf.wait()
         self.cut()
 
     async def restored(self) -> None:
-        """Be as in the beginning, whatever a check left."""
+        """Restore the initial state."""
         self.piece = MOST
         if self._deaf.is_set():
             await self.up()
 
     def cut(self) -> None:
-        """Cut all connections, in the middle of whatever is said."""
+        """Cut all connections, even in the middle of a message."""
         for connection in list(self._connections):
             connection.socket.close()
 

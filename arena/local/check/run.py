@@ -1,4 +1,4 @@
-"""Asks a bot all checks, one after the other, and says what each came to."""
+"""Runs all checks of a bot, one after the other, and returns their results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from arena.local.sandbox.sandbox import Sandbox
 
 LIMIT: Final = 90.0
-"""Seconds that one check may take, whatever the bot does."""
+"""Seconds that one check may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,13 @@ class CheckResult:
     verdict: Verdict
     asks: str
     text: str
-    """The bot's behaviour, or the reason why it was not asked; empty if all is well."""
+    """The bot's behaviour, or the reason for skipping; empty if all is well."""
     wants: str
     remedy: str
     page: str
     seconds: float
     output: tuple[str, ...]
-    """The last lines of what the bot printed, where it failed."""
+    """The last lines of the bot's output, if it failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ async def run_checks(
     ended: Callable[[CheckResult], None] = lambda _: None,
     sandbox: Sandbox | None = None,
 ) -> tuple[CheckedBot, list[CheckResult]]:
-    """Ask the bot of a command; `began` and `ended` are told of each check.
+    """Check the bot of a command; `began` and `ended` are called for each check.
 
     Raises: CommandNotStarted, SandboxRefused.
     """
@@ -76,7 +76,7 @@ async def run_checks(
 
 
 async def _asked(each: Check, stage: Stage, results: dict[str, CheckResult]) -> CheckResult:
-    """Ask one check."""
+    """Run one check."""
     began = trio.current_time()
     verdict, text = Verdict.PASS, ""
     missing = [name for name in each.needs if results[name].verdict in (Verdict.FAIL, Verdict.SKIP)]
@@ -96,7 +96,7 @@ async def _asked(each: Check, stage: Stage, results: dict[str, CheckResult]) -> 
         verdict, text = Verdict.FAIL, f"it was not through after {LIMIT:g} s"
     output: tuple[str, ...] = ()
     if verdict is Verdict.FAIL:
-        await trio.sleep(0.1)  # what it says of its end is on its way
+        await trio.sleep(0.1)  # messages about its end are in transit
         await stage.end_bot()
         await stage.relay.restored()
         stage.server.restored()
@@ -108,7 +108,7 @@ async def _asked(each: Check, stage: Stage, results: dict[str, CheckResult]) -> 
 
 
 def _collect(stage: Stage, since: dict[int, int]) -> None:
-    """Keep the notices of what went on, for the checks that judge all of them."""
+    """Collect notices for the checks that judge all of them."""
     for wire in stage.server.wires:
         for said in wire.said[since.get(id(wire), 0) :]:
             stage.notices += said.message.notices

@@ -1,6 +1,6 @@
 """The server that a bot is checked against: the transport, codec, sessions, ready checks and drivers of `arena serve`.
 
-There is no store and no matchmaker: accounts last as long as the check, and a check says what is played.
+There is no store and no matchmaker: accounts last as long as the check, and a check decides which matches to play.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     from arena.transport.call import Call, Stream
 
 CONFIG: Final = Config(tuple(Offer(game, tuple(game.seats)) for game in GAMES.values()), policy=POLICY)
-"""That of a server, but for the bank."""
+"""The policy of a server, except for the bank."""
 LOOPBACK: Final = "127.0.0.1"
 TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
 """A token that a bot may choose."""
 
 
 class CheckServer:
-    """Accounts, the one bot that is here, and what it and the server said on each of its streams."""
+    """The accounts, the one connected bot, and the messages on each of its streams."""
 
     def __init__(self, journal: Journal, nursery: trio.Nursery) -> None:
         self.turns = Turns(journal.commit, 1.0)
@@ -59,26 +59,26 @@ class CheckServer:
         """Names by token."""
         self.registrations: list[bots_pb2.RegisterBotRequest] = []
         self.lenient = False
-        """True if a name that is taken is given to who registers it again."""
+        """True if an existing name may be registered again."""
         self.tried_at: list[float] = []
-        """When each stream was opened, whatever became of it."""
+        """Opening times of all streams."""
         self.hello_fault = ""
         """The fault of the latest hello; empty if it had none."""
         self.wires: list[Wire] = []
-        """Streams with a hello, in their order."""
+        """Streams with a hello, in order."""
         self.bot: BotPlayer | None = None
         self.welcome_delay = 0.0
-        """Seconds that the welcome takes."""
+        """Seconds before the welcome."""
         self.refusal: Closed | None = None
         """The error with which every new stream ends; None if streams are welcome."""
         self.early = 0
-        """Messages of a bot that did not wait for the welcome."""
+        """Number of messages that the bot sent before the welcome."""
         self.script: Callable[[Stream[bytes, bytes]], Awaitable[None]] | None = None
-        """Has every stream with a good token to itself; None where the server does."""
+        """Handles every stream with a good token instead of the server; None for the server."""
         self._stopping = trio.Event()
 
     async def run(self, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED) -> None:
-        """Serve until cancelled; starts with the port."""
+        """Serve until cancelled; reports the port when started."""
         services = (
             Service(play_pb2_grpc.add_PlayServiceServicer_to_server, self, as_bytes=True),
             Service(bots_pb2_grpc.add_BotServiceServicer_to_server, _BotService(self)),
@@ -107,15 +107,15 @@ class CheckServer:
         )
 
     def _bots(self) -> Sequence[BotPlayer]:
-        """The bot, if it is here."""
+        """The bot, if it is connected."""
         return [] if self.bot is None else [self.bot]
 
     def restored(self) -> None:
-        """Be as in the beginning, whatever a check left."""
+        """Restore the initial state."""
         self.welcome_delay, self.refusal = 0.0, None
 
     def forget(self) -> None:
-        """Forget the bot and its matches, as where it was another."""
+        """Forget the bot and its matches, as if it were another."""
         self.matches.forget()
         if self.bot is not None and self.bot.session is not None:
             self.bot.session.close(Reason.STOPPING, "the check goes on with the bot started anew")
@@ -183,7 +183,7 @@ class CheckServer:
 
 
 class _BotService:
-    """Registration; the rest is not implemented."""
+    """Registration; other methods are not implemented."""
 
     def __init__(self, server: CheckServer) -> None:
         self._server = server

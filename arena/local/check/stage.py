@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from arena.server.sessions.session import Session
 
 PATIENCE: Final = 15.0
-"""Seconds in which a bot does what it is to do at once, on whatever machine."""
+"""Seconds for an immediate reaction, on any machine."""
 START: Final = 30.0
-"""Seconds that a bot has to start and to say its first words."""
+"""Seconds for a bot's start and first message."""
 A_MATCH: Final = 45.0
-"""Seconds that matches take whose bot answers."""
+"""Seconds for matches of a bot that answers."""
 TICK: Final = 0.01
-"""Seconds between two looks."""
+"""Seconds between two checks of a condition."""
 SHARED: Final = "shared"
-"""The folder with the socket, where the bot is in a box."""
+"""The folder with the socket, for a bot in a box."""
 HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
 """Placeholders in a command, which values replace."""
 
 
 @asynccontextmanager
 async def open_stage(command: Sequence[str], folder: Path, sandbox: Sandbox | None = None) -> AsyncIterator[Stage]:
-    """Open a stage for a bot; what it leaves goes to a folder. The program has ended when the block has."""
+    """Open a stage for a bot; its output goes to a folder. The program ends with the block."""
     journal, _ = open_journal(folder, ())
     shared = folder / SHARED
     shared.mkdir(mode=0o700)
@@ -73,16 +73,16 @@ class Stage:
         self.relay = relay
         self.program: Program | None = None
         self.printed = 0
-        """Bytes that programs printed which have ended."""
+        """Bytes of output of the programs that have ended."""
         self.last_lines: tuple[str, ...] = ()
-        """The last lines that the latest program printed."""
+        """The last lines of the latest program's output."""
         self.notices: list[play_pb2.Notice] = []
-        """Notices of what the bot alone is to blame for, so far."""
+        """Notices so far that are the bot's own fault."""
         self.asked = 0
-        """Decisions put to it in the same checks."""
+        """Number of its decisions in the same checks."""
         self.token_file = folder / "token"
         self.token_given = sandbox is not None or any("{token}" in word for word in command)
-        """True if it is told a token: in a box it could keep none."""
+        """True if the bot has a given token: in a box it could not store one."""
         self._command = command
         self._log = folder / "bot.log"
         self._shared = folder / SHARED
@@ -92,7 +92,7 @@ class Stage:
 
     @property
     def session_wire(self) -> Wire | None:
-        """The stream that is open, once the welcome is on its way; None where there is none."""
+        """The open stream after its welcome; None without one."""
         bot = self.server.bot
         if bot is None or bot.session is None:
             return None
@@ -101,33 +101,42 @@ class Stage:
 
     @property
     def wire(self) -> Wire:
-        """The stream that is open; Fault where there is none."""
+        """The open stream.
+
+        Raises: Fault: there is none.
+        """
         if (wire := self.session_wire) is None:
             raise Fault("it is not connected")
         return wire
 
     @property
     def bot(self) -> BotPlayer:
-        """The bot as the server knows it; Fault where it is not connected."""
+        """The bot's player on the server.
+
+        Raises: Fault: it is not connected.
+        """
         if (bot := self.server.bot) is None:
             raise Fault("it is not connected")
         return bot
 
     @property
     def session(self) -> Session:
-        """The session that goes with it; Fault where there is none."""
+        """The bot's session.
+
+        Raises: Fault: there is none.
+        """
         if (session := self.bot.session) is None:
             raise Fault("it is not connected")
         return session
 
     @property
     def games(self) -> tuple[str, ...]:
-        """The games it plays, of those there are."""
+        """The known games that it plays."""
         return tuple(name for name in self.wire.hello.games if name in GAMES)
 
     @property
     def capacity(self) -> int:
-        """Number of matches that the bot plays at once, as it declared last."""
+        """The capacity that the bot announced last."""
         return self.session.capacity
 
     async def start_bot(self) -> Program:
@@ -152,14 +161,17 @@ class Stage:
         self.server.forget()
 
     async def connected(self, seconds: float = START) -> Wire:
-        """Wait until the bot is connected; it is started where it does not run."""
+        """Wait until the bot is connected; start it if it does not run."""
         if self.program is None or self.program.ended:
             await self.start_bot()
         await self.until(lambda: self.session_wire is not None, "it did not connect", seconds)
         return self.wire
 
     async def until(self, condition: Callable[[], bool], otherwise: str, seconds: float = PATIENCE) -> None:
-        """Wait for a condition; Fault where the program ends before, or after so many seconds."""
+        """Wait for a condition.
+
+        Raises: Fault: the program ended, or the time is up.
+        """
         program, end = self.program, trio.current_time() + seconds
         while not condition():
             if program is not None and (ended := program.ended):
@@ -180,7 +192,7 @@ class Stage:
         others: Sequence[BotPlayer] = (),
         kind: MatchKind = MatchKind.RATED,
     ) -> CheckedMatch:
-        """Offer the bot a seat, where nothing else is said at the smallest table of its first game."""
+        """Offer the bot a seat, by default at the smallest table of its first game."""
         wire = self.wire
         known = [name for name in wire.hello.games if name in GAMES]
         game = game or known[0]
@@ -189,7 +201,7 @@ class Stage:
             return self.server.matches.invite(self.bot, game, size, seat, others, kind)
 
     def invite_many(self, number: int) -> list[CheckedMatch]:
-        """Offer the bot so many seats in one message, at tables at which somebody never comes."""
+        """Offer the bot several seats in one message, at tables where another player never comes."""
         matches, game = self.server.matches, self.games[0]
         with self.server.turns:
             return [matches.invite(self.bot, game, 3, others=[self.absentee()], accepts=False) for _ in range(number)]
@@ -200,7 +212,10 @@ class Stage:
         await self.until(lambda: all(match.begun for match in matches), what)
 
     async def end(self, *matches: CheckedMatch) -> None:
-        """Wait until matches are over, which the bot has played; Fault where it was suspended."""
+        """Wait until the bot's matches are over.
+
+        Raises: Fault: it was suspended.
+        """
         await self.begin(*matches)
         await self.until(lambda: all(match.over for match in matches), "a match did not end", A_MATCH)
         numbers = {match.match_id for match in matches}
@@ -220,14 +235,14 @@ class Stage:
         await self.until(lambda: before is None or before.over, "the server still hears it")
 
     def told(self, *kinds: int) -> list[play_pb2.Notice]:
-        """Return the notices of some kinds that the bot had on any stream."""
+        """Return the notices of some kinds that the bot got on any stream."""
         said = [said.message for wire in self.server.wires for said in wire.said]
         return [notice for message in said for notice in message.notices if notice.kind in kinds]
 
     def absentee(self) -> BotPlayer:
-        """Another bot, which is not here."""
+        """Return another bot, which never comes."""
         return BotPlayer(2, "somebody", "somebody", lambda _: None)
 
     def puppet(self) -> Puppet:
-        """Another bot, which answers when the check says so."""
+        """Return another bot, which the check controls."""
         return Puppet(self.absentee(), self.server.turns)

@@ -10,18 +10,18 @@ class Verdict(Enum):
 
     PASS = "pass"  # noqa: S105 - no password
     WARN = "warn"
-    """It works, and costs the bot something all the same."""
+    """It works, at some cost for the bot."""
     FAIL = "fail"
     SKIP = "skip"
     """It was not asked."""
 
 
 class Fault(Exception):  # noqa: N818 - the name says what is the matter
-    """Raised by a check: the bot does what costs it matches; the message says what it did."""
+    """Raised by a check: the bot's behaviour costs it matches; the message describes it."""
 
 
 class Doubt(Exception):  # noqa: N818 - the name says what is the matter
-    """Raised by a check: the bot does what a server takes, and should do otherwise."""
+    """Raised by a check: a server accepts the bot's behaviour, but the bot should do otherwise."""
 
 
 class NotAsked(Exception):  # noqa: N818 - the name says what is the matter

@@ -1,4 +1,4 @@
-"""The messages between server and bot on one stream: recorded, and altered or held back as a check wants."""
+"""The messages between server and bot on one stream: recorded, and altered or delayed on a check's demand."""
 
 from __future__ import annotations
 
@@ -41,18 +41,19 @@ class Wire:
         self.said: list[Said] = []
         self.heard: list[Heard] = []
         self.bad_nonces: list[int] = []
-        """Sizes of nonces that a server closes the stream for; here they are taken for none, so that it goes on."""
+        """Sizes of invalid nonces. A server would close the stream; here they count as missing, so that the check goes
+        on."""
         self.altered: Callable[[play_pb2.PlayResponse], bytes] | None = None
-        """Makes of a message of the server what is sent instead."""
+        """Replaces a message of the server."""
         self.heard_as: Callable[[play_pb2.PlayRequest], play_pb2.PlayRequest] | None = None
-        """Makes of a message of the bot what the server hears instead."""
+        """Replaces a message of the bot."""
         self.holds = False
-        """True if what the bot says waits on its way."""
+        """True if the bot's messages are held back."""
         self.held: list[play_pb2.PlayRequest] = []
-        """Messages of the bot that are held back."""
+        """The bot's messages that are held back."""
         self.over = False
         self.end = ""
-        """Why the server ended the stream; empty where it did not."""
+        """The reason why the server ended the stream; empty if it did not."""
         self._stream = stream
         self._turns = turns
         self._take: Callable[[bytes], None] = lambda _: None
@@ -60,25 +61,25 @@ class Wire:
 
     @property
     def peer(self) -> str:
-        """Where the bot is."""
+        """The bot's address."""
         return self._stream.peer
 
     @property
     def busy(self) -> bool:
-        """True if the last message has yet to leave."""
+        """True if the last message has not left yet."""
         return self._stream.busy
 
     @property
     def received_at(self) -> float:
-        """When the message that the server heard last arrived."""
+        """Time of arrival of the latest message at the server."""
         return self._stream.received_at if self._at is None else self._at
 
     def shortest_round_trip(self) -> float | None:
-        """Return nothing: the check tells no round trip."""
+        """Return None: the check measures no round trip."""
         return None
 
     def hand_over(self, message: bytes) -> None:
-        """Send a message of the server's."""
+        """Send a message of the server."""
         parsed = play_pb2.PlayResponse.FromString(message)
         if self.altered is not None:
             message = self.altered(parsed)
@@ -86,7 +87,7 @@ class Wire:
         self._stream.hand_over(message)
 
     async def inject(self, message: play_pb2.PlayResponse) -> None:
-        """Say something that the server does not say, once it has said what it was saying."""
+        """Send an extra message after the server's current one."""
         while self._stream.busy:
             await trio.sleep(0.005)
         with suppress(trio.BrokenResourceError):
@@ -94,16 +95,16 @@ class Wire:
             self._stream.hand_over(message.SerializeToString())
 
     async def deliver(self, take: Callable[[bytes], None], left: Callable[[], None]) -> None:
-        """Have the server hear what the bot says."""
+        """Deliver the bot's messages to the server."""
         self._take = take
         await self._stream.deliver(self._hear, left)
 
     def hold(self, message: play_pb2.PlayRequest) -> None:
-        """Have something wait that the bot said before."""
+        """Hold back an earlier message of the bot."""
         self.held.append(message)
 
     def release(self) -> None:
-        """Let the server hear what was held, as if it came now."""
+        """Deliver the held messages as if they came now."""
         self.holds = False
         held, self.held = self.held, []
         if self.over:
@@ -118,7 +119,7 @@ class Wire:
         try:
             message = play_pb2.PlayRequest.FromString(encoded)
         except DecodeError:
-            self._take(encoded)  # which says what is the matter
+            self._take(encoded)  # which names the cause
             return
         self.heard.append(Heard(self._stream.received_at, message))
         for ready in message.ready:

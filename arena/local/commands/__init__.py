@@ -1,1 +1,1 @@
-"""Commands beside this process: how they are written, started, kept and ended."""
+"""Commands beside this process: specs, start, supervision and end."""

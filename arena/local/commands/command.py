@@ -1,6 +1,6 @@
-"""A command that runs beside this process: its environment, what it prints in a file, and its end with all it started.
+"""A command that runs beside this process: its environment, its output in a file, and its end with all its children.
 
-A process of its own (`keeper`) looks after it, so that nothing is left behind whichever way this process ends.
+A separate process (`keeper`) supervises it, so that nothing is left behind however this process ends.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 START: Final = 60.0
-"""Seconds within which a command must be running: a process and its program, not what that does."""
+"""Seconds within which a command's program must be running."""
 
 
 class Fence(NamedTuple):
-    """The limits of a box that its words do not state."""
+    """The limits of a box that are not part of its command line."""
 
     calls: bytes
-    """Filter of system calls, empty for none; `keeper.FILTER` stands for it in the words."""
+    """Filter of system calls, empty for none; `keeper.FILTER` represents it in the command line."""
     memory: int
-    """Bytes that all its processes may use together; with more it is ended."""
+    """Bytes that all its processes may use together; beyond that it is ended."""
     files: int
-    """Files that it may have in file systems of its own; with more it is ended."""
+    """Files that it may have in its own file systems; beyond that it is ended."""
 
 
 class CommandEnd(NamedTuple):
@@ -43,15 +43,15 @@ class CommandEnd(NamedTuple):
     status: int
     """Exit status, negative for the signal that killed it."""
     last: tuple[str, ...]
-    """The last lines that it printed."""
+    """The last lines of its output."""
     why: str = ""
-    """Which limit it broke and so was ended; empty otherwise."""
+    """The broken limit for which it was ended; empty otherwise."""
     printed: int = 0
-    """Bytes that it printed in all."""
+    """Bytes of its whole output."""
 
     @property
     def how(self) -> str:
-        """In words, without what it printed."""
+        """A description without its output."""
         killed = f"was killed by signal {-self.status}"
         return self.why or (killed if self.status < 0 else f"ended with exit status {self.status}")
 
@@ -61,7 +61,7 @@ class CommandEnd(NamedTuple):
 
 
 class RunningCommand:
-    """A command that was started; all that it prints goes to a file, its beginning and its end if it is much.
+    """A started command; its output goes to a file, of long output only the beginning and the end.
 
     Its standard input is empty. `fileno` is readable when it has ended.
     """
@@ -74,9 +74,10 @@ class RunningCommand:
         folder: Path | None = None,
         fence: Fence | None = None,
     ):
-        """Start it in a folder, by default this process's, with exactly this environment. CommandNotStarted.
+        """Start it in a folder, by default this process's, with exactly this environment. With a fence it is a box: see
+        `keeper`.
 
-        With a fence it is a box: see `keeper`.
+        Raises: CommandNotStarted.
         """
         self.words = tuple(words)
         self.log = log
@@ -104,7 +105,7 @@ class RunningCommand:
             "files": None if fence is None else fence.files,
         }
         assert self._keeper.stdin is not None, "it is a pipe"
-        with suppress(OSError):  # it is gone, and says nothing
+        with suppress(OSError):  # it is gone without an answer
             self._keeper.stdin.write(json.dumps(wanted).encode() + b"\n")
         said = self._next(START)
         if said is None or "started" not in said:
@@ -120,22 +121,22 @@ class RunningCommand:
         return self._keeper.stdout.fileno()
 
     def ended(self, seconds: float = 0.0) -> CommandEnd | None:
-        """Wait for its end, so many seconds at most; None where it runs."""
+        """Wait for its end for a number of seconds; None if it still runs."""
         if self._end is None and (said := self._next(seconds)) is not None:
             last = tuple(said.get("last", ()))
             self._end = CommandEnd(said.get("status", -9), last, said.get("why", ""), said.get("printed", 0))
         return self._end
 
     def tell_to_end(self) -> None:
-        """Have it told to end (SIGTERM to its group), and wait for that as long as it takes."""
+        """Have SIGTERM sent to its group, without a time limit for its end."""
         self._tell(keeper.TELL)
 
     def ask_to_end(self) -> None:
-        """Have it told to end, and killed after a while with all that it started."""
+        """Have SIGTERM sent to its group, and after a while SIGKILL to all its processes."""
         self._tell(keeper.END)
 
     def end(self, at_once: bool = False) -> CommandEnd | None:
-        """Ask it to end, or kill it, and wait until nothing of it is left; return how it ended."""
+        """Ask it to end, or kill it, wait until nothing of it is left, and return its end."""
         self._tell(keeper.KILL if at_once else keeper.END)
         with suppress(OSError):
             if self._keeper.stdin is not None:
@@ -152,7 +153,7 @@ class RunningCommand:
             self._keeper.stdin.write(what)
 
     def _next(self, seconds: float) -> dict[str, Any] | None:
-        """Return what the keeper says next; None if it says nothing for so long, {} if it never will."""
+        """Return the keeper's next message; None after a timeout, {} if there will be none."""
         poll = select.poll()
         poll.register(self.fileno(), select.POLLIN)
         while b"\n" not in self._said:

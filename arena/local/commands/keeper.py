@@ -1,20 +1,20 @@
-"""The process beside a command: it keeps what the command prints, and leaves nothing of it behind, whoever dies.
+"""The process beside a command: it stores the command's output and leaves none of its processes behind, whichever dies
+first.
 
     python -I -S keeper.py
 
-It is run by its path, with the standard library alone, so that it starts in milliseconds. Standard input is the line to
-whoever started it: first what to run, in JSON, then a byte: to end that in order, which its closing means, too; to tell
-it to end, and give it all the time it takes; or to kill it. On standard output it says in JSON that the command runs or
-why not, and how it ended.
+It is run by its path, with the standard library alone, so that it starts in milliseconds. Standard input carries its
+parent's orders: first the command in JSON, then a byte to end it in order (as closing does), to send SIGTERM without a
+time limit, or to kill it. Standard output reports in JSON that the command runs or why not, and how it ended.
 
 The command has a process group of its own. Processes that leave the group, or whose parents end, become children of the
 keeper (Linux) and end with it.
 
-A box (`arena.local.sandbox`) gets a session of its own, and with it no terminal that it could write to. Bubblewrap
-itself hears nothing of SIGTERM, which is for what is in the box: where bubblewrap dies, that is killed. The memory of
-all processes in it is summed up now and then, and where it is too much the box is ended: the system's own limits are
-for one process each, and control groups for whoever was given some. Its own files are counted as often: bubblewrap
-limits their bytes, and the kernel's memory for an empty file counts for no process.
+A box (`arena.local.sandbox`) gets a session of its own, and with it no terminal that it could write to. SIGTERM goes to
+the processes in the box, not to bubblewrap, whose death would kill them. The keeper regularly sums the memory of all
+processes in the box and ends it when they use too much: the system's own limits are per process, and control groups
+need a right. It counts the box's own files as often: bubblewrap limits their bytes, but no process pays for the
+kernel's memory of an empty file.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from pathlib import Path
 from typing import Final
 
 KEPT: Final = 4 << 20
-"""Bytes that are kept of the beginning of what a command prints."""
+"""Bytes stored of the beginning of a command's output."""
 TAIL: Final = 64 << 10
-"""Bytes that are kept of its end."""
+"""Bytes stored of its end."""
 LAST_LINES: Final = 20
-"""Lines of it that are told with the end, at most."""
+"""Most last lines in the report of the end."""
 GRACE: Final = 2.0
-"""Seconds for which a command that was asked to end may go on."""
+"""Seconds from SIGTERM to SIGKILL."""
 LAST_WAIT: Final = 5.0
-"""Seconds for which processes are killed that go on making others."""
+"""Seconds for killing processes that keep starting others."""
 END, TELL, KILL = b".", b"t", b"!"
 """Bytes sent to the keeper: end the command in order, only ask the command to end, or kill it."""
 LOOK: Final = 0.25
-"""Seconds between two looks at the memory and the files of a box."""
+"""Seconds between two counts of a box's memory and files."""
 OWN: Final = ("/tmp", "/dev/shm")  # noqa: S108 - the box's own
-"""Where a box has file systems of its own that it may write to."""
+"""Mount points of a box's own writable file systems."""
 FILTER: Final = "{filter}"
-"""The word of a box's command line in whose place a descriptor is given, to read the filter of system calls from."""
+"""The word of a box's command line that is replaced by a descriptor of the filter of system calls."""
 PR_SET_PDEATHSIG: Final = 1
 PR_SET_CHILD_SUBREAPER: Final = 36
 
 
 class Log:
-    """A file with the beginning and the end of what was printed, and how much is missing between."""
+    """A file with the beginning and the end of the output, and the size of the gap."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -67,12 +67,12 @@ class Log:
         self._last = b""
 
     def add(self, printed: bytes) -> None:
-        """Add what was printed."""
+        """Add output."""
         self.printed += len(printed)
         self._last = (self._last + printed)[-TAIL:]
         now, later = printed[: self._room], printed[self._room :]
         self._room -= len(now)
-        with suppress(OSError):  # the disk is full: the command is none the worse for it
+        with suppress(OSError):  # the disk is full: the command can go on
             os.write(self._file, now)
         self._tail += later
         self._missing += max(0, len(self._tail) - TAIL)
@@ -88,7 +88,7 @@ class Log:
 
 
 def main() -> None:
-    """Run a command until it ends, or until nobody wants it any more."""
+    """Run a command until it ends, or its parent gives it up."""
     wanted = json.loads(_line())
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -129,7 +129,7 @@ def main() -> None:
 
 
 def _line() -> bytes:
-    """Read what to run, and not a byte of what follows."""
+    """Read the command, and not a byte beyond."""
     line = b""
     while not line.endswith(b"\n") and (more := os.read(0, 1)):
         line += more
@@ -137,7 +137,7 @@ def _line() -> bytes:
 
 
 def _readable(content: bytes) -> int:
-    """Return a descriptor from which this is read; it is less than a pipe holds."""
+    """Return a descriptor from which the content can be read; it must fit into a pipe."""
     descriptor, end = os.pipe()
     os.write(end, content)
     os.close(end)
@@ -145,9 +145,9 @@ def _readable(content: bytes) -> int:
 
 
 def _begin(keeper: int, boxed: bool) -> None:
-    """Have the command end with the keeper, also where that is killed.
+    """Make the command end with the keeper, even if that is killed.
 
-    Where memory runs out, the system kills processes of a box first: some of the kernel's own is not counted.
+    If memory runs out, the system kills processes of a box first, since some kernel memory is not counted.
     """
     if boxed:
         with suppress(OSError):
@@ -163,7 +163,7 @@ def _begin(keeper: int, boxed: bool) -> None:
 def _watch(
     command: subprocess.Popen[bytes], printed: int, ended: int, kept: Log, limits: tuple[int, int] | None
 ) -> str:
-    """Return when the command has ended, or shall have; the reason, where it broke one of the `limits` of a box."""
+    """Wait until the command has ended or must end; return the reason if it broke one of the box's `limits`."""
     poll = select.poll()
     for descriptor in (0, printed, ended):
         poll.register(descriptor, select.POLLIN)
@@ -194,7 +194,7 @@ def _watch(
 
 
 def _broken(memory: int, files: int) -> str:
-    """Return which limit of a box is broken, so many bytes of memory or so many files; empty if none is."""
+    """Return the broken limit of a box, bytes of memory or number of files; empty if none is."""
     if used_memory(memory) > memory:
         return f"was ended, as its box used more than {memory >> 20} MiB of memory"
     if own_files() > files:
@@ -203,14 +203,14 @@ def _broken(memory: int, files: int) -> str:
 
 
 def _deadline(told: bytes, until: float) -> float:
-    """Return until when a command may go on that might have until some instant, and of which something was told."""
+    """Return the new deadline of a command after an order."""
     if told == KILL:
         return -math.inf
     return until if told == TELL else min(until, time.monotonic() + GRACE)
 
 
 def _drain(printed: int, kept: Log) -> None:
-    """Take what was printed last; who is still there to print is dead."""
+    """Read the last output; all writers are dead."""
     os.set_blocking(printed, False)
     with suppress(BlockingIOError):
         while content := os.read(printed, 1 << 16):
@@ -218,7 +218,7 @@ def _drain(printed: int, kept: Log) -> None:
 
 
 def _kill_rest(command: subprocess.Popen[bytes]) -> None:
-    """Kill the command's group, and whatever else has become of it."""
+    """Kill the command's group and all its other descendants."""
     _signal(command, signal.SIGKILL)
     command.wait()
     until = time.monotonic() + LAST_WAIT
@@ -237,8 +237,8 @@ def _kill_rest(command: subprocess.Popen[bytes]) -> None:
 def used_memory(few: int) -> int:
     """Return the bytes of memory, swapped out or not, of all processes below this one, with their page tables.
 
-    Up to `few` they are counted quickly: what is shared counts for each. What is more is that in fair shares, if the
-    system tells.
+    Up to `few` bytes the quick count is used, in which shared pages count for each process. Above that, shared pages
+    count in fair parts, if the system supports it.
     """
     below = _below()
     tables = sum(_told(pid, "status", ("VmPTE:",)) or 0 for pid in below)
@@ -250,7 +250,7 @@ def used_memory(few: int) -> int:
 
 
 def own_files() -> int:
-    """Return the files, folders and links in file systems of their own of all processes below this one."""
+    """Return the number of files, folders and links in the box's own file systems."""
     seen, count = {Path(place).stat().st_dev for place in OWN if Path(place).exists()}, 0
     for pid in _below():
         for place in OWN:
@@ -264,7 +264,8 @@ def own_files() -> int:
 
 
 def _told(pid: int, name: str, wanted: tuple[str, ...]) -> int | None:
-    """Return the sum of some lines of a file about a process, in bytes; 0 if that is gone, None if it is not told."""
+    """Return the sum of some fields of a file about a process, in bytes; 0 if the process is gone, None if the system
+    has no such file."""
     try:
         lines = Path(f"/proc/{pid}/{name}").read_text(errors="replace").splitlines()
     except (FileNotFoundError, ProcessLookupError):
@@ -275,7 +276,7 @@ def _told(pid: int, name: str, wanted: tuple[str, ...]) -> int | None:
 
 
 def _below() -> list[int]:
-    """Return all processes below this one; of those that come and go meanwhile some are missed."""
+    """Return all descendants of this process, except some that start or end meanwhile."""
     own = os.getpid()
     told = Path(f"/proc/{own}/task/{own}/children").exists()
     parents = {} if told else _parents()
@@ -293,7 +294,7 @@ def _below() -> list[int]:
 
 
 def _children() -> list[int]:
-    """Return the children of this process; none where the system does not tell."""
+    """Return the children of this process; none if the system does not list them."""
     return [pid for pid, parent in _parents().items() if parent == os.getpid()]
 
 
@@ -317,7 +318,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _say(document: object) -> None:
-    with suppress(OSError):  # nobody listens any more
+    with suppress(OSError):  # the parent is gone
         os.write(1, json.dumps(document).encode() + b"\n")
 
 

@@ -30,7 +30,10 @@ def is_command(spec: str) -> bool:
 
 
 def words_of(spec: str) -> tuple[str, ...]:
-    """Return the words of what is started for a command; BotNotLoaded where that cannot be."""
+    """Return the command line of a bot that is a command.
+
+    Raises: BotNotLoaded: it is not a valid one.
+    """
     text = spec.partition(":")[2]
     try:
         words = shlex.split(text)
@@ -48,7 +51,7 @@ def words_of(spec: str) -> tuple[str, ...]:
 
 
 def version_of(spec: str) -> str:
-    """Return what a command's choices depend on, as far as can be seen: its words and the files that they name.
+    """Return the version of a command: a digest of its words and the files that they name.
 
     Raises: BotNotLoaded.
     """
@@ -63,7 +66,7 @@ def version_of(spec: str) -> str:
 
 
 def names_of(specs: Iterable[str]) -> tuple[str, ...]:
-    """Return names for bots, each for itself: the file that it is made of, and a number where that is not enough."""
+    """Return distinct names for bots: the name of their file, with a number if needed."""
     seen: Counter[str] = Counter()
     names = []
     for spec in specs:

@@ -1,1 +1,1 @@
-"""Comparing bots: designs, the sets that are played, and what they say."""
+"""Comparing bots: designs, sets and their evaluation."""

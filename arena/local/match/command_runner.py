@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
 
 LEAVE: Final = 5.0
-"""Seconds after which a bot that stopped answering has ended, if that is why."""
+"""Seconds within which the end of a bot that stopped answering is noticed."""
 
 Told: TypeAlias = "PlayedSet | SlowBot | BaseException | None"
-"""A report of the thread: a set, a bot that thinks for long, the error by which it failed, or None at its end."""
+"""A report of the thread: a set, a slow bot, its error, or None at its end."""
 
 
 def play_sets_with_commands(
@@ -54,9 +54,10 @@ def play_sets_with_commands(
     place: CommandPlace,
     report_slow: Callable[[SlowBot], None] = lambda _: None,
 ) -> Generator[PlayedSet, None, None]:
-    """Play sets, so many games at once; close the iterator to stop. CommandNotStarted, CommandFailed, LocalMatchError.
+    """Play sets, several games at once; close the iterator to stop.
 
-    Whichever way it ends, no command is left. `report_slow`: see `play_sets`.
+    However it ends, no command is left. `report_slow`: see `play_sets`. Raises CommandNotStarted, CommandFailed and
+    LocalMatchError.
     """
     said: SimpleQueue[Told] = SimpleQueue()
     table = _Tables(subject, at_once, place, said)
@@ -76,13 +77,13 @@ def play_sets_with_commands(
 
 
 class _Silence(NamedTuple):
-    """A bot that owes decisions and has made none for a while."""
+    """The wait for a bot that owes decisions."""
 
     owed: frozenset[OwedDecision]
     first: OwedDecision
-    """One that it has owed for as long."""
+    """One of the decisions that it has owed for that time."""
     since: float
-    """In seconds of `time.perf_counter`."""
+    """Beginning, in seconds of `time.perf_counter`."""
 
 
 class _Tables:
@@ -106,7 +107,7 @@ class _Tables:
         self._lock = threading.Lock()
 
     def run(self, numbers: Iterable[int]) -> None:
-        """Play in this thread, which lives until all has ended, and say what comes of it."""
+        """Play in this thread until all has ended, and report the results."""
         with _quiet():
             try:
                 trio.run(self._run, numbers)
@@ -115,7 +116,7 @@ class _Tables:
         self._said.put(None)
 
     def stop(self) -> None:
-        """Have it end, from another thread."""
+        """Stop it, from another thread."""
         with self._lock:
             self._stopped = True
             if self._token is not None:
@@ -151,7 +152,7 @@ class _Tables:
                         await self._play(numbers, director, host, bots)
                 finally:
                     with trio.CancelScope(shield=True):
-                        await trio.to_thread.run_sync(end_all, bots)  # in order, by a server that still listens
+                        await trio.to_thread.run_sync(end_all, bots)  # in order, while the server still listens
                 nursery.cancel_scope.cancel()
 
     async def _play(
@@ -180,7 +181,7 @@ class _Tables:
             raise bot.failed(why) from None
 
     async def _report_slow(self, director: Director, bots: Sequence[CommandBot]) -> None:
-        """Report the bots that owe decisions and have made none for long."""
+        """Report the bots that have owed decisions for long."""
         slow_bots, games = SlowBots(self._subject), len(self._subject.planned(0))
         silent: dict[int, _Silence] = {}
         while True:
@@ -248,7 +249,7 @@ class _Tables:
 
 
 def _first(error: BaseException) -> BaseException:
-    """Return what an exception is about: of a group the first that has words for the author."""
+    """Return the cause of an exception: of a group the first one with a message for the author."""
     if not isinstance(error, BaseExceptionGroup):
         return error
     leaves = [_first(each) for each in error.exceptions]
@@ -257,7 +258,7 @@ def _first(error: BaseException) -> BaseException:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Have the private server's log say errors only, unless the program has set up logging for itself."""
+    """Limit the private server's log to errors, unless the program has set up logging itself."""
     if structlog.is_configured():
         yield
         return

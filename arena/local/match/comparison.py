@@ -1,8 +1,8 @@
 """The result of a comparison from its sets: which bot is better, by how much, and how surely.
 
 A set gives one number d, the first bot's points less the other's; sets are independent. Normalised Elo is 347.4·t with
-t = mean(d)/sd(d), which does not depend on how much luck a set has. Elo is that of the ladder: from the share of
-opponents that a bot ends before. When enough sets were played `sequential` says.
+t = mean(d)/sd(d). Elo is that of the ladder, from the share of opponents that a bot ends before. The stopping rule is
+in `sequential`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NORMALISED: Final = 800 / log(10)
 """Normalised Elo for t = 1."""
 JACKKNIFED: Final = 200
-"""Sets that are left out in turn for the error of the gain, about."""
+"""Approximate number of jackknife groups for the error of the gain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,12 @@ class Measure:
 
     value: float
     error: float | None
-    """None where one observation is all there is."""
+    """None after a single observation."""
 
 
 @dataclass(frozen=True, slots=True)
 class BotFigures:
-    """One of the two bots over all its games."""
+    """The figures of one bot over all its games."""
 
     points: Measure
     place: Measure
@@ -46,9 +46,9 @@ class BotFigures:
     beaten: float
     """Share of its opponents that it ended before, a tie counting half."""
     by_seat: tuple[float | None, ...]
-    """Mean points by seat; None where it never sat."""
+    """Mean points by seat; None for seats that it never had."""
     think_us: float
-    """Microseconds a decision, the mean."""
+    """Mean microseconds a decision."""
     slowest_us: int
 
 
@@ -59,29 +59,29 @@ class Comparison:
     sets: int
     games: int
     difference: Measure
-    """Points of the first bot less the other's, by set; what the test and the intervals are about."""
+    """Points of the first bot less the other's, by set: the subject of the test and the intervals."""
     interval: tuple[float, float] | None
     """95 % confidence interval of that difference; None after one set."""
     likely: float | None
-    """Probability that the first bot is better, likelihood of superiority, given these sets; None after one set."""
+    """Likelihood of superiority: probability that the first bot is better, given these sets; None after one set."""
     normalised: Measure | None
-    """Normalised Elo of that difference; None where all sets were alike."""
+    """Normalised Elo of that difference; None if all sets were alike."""
     elo: Measure | None
-    """None where one of the two beat all or nobody."""
+    """Elo of the difference; None if one of the two beat all or nobody."""
     won: int
     drawn: int
     lost: int
-    """Sets by the sign of their difference."""
+    """Numbers of sets by the sign of their difference."""
     gain: Measure | None
     """Multiple of these games that independent deals would need for equal certainty; None if the design has none."""
     bots: tuple[BotFigures, BotFigures]
 
 
 def adjusted_chances(comparisons: Sequence[Comparison | None]) -> list[float | None]:
-    """Return by pair the chance of so large a difference between bots that are alike, adjusted to how many pairs are.
+    """Return each pair's two-sided p-value for equal bots, adjusted to the number of pairs by Holm's method.
 
-    These are two-sided p-values after Holm: where all bots are alike, one below 5 % comes in 5 % of matches, however
-    many pairs they have. None where a pair has too few sets to say anything.
+    If all bots are equal, some value is below 5 % in 5 % of matches, whatever the number of pairs. None if a pair has
+    too few sets.
     """
     chances: list[float | None] = [None] * len(comparisons)
     known = {
@@ -97,7 +97,7 @@ def adjusted_chances(comparisons: Sequence[Comparison | None]) -> list[float | N
 
 
 def within(count: int) -> float:
-    """Return how many standard errors of a mean of so many values, two at least, 95 % are within: Student's t."""
+    """Return the half width of a 95 % interval of a mean in standard errors, for two values or more: Student's t."""
     from scipy.special import stdtrit
 
     return float(stdtrit(count - 1, 0.975))
@@ -158,7 +158,7 @@ def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
 
 
 def _gain(sets: Sequence[PlayedSet], scores: Sequence[float]) -> Measure | None:
-    """Compare the variance of the difference with what it would be if the two had played different deals."""
+    """Compare the variance of the difference with the variance if the two had played different deals."""
     apart = [[above(played.games[bot], bot) for played in sets] for bot in (ONE, OTHER)]
     count = len(scores)
     if count < LEAST_SETS:

@@ -1,7 +1,7 @@
 """A Dask cluster that plays the sets of a match: an existing scheduler with its workers. `distributed` is an extra.
 
-The scheduler keeps what a task is until its result was fetched, and computes it again where a worker died before; it
-names a task that ended too many workers. Results are let go as soon as they are here.
+The scheduler stores a task until its result was fetched, and computes it again if a worker died before. It names a task
+that killed too many workers. Results are released as soon as they are here.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ if TYPE_CHECKING:
 
 ADDRESS: Final = re.compile(r"([a-z]+://)?[^/]+:\d{1,5}")
 PATIENCE: Final = 10.0
-"""Seconds for the scheduler to answer."""
+"""Seconds for an answer of the scheduler."""
 SILENCE: Final = 5.0
-"""Seconds without a finished task after which somebody looks whether there are workers."""
+"""Seconds without a finished task after which the workers are checked."""
 _in_turn: Final = threading.Lock()
 
 
 class Cluster:
-    """A Dask cluster that is connected and has workers; it plays one match."""
+    """A connected Dask cluster with workers, for one match."""
 
     def __init__(self, client: Any, address: str, subject: Subject) -> None:
         """`client` is a `distributed.Client`. Raises: ClusterUnusable."""
         self.workers: int = len(client.nthreads())
-        """Worker processes: each plays one task at a time, however many threads it has."""
+        """Number of worker processes: each plays one task at a time, however many threads it has."""
         if not self.workers:
             raise ClusterUnusable(address, f"it has no workers: start some with `dask worker {address} --nthreads 1`")
         self._client = client
         self._address = address
         self._names = ", ".join(dict.fromkeys(subject.bots))
         self._subject = replace(subject, bots=tuple(map(absolute, subject.bots)))
-        """With the bots' files under the path that they have on every worker."""
+        """The subject with the bots' files by the path that they have on every worker."""
         self._executor: Executor = client.get_executor(pure=True)
         self._running: set[Future[PlayedTask]] = set()
         self._last_finished = time.monotonic()
@@ -63,7 +63,7 @@ class Cluster:
         self._running.add(self._executor.submit(play_in_turn, self._subject, tuple(numbers), self._topic))
 
     def finished(self, seconds: float) -> list[PlayedTask]:
-        """Return the tasks that were finished; wait for the first, so many seconds at most.
+        """Return finished tasks; wait for the first up to a timeout.
 
         Raises:
             ClusterUnusable: the cluster plays no more.
@@ -79,7 +79,7 @@ class Cluster:
                 self._last_finished = time.monotonic()
                 if not self._client.nthreads():
                     raise ClusterUnusable(self._address, f"its workers are gone; perhaps one of {bots} crashed them")
-            return [done.pop().result() for _ in range(len(done))]  # and so the futures are let go
+            return [done.pop().result() for _ in range(len(done))]  # this releases the futures
         except KilledWorker as error:
             why = f"a task ended its workers: one of {bots} crashed them ({error})"
             raise ClusterUnusable(self._address, why) from error
@@ -97,15 +97,15 @@ class Cluster:
             yield self._slow.popleft()
 
     def cancel(self) -> None:
-        """Cancel the tasks that no worker has begun."""
+        """Cancel tasks that no worker has begun."""
         for future in self._running:
             future.cancel()
 
 
 def play_in_turn(subject: Subject, numbers: Sequence[int], topic: str) -> PlayedTask:
-    """Play a task in a worker that others use, too: one at a time, and with the bots as they are now.
+    """Play a task in a worker that others use, too: one at a time, with the bots' current files.
 
-    Bots that think for long are events of a topic.
+    Slow bots are events of a topic.
     """
     from distributed import get_worker
 
@@ -144,7 +144,7 @@ def dask_cluster(address: str, subject: Subject) -> Iterator[Cluster]:
         "distributed",
         *(name for name in logging.root.manager.loggerDict if name.startswith("distributed.")),
     ):
-        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # what matters is said by our own errors
+        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # our own errors report what matters
     try:
         client: Any = distributed.Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:

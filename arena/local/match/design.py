@@ -1,7 +1,7 @@
-"""Designs of a comparison: which games a set consists of, and who sits where in them.
+"""Designs of a comparison: the games of a set, and their seats.
 
-A set is the smallest part that is repeated; sets are independent of each other. Bots are numbered: those that are
-compared first, then the field. Of two that are compared, 0 and 1 are the two, and 2, 3 … the field.
+A set is the smallest part that is repeated; sets are independent of each other. Bots are numbered: the compared bots
+first, then the field. With two compared bots, these are 0 and 1, and 2, 3 … are the field.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
 ONE: Final = 0
 OTHER: Final = 1
-"""The two bots that are compared, of a pair."""
+"""The two bots of a pair."""
 
 
 class Design(Enum):
     """The designs by which two bots are compared."""
 
     SAME_SEATS = "same-seats"
-    """Each plays in the same seat of the same deals against the same field; what is compared is their points above the
-    mean of the others at the table."""
+    """Each plays in the same seat of the same deals against the same field, for points above the mean of the others at
+    the table."""
     ONE_TABLE = "one-table"
-    """Both at one table, and once more on the same deals with seats exchanged; what is compared is their points."""
+    """Both sit at one table, and once more on the same deals with seats exchanged, for points."""
     INDEPENDENT = "independent"
-    """As with the same seats, but each on deals of its own, as on a ladder."""
+    """Like the same seats, but each on its own deals, as on a ladder."""
 
 
 class Pairing(Enum):
-    """Which of the bots that are compared are compared with each other."""
+    """The pairs of bots that are compared with each other."""
 
     GAUNTLET = "gauntlet"
-    """The first with each of the others."""
+    """The first bot with each of the others."""
     ROUND_ROBIN = "round-robin"
-    """Each with each."""
+    """Each bot with each other."""
 
 
 BETTER_IN_THE_SAME_SEATS: Final = frozenset({("sixth_sense", 3)})
-"""Games with numbers of seats at which one table needs more games."""
+"""Games and numbers of seats at which one table needs more games."""
 
 
 class PlannedGame(NamedTuple):
     """One game of a set."""
 
     seed: bytes
-    """As a server draws it, 32 bytes; the bots' nonces are zero."""
+    """The seed of the deals, 32 bytes like a server's; the bots' nonces are zero."""
     bots: tuple[int, ...]
     """By seat."""
 
@@ -65,12 +65,12 @@ def default_design(game: str, seats: int) -> Design:
 
 
 def fielded(design: Design, seats: int) -> int:
-    """Return how many bots of a field sit at a table."""
+    """Return the number of field bots at a table."""
     return seats - (2 if design is Design.ONE_TABLE else 1)
 
 
 def pairs(compared: int, pairing: Pairing) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of so many bots that are compared with each other."""
+    """Return the pairs of bots that are compared with each other."""
     return tuple(
         (one, other)
         for one in range(1 if pairing is Pairing.GAUNTLET else compared)
@@ -81,10 +81,10 @@ def pairs(compared: int, pairing: Pairing) -> tuple[tuple[int, int], ...]:
 def planned(
     design: Design, seats: int, number: int, seed: int, compared: int = 2, pairing: Pairing = Pairing.GAUNTLET
 ) -> tuple[PlannedGame, ...]:
-    """Return the games of a set, counted from 0. The seats of those compared, and of the field, go round.
+    """Return the games of a set, counted from 0. The seats of the compared bots, and of the field, rotate.
 
-    At one table they are two for each of `pairs`, else one for each bot that is compared. All are on the same deals,
-    unless they are independent.
+    There are two games for each of `pairs` at one table, otherwise one for each compared bot. All are on the same
+    deals, unless independent.
     """
     field = fielded(design, seats)
     turned = [compared + (place + number // seats) % field for place in range(field)]
@@ -103,7 +103,7 @@ def planned(
 
 
 def games_of(design: Design, pair: tuple[int, int], compared: int, pairing: Pairing) -> tuple[int, int]:
-    """Return which two games of a set compare a pair."""
+    """Return the two games of a set that compare a pair."""
     if design is not Design.ONE_TABLE:
         return pair
     at = 2 * pairs(compared, pairing).index(pair)

@@ -1,4 +1,4 @@
-"""The sets of a match in the order of their numbers, whichever was finished first, and what a test says of them."""
+"""The sets of a match in the order of their numbers, whichever was finished first, with the state of their test."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class OrderedSets:
-    """The sets of a pair from the first on without a gap: only these count."""
+    """The sets of a pair from the first on, up to the first gap: only these count."""
 
     def __init__(self, subject: Subject, pair: tuple[int, int], most: int, test: SequentialTest | None) -> None:
-        """At most so many sets; with a test, none after its decision."""
+        """Accept a bounded number of sets; with a test, none after its decision."""
         self.pair = pair
         self.most = most
         self.test = test
@@ -35,7 +35,7 @@ class OrderedSets:
 
     @property
     def state(self) -> SequentialState | None:
-        """Where the test stands; None without one."""
+        """State of the test; None without one."""
         return None if self.running is None else self.running.state
 
     @property
@@ -54,7 +54,7 @@ class OrderedSets:
             self.running.update(self.test.score(self._subject.design, own))
 
     def comparison(self, found: Mapping[int, PlayedSet]) -> Comparison | None:
-        """Compare the two by the sets that were added; None without any."""
+        """Compare the two by the added sets; None without any."""
         if not self.scores:
             return None
         sets = [self._subject.of_pair(self.pair, found[number]) for number in range(len(self.scores))]
@@ -65,7 +65,7 @@ class OrderedPairs:
     """The sets of every pair of a match."""
 
     def __init__(self, subject: Subject, most: int, test: SequentialTest | None) -> None:
-        """Each pair has at most so many sets, and with a test none after its own decision."""
+        """Each pair accepts a bounded number of sets, and with a test none after its own decision."""
         self.most = most
         self.test = test
         self.pairs = [OrderedSets(subject, pair, most, test) for pair in subject.pairs]
@@ -73,7 +73,7 @@ class OrderedPairs:
 
     @property
     def sets(self) -> int:
-        """The sets without a gap that any pair has."""
+        """The largest number of sets without a gap of any pair."""
         return max(len(each.scores) for each in self.pairs)
 
     @property
@@ -83,7 +83,7 @@ class OrderedPairs:
 
     @property
     def sets_left(self) -> float:
-        """The sets until no pair needs more: with a test an estimate, infinite before there is any."""
+        """The number of sets until no pair needs more: with a test an estimate, infinite if there is none yet."""
         most = self.most - self.sets
         if not self._tests:
             return most
@@ -91,7 +91,7 @@ class OrderedPairs:
         return min(left, most) if left < float("inf") else left
 
     def take(self, found: Mapping[int, PlayedSet]) -> None:
-        """Go on with all pairs as far as there are sets."""
+        """Add available sets to all pairs."""
         while not self.enough and (played := found.get(self.sets)) is not None:
             for each in self.pairs:
                 each.add(played)

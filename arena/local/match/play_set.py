@@ -1,4 +1,4 @@
-"""Plays sets in this process, with the bots that it has made for them."""
+"""Plays sets in this process, with its own bots."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from arena.local.play.players import LocalPlayer
 
 PlayedTask: TypeAlias = tuple[float, list[PlayedSet]]
-"""Seconds that a task took, and its sets."""
+"""Duration of a task in seconds, and its sets."""
 _Compared: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...]]
 
 _players: dict[_Compared, list[LocalPlayer]] = {}
-"""The players by what they compare: they are made once."""
+"""Players by subject, created once."""
 
 
 def play_task(subject: Subject, numbers: Sequence[int], record: ThinkingRecord | None = None) -> PlayedTask:
@@ -38,10 +38,9 @@ def play_task(subject: Subject, numbers: Sequence[int], record: ThinkingRecord |
 
 
 def play_set(subject: Subject, number: int, record: ThinkingRecord | None = None) -> PlayedSet:
-    """Play one set; `record` says at any time which bot is thinking.
+    """Play one set; `record` shows at any time which bot is thinking.
 
-    Raises:
-        BotNotLoaded: a bot cannot be made, or is another version here.
+    Raises: BotNotLoaded: a bot cannot be created, or is another version here.
         BotFailed: a bot raised an exception.
     """
     players = _made(subject)
@@ -70,18 +69,18 @@ def play_set(subject: Subject, number: int, record: ThinkingRecord | None = None
 
 
 def is_made(subject: Subject) -> bool:
-    """Return whether the bots are made already."""
+    """Return whether the bots exist already."""
     return _compared(subject) in _players
 
 
 def forget_bots() -> None:
-    """Forget all bots and what they imported, so that they are made from their files as these are now."""
+    """Forget all bots and their imports, so that they are created from their current files."""
     _players.clear()
     forget()
 
 
 def _made(subject: Subject) -> list[LocalPlayer]:
-    """Return the bots, which are made if they are not yet."""
+    """Return the bots, created if needed."""
     compared = _compared(subject)
     if compared not in _players:
         players = [load(spec, GAMES[subject.game]) for spec in subject.bots]

@@ -1,4 +1,4 @@
-"""Replays of the games of a match on one's own machine, for every verb that reads replays."""
+"""Replays of the games of a local match, for every verb that reads replays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def match_number(number: int, at: int, games: int) -> int:
-    """Return the number of a match: that of a game, from 0, in a set, from 0, of so many games."""
+    """Return the number of a match from the numbers of its set and its game in the set, both from 0."""
     return games * number + at + 1
 
 
@@ -54,9 +54,9 @@ def set_replays(subject: Subject, played: PlayedSet) -> dict[int, bytes]:
 
 
 def write_replays(subject: Subject, played: PlayedSet, folder: Path) -> None:
-    """Write the replays of a set into a folder, each as `match-N.jsonl.gz`. OSError, LocalMatchError.
+    """Write the replays of a set into a folder, each as `match-N.jsonl.gz`.
 
-    A file that is there already is left if it is the same, and refused if it is another.
+    An existing file is left if it is the same, and refused if it differs. Raises OSError and LocalMatchError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for number, content in set_replays(subject, played).items():
@@ -70,7 +70,7 @@ def write_replays(subject: Subject, played: PlayedSet, folder: Path) -> None:
 
 
 def _entries(header: Header, actions: tuple[int, ...]) -> list[Entry]:
-    """Play a game again from its actions, by decision; thinking took no time."""
+    """Replay a game from its actions by decision, without thinking times."""
     match = header.new_match()
     effects = match.receive(begun := Begun(START))
     entries: list[Entry] = [(begun, effects)]

@@ -1,7 +1,7 @@
 """Plays the sets of a comparison, in worker processes, in this one, or on a Dask cluster.
 
-Sets come in the order in which they are finished. A task is some sets that take one to two seconds together, and
-depends on nothing but the subject and the sets' numbers.
+Sets arrive in the order in which they are finished. A task is some sets that take one to two seconds together, and
+depends only on the subject and the sets' numbers.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 TASK_SECONDS: Final = 1.5
 MOST_SETS: Final = 500
-"""Sets of a task at most."""
+"""Most sets in a task."""
 GAMES_WITH_COMMANDS: Final = 8
-"""Games at once where bots are commands: as many as a bot of the SDK plays unless it says otherwise."""
+"""Games at once if bots are commands: the SDK's default capacity."""
 AHEAD: Final = 2
-"""Tasks for each worker that are begun or wait."""
+"""Tasks for each worker, running or waiting."""
 
 
 class TaskExecutor(Protocol):
     """Processes that play tasks."""
 
     workers: int
-    """Tasks that are played at the same time."""
+    """Number of tasks that run at the same time."""
 
     def submit(self, numbers: Sequence[int]) -> None:
-        """Have these sets played."""
+        """Submit these sets."""
 
     def finished(self, seconds: float) -> list[PlayedTask]:
         """Return the tasks that were finished; wait for the first, so many seconds at most.
@@ -50,16 +50,16 @@ class TaskExecutor(Protocol):
         """
 
     def slow(self) -> Iterable[SlowBot]:
-        """Return the bots that are to be named now because they think for long."""
+        """Return the slow bots that are due to be named."""
 
 
 def versions(game: str, specs: Iterable[str]) -> tuple[str, ...]:
-    """Return the versions of bots, which are made for it. Raises: BotNotLoaded."""
+    """Return the versions of bots, which are created for that. Raises: BotNotLoaded."""
     return tuple(version_of(spec) if is_command(spec) else load(spec, GAMES[game]).version for spec in specs)
 
 
 def default_concurrency(subject: Subject) -> int:
-    """Return how many games are played at once unless somebody says otherwise."""
+    """Return the default number of games at once."""
     return GAMES_WITH_COMMANDS if any(map(is_command, subject.bots)) else os.cpu_count() or 1
 
 
@@ -71,11 +71,11 @@ def play_sets(
     place: CommandPlace | None = None,
     report_slow: Callable[[SlowBot], None] = lambda _: None,
 ) -> Generator[PlayedSet, None, None]:
-    """Play sets in so many processes, or on a Dask cluster; close the iterator to stop.
+    """Play sets in several processes, or on a Dask cluster; close the iterator to stop.
 
-    Where a bot is a command, one process plays so many games at once, and commands run as `place` says. House bots
-    alone play in this process if one is enough. `report_slow` is called with every bot that thinks for long, while it
-    thinks. Whichever way the iterator ends, no process that it started is left.
+    If a bot is a command, one process plays the games at once, and `place` configures the commands. House bots alone
+    play in this process if one is enough. `report_slow` is called with every slow bot while it thinks. However the
+    iterator ends, no process that it started is left.
 
     Raises:
         LocalMatchError: a bot failed, or a process that played.
@@ -102,7 +102,7 @@ def play_sets(
 def _spread(
     executor: TaskExecutor, numbers: Sequence[int], report_slow: Callable[[SlowBot], None]
 ) -> Iterator[PlayedSet]:
-    """Hand out tasks of about `TASK_SECONDS` as they are finished, smaller ones towards the end."""
+    """Submit tasks of about `TASK_SECONDS` as others finish, smaller ones towards the end."""
     owed, begun, at_once = 0, 0, 1
     while True:
         while owed < AHEAD * executor.workers and begun < len(numbers):

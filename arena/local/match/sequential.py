@@ -1,4 +1,4 @@
-"""Sequential tests of a comparison: sets are played until it is known which of two hypotheses holds.
+"""Sequential tests of a comparison: sets are played until one of two hypotheses is accepted.
 
 A test is about the mean of a set's score, in one of three units (`ScoreUnit`), which are never converted into each
 other. It is the generalised sequential probability ratio test: with the mean m and the variance s² of N sets,
@@ -7,10 +7,10 @@ other. It is the generalised sequential probability ratio test: with the mean m 
     t = m/s:      LLR = N/2·ln((1 + (t − lower)²) / (1 + (t − upper)²))
 
 It stops at ±ln((1−ε)/ε) after at least `LEAST_SETS` sets, set by set in the order of their numbers, whichever was
-finished first. It errs with a probability of about ε where one of its hypotheses holds; between them it may say either.
+finished first. It errs with a probability of about ε if one of its hypotheses holds; between them it may accept either.
 
-Several tests at a time are as sure together as one alone, by Holm's steps: of m hypotheses the first is rejected with
-ε/m, the second with ε/(m−1), and so on, and the same for those that are accepted.
+Several simultaneous tests together err as rarely as one alone, by Holm's steps: of m hypotheses the first is rejected
+with ε/m, the second with ε/(m−1), and so on, and the same for those that are accepted.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 LEAST_SETS: Final = 8
 ERRORS: Final = 0.05
-"""ε: the probability of a wrong verdict either way."""
+"""ε: the probability of a wrong decision either way."""
 UNTESTED_SHARES: Final = 0.5
-"""Added to the sum of the squares of shares: a few sets that ended alike do not say that all will."""
+"""Added to the sum of the squares of shares: a few equal sets do not prove that all are."""
 
 
 class ScoreUnit(Enum):
@@ -58,7 +58,7 @@ class SequentialOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SequentialTest:
-    """A test of whether a difference is rather `upper` than `lower`."""
+    """A test between the differences `lower` and `upper`."""
 
     lower: float = 0.0
     upper: float = 0.1
@@ -66,7 +66,7 @@ class SequentialTest:
 
     @property
     def means(self) -> tuple[float, float]:
-        """The means of a set's score that the hypotheses stand for; of t, in standard deviations."""
+        """The means of a set's score under the hypotheses; for t, in standard deviations."""
         if self.unit is ScoreUnit.ELO:
             return expected(self.lower, 0.0), expected(self.upper, 0.0)
         return self.lower, self.upper
@@ -76,15 +76,15 @@ class SequentialTest:
         return set_share(played) if self.unit is ScoreUnit.ELO else set_score(design, played)
 
     def spread(self, count: int, variance: float) -> float:
-        """Return the standard deviation that a difference between two scores is measured by; 0 where it is unknown."""
+        """Return the standard deviation of the score; 0 if unknown."""
         return sqrt(variance + UNTESTED_SHARES / count) if self.unit is ScoreUnit.ELO else sqrt(variance)
 
     def ratio(self, count: int, mean: float, variance: float) -> float:
-        """Return the log likelihood ratio after so many sets with this mean and variance."""
+        """Return the log likelihood ratio after a number of sets with this mean and variance."""
         lower, upper = self.means
         spread = self.spread(count, variance)
         if self.unit is ScoreUnit.T:
-            if spread == 0:  # t is infinite, or nothing: all sets were alike
+            if spread == 0:  # t is infinite or undefined: all sets were alike
                 return count * (upper - lower) * ((mean > 0) - (mean < 0))
             mean, spread = mean / spread, 1.0
         elif spread == 0:
@@ -94,16 +94,16 @@ class SequentialTest:
 
 @dataclass(frozen=True, slots=True)
 class SequentialState:
-    """Where a sequential test stands."""
+    """The state of a sequential test."""
 
     outcome: SequentialOutcome
     ratio: float
     sets: int
-    """The number of sets that it took."""
+    """Number of sets so far."""
 
 
 class RunningTest:
-    """A sequential test, fed set by set in the order of their numbers; what follows its decision changes nothing."""
+    """A sequential test that gets sets in the order of their numbers; sets after its decision have no effect."""
 
     def __init__(self, test: SequentialTest) -> None:
         self.state = SequentialState(SequentialOutcome.UNDECIDED, 0.0, 0)
@@ -128,7 +128,7 @@ class RunningTest:
         return max(0.0, self._squares / self.state.sets - self.mean**2)
 
     def add(self, score: float) -> None:
-        """Add the score of the next set to a test that is alone, and decide."""
+        """Add the score of the next set to a single test, and decide."""
         self.update(score)
         decide([self])
 
@@ -146,7 +146,8 @@ class RunningTest:
 
     @property
     def ready(self) -> bool:
-        """True if there are enough sets to decide. Ties in points do not count, as they tell nothing of other sets."""
+        """True if there are enough sets to decide. Ties in points do not count, as they reveal nothing about other
+        sets."""
         return (self._untied if self._test.unit is ScoreUnit.POINTS else self.state.sets) >= LEAST_SETS
 
     def conclude(self, outcome: SequentialOutcome) -> None:
@@ -154,9 +155,9 @@ class RunningTest:
         self.state = SequentialState(outcome, self.state.ratio, self.state.sets)
 
     def sets_left(self, upper: float, lower: float) -> float:
-        """Estimate the sets until the ratio leaves (-lower, upper); infinite where nothing is known yet.
+        """Estimate the number of sets until the ratio leaves (-lower, upper); infinite if unknown.
 
-        The ratio is taken for a random walk, with the drift that it has had so far.
+        The ratio is modelled as a random walk with its drift so far.
         """
         if not self.ready:
             return inf
@@ -168,20 +169,20 @@ class RunningTest:
 
 
 def bound(errors: float = ERRORS) -> float:
-    """Return the log likelihood ratio at which a test stops that may err with this probability."""
+    """Return the log likelihood ratio at which a test with this error probability stops."""
     return log((1 - errors) / errors)
 
 
 def bounds(tests: Sequence[RunningTest]) -> tuple[float, float]:
-    """Return the ratios at which the next of these tests says "better" and "not better", by Holm's steps."""
+    """Return the ratios at which the next of these tests decides "better" and "not better", by Holm's steps."""
     outcomes = [each.state.outcome for each in tests]
     rejected, accepted = (outcomes.count(each) for each in (SequentialOutcome.BETTER, SequentialOutcome.NOT_BETTER))
-    most = len(tests) - 1  # where all are decided there is no next
+    most = len(tests) - 1  # if all are decided there is no next
     return bound(ERRORS / (len(tests) - min(rejected, most))), bound(ERRORS / (len(tests) - min(accepted, most)))
 
 
 def decide(tests: Sequence[RunningTest]) -> None:
-    """Decide those of all tests of a match that can be decided, the clearest first."""
+    """Decide the tests of a match that can be decided, the clearest first."""
     while ready := [each for each in tests if each.undecided and each.ready]:
         upper, lower = bounds(tests)
         best = max(ready, key=lambda each: each.state.ratio)
@@ -195,7 +196,8 @@ def decide(tests: Sequence[RunningTest]) -> None:
 
 
 def exit_time(position: float, upper: float, lower: float, drift: float, variance: float) -> float:
-    """Return the mean steps until a random walk leaves (-lower, upper); drift and variance are those of a step."""
+    """Return the mean number of steps until a random walk leaves (-lower, upper), from the drift and variance of a
+    step."""
     if drift < 0:
         return exit_time(-position, lower, upper, -drift, variance)
     width, height = upper + lower, position + lower

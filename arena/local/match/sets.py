@@ -1,7 +1,7 @@
-"""The sets of a comparison that were played, and the file that they are added to, so that a match can be gone on with.
+"""The played sets of a comparison, and their file, with which a match can be continued.
 
-The first line says what is compared, each other line is one set, in the order in which they were finished. A last line
-that was cut off counts for nothing: its set is played again.
+The first line is the subject, each other line one set, in the order in which they were finished. A truncated last line
+is ignored: its set is played again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FORMAT: Final = 1
 
 
 class SeatedGame(NamedTuple):
-    """A game of a set with who sat where."""
+    """A game of a set with its seats."""
 
     bots: tuple[int, ...]
     """By seat, as `arena.local.match.design` numbers them."""
@@ -29,7 +29,7 @@ class SeatedGame(NamedTuple):
 
 
 class PlayedSet(NamedTuple):
-    """A set that was played."""
+    """A played set."""
 
     number: int
     games: tuple[SeatedGame, ...]
@@ -37,7 +37,8 @@ class PlayedSet(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The subject of a comparison. With a set's number it determines the set, as far as the bots are deterministic."""
+    """The subject of a comparison. Together with a set's number it determines the set, if the bots are
+    deterministic."""
 
     game: str
     options: Mapping[str, Any]
@@ -45,16 +46,16 @@ class Subject:
     design: Design
     seed: int
     bots: tuple[str, ...]
-    """As given on the command line: those compared, then the field."""
+    """Bots as given on the command line: the compared ones, then the field."""
     versions: tuple[str, ...]
     """The versions of these bots."""
     compared: int = 2
-    """Number of the bots that are compared, at least two."""
+    """Number of compared bots, at least two."""
     pairing: Pairing = Pairing.GAUNTLET
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """The pairs of bots that are compared with each other."""
+        """The compared pairs of bots."""
         return pairs(self.compared, self.pairing)
 
     def planned(self, number: int) -> tuple[PlannedGame, ...]:
@@ -62,7 +63,7 @@ class Subject:
         return planned(self.design, self.seats, number, self.seed, self.compared, self.pairing)
 
     def of_pair(self, pair: tuple[int, int], played: PlayedSet) -> PlayedSet:
-        """Return what a set says of a pair, as if no other bots were compared."""
+        """Return the result of a set for a pair, as if no other bots were compared."""
         names = {pair[0]: ONE, pair[1]: OTHER}
         games = (played.games[at] for at in games_of(self.design, pair, self.compared, self.pairing))
         return PlayedSet(
@@ -75,8 +76,10 @@ class Subject:
 
 
 def seed_of(path: Path) -> int | None:
-    """Return the seed of a file of sets, None if it has none; OSError. Whether the file can be gone on with is another
-    matter."""
+    """Return the seed of a file of sets; None if it has none. The file may still be unusable.
+
+    Raises: OSError.
+    """
     with path.open("rb") as file:
         first = file.readline()
     try:
@@ -90,9 +93,9 @@ class SetsFile:
     """A file of played sets, or none."""
 
     def __init__(self, path: Path | None, subject: Subject) -> None:
-        """Read the file, or begin it; without a path nothing is kept. Raises: SetsFileRefused, OSError."""
+        """Read the file, or create it; without a path nothing is stored. Raises: SetsFileRefused, OSError."""
         self.found: dict[int, PlayedSet] = {}
-        """The sets that are in the file, by number."""
+        """The sets in the file, by number."""
         self._descriptor: int | None = None
         if path is None:
             return
@@ -107,7 +110,10 @@ class SetsFile:
             self._write(head)
 
     def add(self, played: PlayedSet) -> None:
-        """Add a set that was just finished. OSError, such as of a full disk."""
+        """Add a finished set.
+
+        Raises: OSError: for example, the disk is full.
+        """
         self.found[played.number] = played
         if self._descriptor is not None:
             games = [{"bots": game.bots, **game.played._asdict()} for game in played.games]
@@ -126,7 +132,7 @@ class SetsFile:
             left = left[os.write(self._descriptor, left) :]
 
     def _read(self, path: Path, head: dict[str, Any]) -> int:
-        """Read the sets; return how many bytes are whole lines."""
+        """Read the sets; return the number of bytes in whole lines."""
         content = path.read_bytes()
         lines = content.split(b"\n")[:-1]
         try:

@@ -1,4 +1,4 @@
-"""Which bots are thinking, and which of them have done so for long enough to be named."""
+"""Records of the bots that are thinking, and the search for slow ones."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from arena.local.match.sets import Subject
 
 LONG: Final = 10.0
-"""Seconds of thinking after which a bot is named. It is named again as much later, then at pauses that double."""
+"""Seconds of thinking after which a bot is named, first again after the same time, then at doubling pauses."""
 LONGEST_PAUSE: Final = 60.0
-"""Seconds between two lines about a bot, at most."""
+"""Longest pause between two lines about a bot, in seconds."""
 LOOK: Final = 1.0
-"""Seconds between two looks for bots that think for long."""
+"""Seconds between two searches for slow bots."""
 FIELDS: Final = 4
-"""Numbers that a `ThinkingRecord` takes."""
+"""Size of a `ThinkingRecord` in numbers."""
 SINCE, SEAT, SET, GAME = range(FIELDS)
 
 
@@ -25,10 +25,10 @@ class ThinkingBot(NamedTuple):
 
     set_number: int
     game: int
-    """Which game of the set, from 0."""
+    """Index of the game in the set."""
     seat: int
     since: float
-    """In seconds of `time.perf_counter`, which all processes of a machine share."""
+    """Beginning, in seconds of `time.perf_counter`, which all processes of a machine share."""
 
 
 class SlowBot(NamedTuple):
@@ -44,14 +44,15 @@ class SlowBot(NamedTuple):
 
 
 class ThinkingRecord:
-    """Which bot of one worker is thinking; the memory may be shared, so that its parent can read it at any time."""
+    """A record of the bot that is thinking in one worker. The memory may be shared, so that its parent can read it at
+    any time."""
 
     def __init__(self, memory: memoryview[float]) -> None:
         """`memory` holds `FIELDS` floats, zeros at the beginning."""
         self._memory = memory
 
     def play(self, set_number: int, game: int) -> None:
-        """Record which game begins."""
+        """Record the game that begins."""
         self._memory[SET], self._memory[GAME] = float(set_number), float(game)
 
     def think(self, seat: int, now: float) -> None:
@@ -67,11 +68,11 @@ class ThinkingRecord:
         """Return the bot that is thinking; None if there is none."""
         since = self._memory[SINCE]
         found = ThinkingBot(int(self._memory[SET]), int(self._memory[GAME]), int(self._memory[SEAT]), since)
-        return found if since and since == self._memory[SINCE] else None  # else the next one began meanwhile
+        return found if since and since == self._memory[SINCE] else None  # otherwise the next one began meanwhile
 
 
 class SlowBots:
-    """Finds the bots of a match that think for long. However many games it plays, a bot is named once at a time."""
+    """Finds the slow bots of a match. However many games it plays, a bot is named once at a time."""
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
@@ -79,7 +80,7 @@ class SlowBots:
         """By bot, the instant until which it is not named again, and the pause after that."""
 
     def due(self, thinking: Iterable[ThinkingBot], now: float) -> Iterator[SlowBot]:
-        """Yield those that are to be named now, of all that are thinking; `now` is of `time.perf_counter`."""
+        """Yield the bots that are due to be named; `now` is of `time.perf_counter`."""
         for each in sorted(thinking, key=lambda each: each.since):
             if (seconds := now - each.since) < LONG:
                 return

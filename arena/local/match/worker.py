@@ -1,9 +1,9 @@
-"""The process in which bots of a match play: it plays the sets that its parent sends, and ends when that does.
+"""The process in which bots of a match play: it plays the sets that its parent sends, and ends with its parent.
 
 python -m arena.local.match.worker DESCRIPTOR
 
-DESCRIPTOR is an open file for a `ThinkingRecord`. The process leads a group of its own, so Ctrl-C does not reach it,
-and what bots have started ends with it.
+DESCRIPTOR is an open file for a `ThinkingRecord`. The process leads its own group, so Ctrl-C does not reach it, and the
+bots' child processes end with it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _socket() -> socket.socket:
-    """Return the socket to the parent, which is standard input until a bot may read that."""
+    """Return the socket to the parent, which was standard input, so that no bot reads it."""
     line = socket.socket(fileno=os.dup(0))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

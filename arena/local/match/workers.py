@@ -1,4 +1,4 @@
-"""Processes of this machine that play the sets of a match, and what becomes of them."""
+"""Worker processes of this machine that play the sets of a match."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 MODULE: Final = "arena.local.match.worker"
 GRACE: Final = 2.0
-"""Seconds for which a worker that is not needed any more may go on with its task and end in order."""
+"""Seconds for which a worker that is no longer needed may finish its task and end in order."""
 STDERR: Final = 2
 
 
 class Workers:
-    """So many worker processes, each with its own bots. What bots print goes to standard error."""
+    """The worker processes, each with its own bots. The bots' output goes to standard error."""
 
     def __init__(self, workers: int, subject: Subject) -> None:
         self.workers = workers
         self._subject = subject
         self._tasks = deque[tuple[int, ...]]()
-        """The tasks that no worker has yet."""
+        """Tasks that no worker has yet."""
         self._selector = selectors.DefaultSelector()
         self._started: list[_Worker] = []
         self._slow_bots = SlowBots(subject)
@@ -54,7 +54,7 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End them: in order where there is time, at once after an error or Ctrl-C, which do not wait for a bot."""
+        """End the workers: in order if there is time, at once after an error or Ctrl-C, which do not wait for bots."""
         try:
             if kind is None or issubclass(kind, GeneratorExit):
                 self._complete()
@@ -87,7 +87,7 @@ class Workers:
         self._hand_out()
         if not done:
             for worker in self._started:
-                if worker.process.poll() is not None:  # what it started may hold its socket open
+                if worker.process.poll() is not None:  # its child processes may hold its socket open
                     raise self._died(worker)
         return done
 
@@ -96,7 +96,7 @@ class Workers:
         return self._slow_bots.due(thinking, time.perf_counter())
 
     def _hand_out(self) -> None:
-        """Give tasks to workers; a second one at a time only if it is short, as several sets of a task are."""
+        """Send tasks to workers; a second one at a time only if tasks are short."""
         while self._tasks:
             worker = min(self._started, key=lambda each: each.owed)
             if worker.owed > (len(self._tasks[0]) > 1):
@@ -118,7 +118,7 @@ class Workers:
         return WorkerDied(worker.process.returncode, who)
 
     def _complete(self) -> None:
-        """Have all end after the tasks that they have begun, and wait a while for that."""
+        """Tell all to end after their current tasks, and wait for that up to a limit."""
         for worker in self._started:
             worker.complete()
         until = time.monotonic() + GRACE
@@ -133,11 +133,11 @@ class Workers:
 
 
 class _Worker(BlockingHelper):
-    """A worker process and what it records of its bots' thinking."""
+    """A worker process with its record of thinking bots."""
 
     def __init__(self) -> None:
         self.owed = 0
-        """Tasks that it was sent and has not finished."""
+        """Tasks that it has not finished."""
         with tempfile.TemporaryFile() as shared:
             shared.truncate(8 * FIELDS)
             self.record = ThinkingRecord(memoryview(mmap.mmap(shared.fileno(), 0)).cast("d"))

@@ -1,1 +1,1 @@
-"""One game on one's own machine: who sits at a table, and the referee."""
+"""One local game: players, table and referee."""

@@ -1,4 +1,4 @@
-"""A game on one's own machine while it is played: its positions so far, and in the end its replay."""
+"""A running local game: its positions so far, and in the end its replay."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOTHING_YET: Final = RecordedResult((), (), (), (), (), "")
 
 
 class LiveGame:
-    """A game between players, by seat; whoever watches is called with every new position."""
+    """A game between players, by seat; a watcher is called with every new position."""
 
     def __init__(
         self, game: Game, options: Mapping[str, Option], seed: int, players: Sequence[LocalPlayer], match_id: int = 1
@@ -53,7 +53,7 @@ class LiveGame:
             dealt_by=DEALT_BY_MATCH_RUNNER,
         )
         self.versions = tuple(player.version for player in players)
-        """By seat."""
+        """Versions of the players, by seat."""
         self._players = players
         self._entries: list[Entry] = []
         self._state = self.header.new_game()
@@ -65,7 +65,8 @@ class LiveGame:
         return Course(Replay("", 0, self.header, (), NOTHING_YET, None, ()), self._steps)
 
     def play(self, watch: Callable[[], None]) -> PlayedGame:
-        """Play it to its end; `watch` is called after every choice. BotFailed, and what players and `watch` raise."""
+        """Play it to its end; `watch` is called after every choice. Raises BotFailed and what players and `watch`
+        raise."""
 
         def heard(event: Input, effects: Sequence[Effect]) -> None:
             self._entries.append((event, [*effects]))

@@ -1,6 +1,6 @@
-"""A bot in a process of its own: what it prints goes to a file, and its crash ends nothing but itself.
+"""A bot in its own process: its output goes to a file, and its crash ends nothing else.
 
-The process hears what a player hears, answers, and ends with its parent, however that ends.
+The process receives a player's messages, answers, and ends with its parent, however that ends.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from arena.server.sessions.messages import Outgoing
 
 TAIL: Final = 12
-"""Lines at the end of what a bot printed that an error shows."""
+"""Number of last lines of a bot's output in an error."""
 GRACE: Final = 2.0
-"""Seconds that it has to end before it is killed."""
+"""Seconds before it is killed."""
 
 
 class PlayerProcess:
-    """A bot of `players.load` in a process; implements `LocalPlayer`. Close it in the end."""
+    """A bot of `players.load` in a process; implements `LocalPlayer` and must be closed."""
 
     def __init__(self, spec: str, game: str, log: Path) -> None:
-        """Start it; what it prints goes to the file `log`. Raises: BotNotLoaded, BotCrashed, OSError."""
+        """Start it; its output goes to the file `log`. Raises: BotNotLoaded, BotCrashed, OSError."""
         self._spec = spec
         self._seat = 0
         self._log = log
@@ -62,7 +62,7 @@ class PlayerProcess:
         self._say((key, seat))
 
     def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
-        """Send a message to the bot; give its decision and action for every question in it.
+        """Send a message to the bot; return its decision and action for every question in it.
 
         Raises:
             BotCrashed: the process ended.
@@ -79,7 +79,7 @@ class PlayerProcess:
             self._process.join()
 
     def _say(self, message: object) -> None:
-        with suppress(OSError):  # it is gone, which the missing answer tells
+        with suppress(OSError):  # it is gone, as the missing answer shows
             self._pipe.send(message)
 
     def _answer(self) -> Any:
@@ -94,7 +94,7 @@ class PlayerProcess:
 
 
 def _start_deaf(process: SpawnProcess) -> None:
-    """Start a process that hears no Ctrl-C, from its first moment on."""
+    """Start a process that ignores Ctrl-C from the beginning."""
     if threading.current_thread() is not threading.main_thread():
         process.start()
         return
@@ -106,8 +106,8 @@ def _start_deaf(process: SpawnProcess) -> None:
 
 
 def _play(pipe: Connection, spec: str, game: str, log: str) -> None:
-    """Run the process: its words are a bot's name and version, or why there is none; then answers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when it is over
+    """Run the process: it sends the bot's name and version, or the reason why there is none, and then answers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when it is over
     threading.Thread(target=_end_with_parent, daemon=True).start()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -125,7 +125,7 @@ def _play(pipe: Connection, spec: str, game: str, log: str) -> None:
             message = pipe.recv()
             if isinstance(message, tuple):
                 key, seat = message
-                random.seed(key)  # what it draws from it is the same the next time
+                random.seed(key)  # the bot draws the same numbers the next time
                 player.begin(key, seat)
                 continue
             try:

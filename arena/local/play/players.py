@@ -1,7 +1,7 @@
-"""Players of a match on one's own machine: house bots, and bots of the Python client in this process.
+"""Players of a local match: house bots, and bots of the Python client in this process.
 
-A player hears the very messages that a bot on a server is sent. A client's bot gets them as protobuf, through the
-client's own code, so that its `decide()` cannot tell the difference.
+A player gets exactly the messages of a bot on a server. A client's bot gets them as protobuf, through the client's own
+code, so that its `decide()` cannot tell the difference.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ HOUSE: Final = "house:"
 _BOT_MODULE: Final = "arena_bot_"
 """Prefix of the names of bots' modules."""
 _imported: dict[str, dict[str, ModuleType]] = {}
-"""By folder, the modules that bots imported from it."""
+"""By folder, the modules that bots have imported from it."""
 
 
 class LocalPlayer(Protocol):
-    """A bot that can be given a seat; one object has one seat at a table."""
+    """A bot for a seat; one object has one seat at a table."""
 
     name: str
     """The bot's name at the table."""
     version: str
-    """The input of its choices besides messages: a house bot's version, or the digest of a bot's code."""
+    """A house bot's version, or the digest of a bot's code."""
 
     def begin(self, key: bytes, seat: int) -> None:
-        """Get ready for a game with this key in this seat."""
+        """Prepare for a game with this key in this seat."""
 
     def hear(self, message: Outgoing) -> Iterable[tuple[int, int]]:
-        """Take a message; give decision and action for every question in it. Raises what the bot raises.
+        """Handle a message; return decision and action for every question in it.
 
-        The message is the table's and may be used again.
+        Raises what the bot raises. The message belongs to the table, which may reuse it.
         """
 
 
 class LocalHousePlayer:
-    """A house bot. Its chance comes from the game's key: the same deals are played the same way."""
+    """A house bot. Its randomness comes from the game's key, so that it plays the same deals in the same way."""
 
     def __init__(self, bot: HouseBot) -> None:
         self.name = bot.name
@@ -68,7 +68,7 @@ class LocalHousePlayer:
     def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
         for question in message.questions:
             ask = question.ask
-            chance = sha256(self._key + ask.decision.to_bytes(4, "big")).digest()  # as `MatchDriver` has it
+            chance = sha256(self._key + ask.decision.to_bytes(4, "big")).digest()  # as in `MatchDriver`
             yield ask.decision, self._bot.decide(ask.view, ask.legal, chance)
 
 
@@ -99,14 +99,14 @@ class LocalClientPlayer:
         self._games = {game.name: Catalog.of(GameCatalog.FromString(encode_catalog(game).SerializeToString()))}
 
     def begin(self, key: bytes, seat: int) -> None:
-        """Do nothing: the message of the beginning says it."""
+        """Do nothing: the message of the beginning has all."""
 
     def hear(self, message: Outgoing) -> Iterable[tuple[int, int]]:
-        """Answer by the client's own steps, without the replies that it would send: half the time."""
+        """Answer by the client's own steps, without encoding its replies: this takes half the time."""
         response = self._parse(self._encode(message))
         if message.rounds or not message.routine:
             for _reply in self._caller.news(response):
-                pass  # there is nobody to reply to
+                pass  # there is no receiver of replies
         asked = response.decisions
         if self._one_by_one and len(asked) == 1:
             decision = self._read(asked[0], self._games)
@@ -145,12 +145,12 @@ def load(spec: str, game: Game) -> LocalPlayer:
 
 
 def absolute(spec: str) -> str:
-    """Return the name of a bot that means the same in every folder."""
+    """Return a bot's spec with an absolute path."""
     return spec if spec.startswith(HOUSE) else str(Path(spec).resolve())
 
 
 def forget() -> None:
-    """Forget what bots imported: in a process that lives long their files may have changed."""
+    """Forget the bots' imports: in a long-lived process their files may have changed."""
     _imported.clear()
     for name in [name for name in sys.modules if name.startswith(_BOT_MODULE)]:
         del sys.modules[name]
@@ -167,7 +167,7 @@ def house_bot(spec: str, game: Game) -> HouseBot:
 
 
 def strongest_house(game: str) -> str:
-    """Return how the strongest house bot of a game is written."""
+    """Return the spec of a game's strongest house bot."""
     return _written(HOUSE_BOTS[game][-1])
 
 
@@ -181,10 +181,10 @@ def _written(bot: HouseBot) -> str:
 
 @contextmanager
 def _project(file: Path) -> Iterator[None]:
-    """Import as Python does that runs a file: from its folder, and with nothing of another bot's folder.
+    """Import as if Python ran the file: from its folder, without modules of another bot's folder.
 
-    Two versions of a bot have modules of the same names. So those of a folder are known only while a bot of it is made;
-    what it has imported by then it keeps.
+    Two versions of a bot have modules of the same names, so a folder's modules are registered only while one of its
+    bots is created; the bot keeps its imports.
     """
     folder, before = str(file.parent), {**sys.modules}
     sys.path.insert(0, folder)
@@ -200,7 +200,7 @@ def _project(file: Path) -> Iterator[None]:
 
 
 def _lies_in(module: ModuleType, folder: Path) -> bool:
-    """True if a module belongs to a project, and to no library that happens to lie in its folder."""
+    """True if a module belongs to a project, not to a library in its folder."""
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or module.__name__.partition(".")[0] in ("arena", "arena_client", "engine"):
         return False

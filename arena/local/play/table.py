@@ -1,7 +1,6 @@
-"""A table on one's own machine: one game by the referee that the server has, played at once and without clocks.
+"""A local table: one game by the server's referee, played at once and without clocks.
 
-Thinking times are measured and limit nothing: on a machine that is shared they would say more about it than about the
-bots.
+Thinking times are measured and limit nothing: they would say more about a shared machine than about the bots.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Watch: TypeAlias = "Callable[[Input, Sequence[Effect]], None]"
 POLICY: Final = Policy()
 START: Final = Instant(0)
 NO_STAND_IN: Final = "none"
-"""Where no bot can be gone."""
+"""The stand-in's name where no bot can be absent."""
 
 
 class PlayedGame(NamedTuple):
@@ -47,11 +46,11 @@ class PlayedGame(NamedTuple):
     """1 is the best; equal points share a place."""
     decisions: tuple[int, ...]
     think_us: tuple[int, ...]
-    """Microseconds that the bot thought in all."""
+    """Total thinking time of the bot in microseconds."""
     slowest_us: tuple[int, ...]
     """Microseconds of its slowest answer."""
     actions: tuple[int, ...] = ()
-    """By decision, the first at 0; empty where nobody kept them."""
+    """Actions by decision, from 0; empty if they were not recorded."""
     began: int = 0
     """Microseconds since 1970 (UTC)."""
 
@@ -65,9 +64,10 @@ def play_game(
     watch: Watch | None = None,
     thinks: Callable[[int, float], None] | None = None,
 ) -> PlayedGame:
-    """Play one game with these players, by seat. BotFailed where one of them raises.
+    """Play one game with these players, by seat. `thinks` is called before each turn of a player, with its seat and the
+    instant, in seconds of `time.perf_counter`.
 
-    `thinks` is called before each turn of a player, with its seat and the instant, in seconds of `time.perf_counter`.
+    Raises: BotFailed: a player raised an exception.
     """
     table = _LocalTable(game, options, key, players, match_id, watch, thinks)
     random.seed(key)  # what bots draw from it is the same the next time
@@ -127,7 +127,7 @@ class _LocalTable:
         )
 
     def _ask(self, seat: int) -> Over | None:
-        """Give a seat what waits for it, and take its answers."""
+        """Send a seat its waiting messages, and apply its answers."""
         message = self._messages[seat]
         began = perf_counter()
         if self._thinks is not None:
@@ -135,7 +135,7 @@ class _LocalTable:
         try:
             answers = [*self._players[seat].hear(message)]
         except (LocalMatchError, KeyboardInterrupt):
-            raise  # which says it all, and Ctrl-C, which is not the bot's
+            raise  # the error is complete, and Ctrl-C is not the bot's
         except BaseException as error:  # noqa: BLE001 - the author is told, also of a sys.exit()
             where = f"of {self._game.name}, round {self._round + 1}"
             raise BotFailed(self._players[seat].name, seat, where, own_trace(error)) from None
@@ -143,7 +143,7 @@ class _LocalTable:
         if message.rounds or message.starts or message.reports:
             self._messages[seat] = Outgoing()
         else:
-            message.questions.clear()  # nearly always: to use it again is cheaper
+            message.questions.clear()  # the usual case: reuse is cheaper
         over = None
         for decision, action in answers:
             self._actions.append(action)  # seats are asked in the order of the decisions
@@ -161,7 +161,7 @@ class _LocalTable:
             self._watch(event, effects)
         over = None
         for effect in effects:
-            if type(effect) is Ask:  # nearly always
+            if type(effect) is Ask:  # the usual case
                 seat = effect.seat
                 self._asked.append(seat)
                 self._messages[seat].questions.append(Question(self._match_id, effect))

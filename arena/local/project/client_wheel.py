@@ -1,7 +1,7 @@
-"""Wheels of the Python client and the engine, made from what is installed.
+"""Wheels of the Python client and the engine, built from the installed ones.
 
-A project that carries them needs a registry only for their dependencies. A registry may one day hold something else
-under the names of these two; a file in the project is what it is. The same sources give the same bytes.
+A project with these files needs a registry only for their dependencies. A registry may one day have other packages
+under these two names; a file in the project cannot change. The same sources give the same bytes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,18 @@ NO_SOURCES: Final = (*EXTENSION_SUFFIXES, "pyproject.toml")
 
 
 def client_wheel() -> tuple[str, bytes]:
-    """Return the file name and content of the client's wheel. PackageMissing where it is not installed."""
+    """Return the file name and content of the client's wheel.
+
+    Raises: PackageMissing: it is not installed.
+    """
     return _wheel("arena-client", "arena_client")
 
 
 def engine_wheel() -> tuple[str, bytes]:
-    """Return the file name and content of the engine's wheel, the sources. PackageMissing where it is not installed."""
+    """Return the file name and content of the engine's wheel, without compiled modules.
+
+    Raises: PackageMissing: it is not installed.
+    """
     return _wheel("arena-engine", "engine")
 
 
@@ -61,7 +67,7 @@ def _wheel(name: str, package: str) -> tuple[str, bytes]:
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in files.items():
-            entry = zipfile.ZipInfo(path)  # of 1980, so that the bytes follow from the content
+            entry = zipfile.ZipInfo(path)  # of 1980, so that the bytes depend on the content only
             entry.external_attr, entry.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
     return f"{stem}-py3-none-any.whl", packed.getvalue()

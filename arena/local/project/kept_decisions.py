@@ -1,6 +1,6 @@
-"""Decisions of real games as lines of text, which a bot's own tests ask it again without a server.
+"""Decisions of real games as lines of text, with which a bot's own tests ask it without a server.
 
-`arena_client.read_decisions` reads them. The games follow from nothing but the rules and the house bots.
+`arena_client.read_decisions` reads them. The games depend only on the rules and the house bots.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from engine.game import Game
 
 EACH: Final = 12
-"""Decisions of a game with so many seats, spread evenly from its first to its last."""
+"""Number of decisions for a game and table size, spread evenly over the game."""
 
 
 class _Listener(LocalHousePlayer):
-    """A house bot that keeps what it is asked."""
+    """A house bot that records its questions."""
 
     def __init__(self, game: Game) -> None:
         super().__init__(HOUSE_BOTS[game.name][0])

@@ -1,4 +1,4 @@
-"""A new bot's project: a folder with everything that a bot needs to play, to be tested and to be changed."""
+"""A new bot's project: a folder with everything for playing, testing and changing a bot."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ PLACES: Final = {
     "ci.txt": ".github/workflows/ci.yml",
     "ignored.txt": ".gitignore",
 }
-"""Where in a project the text of each template goes."""
+"""The file in a project of each template."""
 IMPORTED: Final = ("AnswersTest", "Bot", "Decision", "Path")
-"""Names that the templates use themselves."""
+"""Names that the templates use."""
 
 
 def class_name(name: str) -> str:
-    """Return a bot's name as the name of a class: my-bot is MyBot."""
+    """Return a class name for a bot's name: my-bot is MyBot."""
     words = re.split(r"[._-]+", name)
     joined = "".join(word[:1].upper() + word[1:] for word in words)
     taken = joined[:1].isdigit() or keyword.iskeyword(joined) or joined in IMPORTED
@@ -48,8 +48,8 @@ def class_name(name: str) -> str:
 def make_project(name: str, folder: Path, games: Sequence[Game]) -> tuple[str, ...]:
     """Write a project for a bot that plays these games; return its files, relative to the folder.
 
-    All of it is there in the end, or nothing. ProjectRefused for a name that no server takes, and for a folder that is
-    there. Raises: PackageMissing, OSError.
+    Either all files are written, or none. Raises ProjectRefused for a name that no server accepts, and for an existing
+    folder. Raises: PackageMissing, OSError.
     """
     try:
         check_name(name)

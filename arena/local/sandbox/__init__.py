@@ -1,1 +1,1 @@
-"""Boxes for commands that nobody vouches for, made by bubblewrap: what they see, may call and may use up."""
+"""Boxes for untrusted commands, made by bubblewrap: visible files, allowed system calls, limits."""

@@ -1,4 +1,4 @@
-"""A box: the words that run a command in it under bubblewrap, with what this system can do of it."""
+"""A box: the command line that runs a command in it under bubblewrap, as far as this system supports it."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ PROCESSES: Final = 128
 TOLD: Final = ("ARENA_SERVER", "ARENA_TOKEN")
 """Variables that a command in a box inherits from the environment in which it is started."""
 SET: Final = MappingProxyType({"HOME": "/tmp", "PATH": "/usr/local/bin:/usr/bin:/bin"})  # noqa: S108 - the box's own
-"""Further variables of a boxed command, always the same: programs look for a home."""
+"""Further variables of a boxed command, with constant values: programs look for a home."""
 
 
 class Ability(enum.Enum):
-    """Something that a system must be able to do for a box to be whole."""
+    """An ability of the system that a complete box needs."""
 
     BUBBLEWRAP = "bubblewrap"
-    """To start it at all, with a user namespace where the runner is not root."""
+    """Start bubblewrap, with a user namespace if the runner is not root."""
     PROCESSES = "processes of its own"
     NETWORK = "a network of its own"
     MESSAGES = "messages of its own (System V IPC, host name)"
@@ -57,7 +57,7 @@ class Ability(enum.Enum):
 
 
 class Identity(NamedTuple):
-    """A user and a group that nobody else has."""
+    """A user and a group for one command only."""
 
     user: int
     group: int
@@ -73,9 +73,10 @@ class Box(NamedTuple):
     """The command's user and group if the runner is root; else it is the runner, without rights outside the box."""
 
     def words(self, words: Sequence[str], shared: Path | None = None, hidden: Iterable[Path] = ()) -> list[str]:
-        """Return what runs a command, with a folder that it may read besides its own, the server's socket.
+        """Return the command line of a boxed command.
 
-        Folders to hide are seen empty. Raises: SandboxRefused.
+        `shared` is a folder that it may read besides its own, for the server's socket. Hidden folders appear empty.
+        Raises: SandboxRefused.
         """
         entry = self._entry(words)
         if Ability.BUBBLEWRAP not in self.able:
@@ -100,10 +101,12 @@ class Box(NamedTuple):
         return [self.bubblewrap, *options, "--", *entry]
 
     def _entry(self, words: Sequence[str]) -> list[str]:
-        """Return what limits a command, as its own user, and becomes it."""
+        """Return the words of the entry program, which sets limits and the user and becomes the command."""
         identity = self.identity if Ability.USER in self.able else None
         limits = dict(LIMITS)
-        if Ability.BUBBLEWRAP in self.able or identity is not None:  # or it would be one for all processes of the user
+        if (
+            Ability.BUBBLEWRAP in self.able or identity is not None
+        ):  # otherwise it would be one for all processes of the user
             limits["RLIMIT_NPROC"] = PROCESSES
         given = {
             "user": None if identity is None else identity.user,
@@ -129,7 +132,12 @@ class Box(NamedTuple):
         options += ["--dev", "/dev", *_temporary("/dev/shm", SHARED), "--remount-ro", "/dev"]  # noqa: S108 - a box's
         options += _temporary("/tmp", TEMPORARY)  # noqa: S108 - the box's own
         if Ability.PROCESSES in self.able:
-            options += ["--proc", "/proc", "--remount-ro", "/proc"]  # else it chose who is killed when memory runs out
+            options += [
+                "--proc",
+                "/proc",
+                "--remount-ro",
+                "/proc",
+            ]  # otherwise it could choose the process that is killed when memory runs out
         else:
             options += ["--dir", "/proc"]
         folders = readable_folders(words, Ability.USER in self.able)
@@ -150,5 +158,5 @@ def _temporary(place: str, size: int) -> list[str]:
 
 
 def _folders(places: Iterable[Path]) -> list[str]:
-    """Return what makes folders that everybody may read; those that bubblewrap makes by itself are for root alone."""
+    """Return the words that create folders readable for everybody; bubblewrap's own are for root alone."""
     return [word for place in sorted(places) for word in ("--perms", "0755", "--dir", str(place))]

@@ -1,7 +1,7 @@
 """The first program in a box: sets limits, leaves the runner's user, and becomes the command.
 
-Its text is handed to `python -I -S -c`, so that no file of it need be in the box: the standard library alone. It comes
-after bubblewrap because a number of processes is counted by user and user namespace: only here it is that of the box.
+Its text is an argument of `python -I -S -c`, so that the box needs only the standard library, and no file of it. It
+runs inside bubblewrap because processes are counted by user and user namespace: only there the number is the box's.
 """
 
 from __future__ import annotations

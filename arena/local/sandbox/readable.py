@@ -1,4 +1,4 @@
-"""Which folders a command needs: those of the files that it names and of its program, and this program's Python."""
+"""The folders that a command needs: those of its named files, its program, and this program's Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Final
 from arena.local.errors import SandboxRefused
 
 SYSTEM: Final = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")))
-"""Folders of programs and libraries, the same for everybody."""
+"""Folders of programs and libraries, visible in every box."""
 SYSTEM_FILES: Final = tuple(
     Path("/etc", name)
     for name in (
@@ -34,7 +34,7 @@ SYSTEM_FILES: Final = tuple(
         "ssl/openssl.cnf",
     )
 )
-"""Files that programs read in /etc, the same for everybody."""
+"""Files in /etc that programs read, visible in every box."""
 PACKAGES: Final = ("arena_client", "engine")
 """Packages that a bot run by this program's Python may import, wherever they are installed."""
 OF_A_SERVER: Final = ("operator.token", "log.key", "arena.db")
@@ -42,12 +42,12 @@ OF_A_SERVER: Final = ("operator.token", "log.key", "arena.db")
 
 
 def readable_folders(words: Sequence[str], own_user: bool) -> tuple[Path, ...]:
-    """Return the folders that a command needs, none within another. SandboxRefused.
+    """Return the folders that a command needs, none within another.
 
-    These are the folders of the files that it names, of its program, and of this program's Python. Where it names no
-    file, as `python -m mybot`, it is this process's folder, unless that must not be shown. With `own_user` the command
-    is not run by this user, and everything must be readable for others. Links that lead out of their own folders are
-    refused: whoever made a bot could show it any folder of its user by one.
+    These are the folders of the files that it names, of its program, and of this program's Python. If it names no file,
+    as in `python -m mybot`, it needs this process's folder. With `own_user` another user runs the command, and
+    everything must be readable for others. Links that lead out of their folders are refused: through one, a bot's
+    author could show it any folder of yours. Raises SandboxRefused.
     """
     files = [Path(word) for word in words[1:] if Path(word).is_file()]
     given = set(python_folders())
@@ -66,7 +66,7 @@ def readable_folders(words: Sequence[str], own_user: bool) -> tuple[Path, ...]:
 
 
 def found_programs(words: Sequence[str]) -> list[str]:
-    """Return the words with their programs by full path: in a box another PATH is searched."""
+    """Return the words with full paths of programs: a box has another PATH."""
     full = list(words)
     for at in _programs(words):
         full[at] = str(Path(shutil.which(words[at]) or words[at]).absolute())
@@ -74,7 +74,7 @@ def found_programs(words: Sequence[str]) -> list[str]:
 
 
 def python_folders() -> Iterator[Path]:
-    """Yield the folders of the Python that runs this program, and of what a bot imports there."""
+    """Yield the folders of this program's Python, and of the packages that a bot imports there."""
     for name in (sys.prefix, sys.base_prefix):
         yield from (Path(name), Path(name).resolve())
     yield Path(sys.executable).parent.parent
@@ -85,7 +85,7 @@ def python_folders() -> Iterator[Path]:
 
 
 def outermost(folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Return those that lie neither within others of them nor within the system's, in order."""
+    """Return the folders that lie neither within others of them nor within the system's, in order."""
     kept: list[Path] = []
     for folder in sorted(folders):
         if not _within(folder, (*SYSTEM, *kept)):
@@ -94,20 +94,20 @@ def outermost(folders: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def servers_within(folder: Path) -> tuple[Path, ...]:
-    """Return the folders directly in one that have a server's secrets, or an author's tokens."""
+    """Return the direct subfolders that have a server's secrets or an author's tokens."""
     with os.scandir(folder) as entries:
         inner = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
     return tuple(sorted(each for each in inner if each.name == ".arena" or _is_a_servers(each)))
 
 
 def _programs(words: Sequence[str]) -> list[int]:
-    """Return which words are programs: the first, and one that it is to start, as in `arena-bot pipe -- PROGRAM`."""
+    """Return the words that are programs: the first, and one that it starts, as in `arena-bot pipe -- PROGRAM`."""
     inner = words.index("--") + 1 if "--" in words else len(words)
     return [0, *([inner] if inner < len(words) and shutil.which(words[inner]) else [])]
 
 
 def _of_program(word: str) -> Iterator[Path]:
-    """Yield the folders of a program and of what it is a link to, step by step: a virtual environment's, too."""
+    """Yield the folders of a program and, step by step, of its link targets, including a virtual environment's."""
     found = shutil.which(word)
     place = _plain(Path(found or word))
     for _ in range(40):
@@ -119,7 +119,7 @@ def _of_program(word: str) -> Iterator[Path]:
 
 
 def _installed_in(program: Path) -> Path:
-    """Return the folder that a program is installed in: with its libraries where it has one of its own."""
+    """Return the folder in which a program is installed, with its libraries if it has its own folder."""
     folder, above = program.parent, program.parent.parent
     if (above / "pyvenv.cfg").is_file():
         return above
@@ -128,7 +128,7 @@ def _installed_in(program: Path) -> Path:
 
 
 def _plain(place: Path) -> Path:
-    """Return the full path as it is written, with links: a box has the folder under that name, too."""
+    """Return the full path with its links: a box has the folder under that name, too."""
     return Path(os.path.normpath(place.absolute()))
 
 
@@ -137,7 +137,7 @@ def _within(folder: Path, others: Iterable[Path]) -> bool:
 
 
 def _check(project: Path, own_user: bool) -> None:
-    """Raise SandboxRefused where a bot's folder must not be shown to it, or cannot be."""
+    """Raise SandboxRefused if a bot's folder must not or cannot be visible to it."""
     whole = project.resolve()
     if _homes_within(whole) or Path(tempfile.gettempdir()).resolve().is_relative_to(whole):
         why = "has more in it than the bot, which would see all of it: put the bot into a folder of its own"
@@ -150,13 +150,13 @@ def _check(project: Path, own_user: bool) -> None:
 
 
 def _check_links(place: Path, visible: Iterable[Path]) -> None:
-    """Raise SandboxRefused where a link on the way to a file leads out of the folder that it lies in.
+    """Raise SandboxRefused if a link on the way to a file leads out of its folder.
 
-    It may lead to what is visible in every box, and from a virtual environment to the Python that it was made with.
+    It may lead to folders that are visible in every box, and from a virtual environment to its Python.
     """
     at = Path("/") if place.is_absolute() else Path.cwd()
     for part in place.parts[place.is_absolute() :]:
-        folder, at = at, at / part  # as it is written: after a link, .. is the folder above its target
+        folder, at = at, at / part  # without resolving: after a link, .. is the folder above its target
         target = at.resolve()
         if not at.is_symlink() or _within(target, (folder.resolve(), *visible)):
             continue

@@ -1,4 +1,4 @@
-"""The sandbox for commands: what this system can do of it, found out by trying, and a box for each of them."""
+"""The sandbox for commands: this system's abilities, found by trying, and a box for each command."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 PATIENCE: Final = 60.0
 """Seconds that a probe may take."""
 FIRST_IDENTITY: Final = 0x70000000
-"""Users and groups from here to 0x7FFFFFFF are nobody's, by systemd's list of them (UIDS-GIDS.md)."""
+"""Users and groups from here to 0x7FFFFFFF are unused, by systemd's list of them (UIDS-GIDS.md)."""
 
 
 class Lack(NamedTuple):
-    """Something that this system cannot do."""
+    """A missing ability of this system."""
 
     ability: Ability
     why: str
@@ -43,7 +43,7 @@ class Sandbox(NamedTuple):
     lacks: tuple[Lack, ...]
     """Abilities that boxes lack here."""
     group: int | None
-    """The group of all its commands, where each has a user of its own: the socket is for it."""
+    """The group of all its commands if each has its own user; only this group may use the socket."""
 
     def box(self) -> Box:
         """Return a box for another command."""
@@ -52,11 +52,11 @@ class Sandbox(NamedTuple):
 
     @property
     def fence(self) -> Fence:
-        """The limits of every box that its words do not state."""
+        """The limits of every box that are not part of its command line."""
         return Fence((filter_for() or b"") if Ability.CALLS in self.able else b"", MEMORY, OWN_FILES)
 
     def admit(self, folder: Path, unix_socket: Path) -> None:
-        """Let its commands, and nobody else, come to a socket in a folder."""
+        """Allow its commands, and nobody else, to use a socket in a folder."""
         if self.group is not None:
             os.chown(unix_socket, -1, self.group)
             unix_socket.chmod(0o660)
@@ -67,7 +67,7 @@ class Sandbox(NamedTuple):
 def run_command(
     words: Sequence[str], environment: Mapping[str, str], log: Path, shared: Path, sandbox: Sandbox | None
 ) -> RunningCommand:
-    """Start a command, in a box where there is a sandbox: it reads a folder there, the socket's, and no logs.
+    """Start a command, in a box if there is a sandbox: there it can read the socket's folder, and no logs.
 
     Raises: CommandNotStarted, SandboxRefused.
     """
@@ -78,7 +78,10 @@ def run_command(
 
 
 def probed(weak: bool) -> Sandbox:
-    """Return the best sandbox that this system can make. SandboxRefused where it is not whole, unless `weak`."""
+    """Return the best sandbox that this system can make.
+
+    Raises: SandboxRefused: it is incomplete, and not `weak`.
+    """
     program = shutil.which("bwrap")
     wanted = [ability for ability in Ability if ability is not Ability.USER or os.geteuid() == 0]
     if (program is None or _fails(program, wanted) is not None) and (lacks := _lacks(program, wanted)):
@@ -99,7 +102,7 @@ def _lacks(program: str | None, wanted: Iterable[Ability]) -> tuple[Lack, ...]:
         return tuple(Lack(each, first if each is Ability.BUBBLEWRAP else "needs bubblewrap") for each in wanted)
     lacks = []
     for each in wanted:
-        # Another user reads this program's Python only where the way to it is made anew.
+        # Another user can read this program's Python only if the path to it is created anew.
         beside = {Ability.FILES} if each is Ability.USER else set()
         if (why := _fails(program or "", {Ability.BUBBLEWRAP, each} | beside)) is not None:
             lacks.append(Lack(each, why))
@@ -107,7 +110,7 @@ def _lacks(program: str | None, wanted: Iterable[Ability]) -> tuple[Lack, ...]:
 
 
 def _fails(program: str, abilities: Iterable[Ability]) -> str | None:
-    """Return why a box with these abilities cannot be made; None if it can."""
+    """Return the reason why a box with these abilities cannot be made; None if it can."""
     able = frozenset(abilities)
     calls = filter_for() if Ability.CALLS in able else b""
     if calls is None:

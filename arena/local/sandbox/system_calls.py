@@ -1,7 +1,7 @@
-"""A filter of system calls, as bubblewrap takes it: a program of the kernel's classic BPF.
+"""A filter of system calls in bubblewrap's form: a program of the kernel's classic BPF.
 
-Made from `linux/filter.h`, `linux/seccomp.h` and the tables of system calls of Linux. Whatever is not named here is
-allowed: the box is the fence, and this closes ways into the kernel that no bot needs.
+Made from `linux/filter.h`, `linux/seccomp.h` and the tables of system calls of Linux. All other calls are allowed: the
+box is the fence, and this filter closes ways into the kernel that no bot needs.
 """
 
 from __future__ import annotations
@@ -67,25 +67,25 @@ REFUSED: Final = {
 }
 """System calls that fail with EPERM, by name: their numbers on x86_64 and on aarch64.
 
-The last ones give memory of the kernel that counts for no process: semaphores up to tens of gigabytes, and lists of
-access to a file of 64 KiB each.
+The last ones allocate kernel memory that counts for no process: semaphores up to tens of gigabytes, and file attributes
+of 64 KiB each.
 """
 MISSING: Final = {"clone3": (435, 435), "memfd_create": (319, 279), "memfd_secret": (447, 447)}
 """System calls that fail with ENOSYS, as on a system without them: programs then do without.
 
-No filter can look at what `clone3` is to do. What `memfd_create` gives is memory that counts for no process.
+A filter cannot inspect the arguments of `clone3`. `memfd_create` allocates memory that counts for no process.
 """
 CLONE: Final = (56, 220)
 NEW_NAMESPACES: Final = 0x7E020000
 """The flags of `clone` that make namespaces (`CLONE_NEW…`)."""
 SOCKET: Final = (41, 198)
 FAMILIES: Final = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
-"""Kinds of sockets that are allowed, which the box's own network holds; 16 is AF_NETLINK, which tells of it."""
+"""Allowed kinds of sockets, confined to the box's own network; 16 is AF_NETLINK, which describes it."""
 IOCTL: Final = (16, 29)
 INTO_TERMINAL: Final = (0x5412, 0x541C)
-"""Requests that put words into a terminal (TIOCSTI, TIOCLINUX)."""
+"""Requests that insert input into a terminal (TIOCSTI, TIOCLINUX)."""
 X32: Final = 0x40000000
-"""From here on the numbers of x86_64 are those of another table."""
+"""From this number on, x86_64 uses another table."""
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
@@ -93,7 +93,7 @@ _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16
 
 
 def filter_for(machine: str | None = None) -> bytes | None:
-    """Return the program for a machine, by default this one; None for one that it cannot be made for."""
+    """Return the program for a machine, by default this one; None for an unsupported one."""
     machine = machine or platform.machine()
     if machine not in MACHINES:
         return None
@@ -119,7 +119,8 @@ def filter_for(machine: str | None = None) -> bytes | None:
 
 
 def _where(number: int, argument: int, body: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Return instructions that look at the lower half of an argument of one system call, which may go on past them."""
+    """Return instructions that test the lower half of an argument of one system call; other values continue after
+    them."""
     return [
         (_EQUAL, 0, len(body) + 1, number),
         (_LOAD, 0, 0, _ARGUMENTS + 8 * argument),

@@ -1,1 +1,1 @@
-"""The private server: commands come in at a Unix socket, and a director gives them their matches."""
+"""The private server: commands connect to a Unix socket, and a director assigns their matches."""

@@ -1,4 +1,4 @@
-"""Runs a bot of the Python client as a command, at a table where another bot is one.
+"""Runs a bot of the Python client as a command, for tables with other commands.
 
 python -m arena.local.server.bot_program FILE.py:CLASS GAME CAPACITY
 """
@@ -16,7 +16,7 @@ from engine.registry import GAMES
 
 
 def main() -> None:
-    """Play until told to end."""
+    """Play until SIGTERM."""
     spec, game, capacity = sys.argv[1:]
     try:
         player = load(spec, GAMES[game])

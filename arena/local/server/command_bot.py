@@ -1,4 +1,4 @@
-"""A bot that is a command: started at its place, watched, and ended with all it started."""
+"""A bot that is a command: its start, supervision, and end with all its processes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import BotPlayer
 
 LAST_LINES: Final = 20
-"""Lines of a bot's log that are told with its failure."""
+"""Number of last lines of a bot's log in its error."""
 
 
 def started_for(spec: str, game: str, capacity: int) -> tuple[str, ...]:
-    """Return the words of what is started for any bot but one of the house, which play so many matches at once."""
+    """Return the command line of any bot but the house's; it plays `capacity` matches at once."""
     if is_command(spec):
         return words_of(spec)
     return tuple(launch.command("arena.local.server.bot_program", [spec, game, str(capacity)]))
@@ -66,13 +66,13 @@ class CommandBot:
         self.raise_if_ended()
 
     def raise_if_ended(self, seconds: float = 0.0) -> None:
-        """Raise CommandFailed if it ends within so many seconds."""
+        """Raise CommandFailed if it ends within a number of seconds."""
         assert self._command is not None, "it was started"
         if (end := self._command.ended(seconds)) is not None:
             raise CommandFailed(self._spec, str(end), self._log)
 
     def failed(self, why: str) -> CommandFailed:
-        """Return what is the matter with it, with what it printed last."""
+        """Return its error with the last lines of its output."""
         lines = self._log.read_text(errors="replace").splitlines()[-LAST_LINES:]
         text = "\n".join([f"{why}; its last lines:", *lines]) if lines else f"{why}, and has printed nothing"
         return CommandFailed(self._spec, text, self._log)
@@ -83,13 +83,13 @@ class CommandBot:
             self._command.ask_to_end()
 
     def end(self) -> None:
-        """Wait until nothing is left of it."""
+        """Wait until none of its processes is left."""
         if self._command is not None:
             self._command.end()
 
 
 def end_all(bots: Sequence[CommandBot]) -> None:
-    """End bots all at once, and wait until nothing is left of any."""
+    """End all bots together, and wait until none of their processes is left."""
     for bot in bots:
         bot.ask_to_end()
     for bot in bots:

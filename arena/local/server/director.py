@@ -1,4 +1,4 @@
-"""The director: plays given deals at given tables. It stands where a server has its matchmaker and lifecycle."""
+"""The director: plays given deals at given tables, in place of a server's matchmaker and lifecycle."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
 
 GLANCE: Final = 0.2
-"""Seconds between two looks for decisions that bots left to the referee."""
+"""Seconds between two searches for decisions that bots left to the referee."""
 ACTED: Final = '{"in":"acted",'
 """Prefix of an answer's line."""
 
@@ -45,7 +45,7 @@ class GivenDeal(NamedTuple):
 
 
 class DirectedGame(NamedTuple):
-    """A game that was played."""
+    """A played game."""
 
     played: PlayedGame
     draft: Draft
@@ -58,7 +58,7 @@ class DirectedGame(NamedTuple):
 
 
 class OwedDecision(NamedTuple):
-    """A decision that a bot has been asked for and has not made."""
+    """A decision that a bot owes."""
 
     match_id: int
     seat: int
@@ -75,7 +75,7 @@ class DecisionsLeft(LocalMatchError):  # noqa: N818 - the name says what is the 
 
 
 class Director:
-    """Plays matches of one game, as many at once as are asked for and bots have room for."""
+    """Plays matches of one game, at once as far as bots have room."""
 
     def __init__(self, host: LocalHost, turns: Turns, timers: Timers) -> None:
         self._host = host
@@ -88,7 +88,7 @@ class Director:
         self._limits = ReadyLimits(ready_limit, ready_limit, ready_limit)
 
     async def play(self, deal: GivenDeal, players: Sequence[Player], match_id: int) -> DirectedGame:
-        """Play one game. DecisionsLeft, and LocalMatchError where a bot does not come to the table."""
+        """Play one game. Raises DecisionsLeft, and LocalMatchError if a bot does not accept its seat."""
         bots = [player for player in players if isinstance(player, BotPlayer)]
         await self._host.until(lambda: all(map(self._has_room, bots)))
         ready_check = await self._gathered(deal, players)
@@ -135,14 +135,14 @@ class Director:
         )
 
     async def look(self) -> None:
-        """Raise DecisionsLeft once a bot has left a decision to the referee in a match that is being played."""
+        """Raise DecisionsLeft once a bot has left a decision to the referee in a running match."""
         while True:
             await trio.sleep(GLANCE)
             for driver in self._drivers:
                 _look(driver, owed=1)
 
     async def _gathered(self, deal: GivenDeal, players: Sequence[Player]) -> ReadyCheck:
-        """Have the bots accept their seats."""
+        """Wait until the bots have accepted their seats."""
         settled = trio.Event()
         now = trio.current_time()
         offer = self._offer
@@ -174,7 +174,7 @@ class Director:
 
 
 def _look(driver: MatchDriver, owed: int = 0) -> None:
-    """Raise DecisionsLeft where the referee chose for a bot; one decision may be `owed` still."""
+    """Raise DecisionsLeft if the referee chose for a bot; one decision may still be `owed`."""
     for player, thinking in zip(driver.players, driver.thinking, strict=True):
         if thinking.missed > owed and isinstance(player, BotPlayer):
             raise DecisionsLeft(player, driver.match_id)

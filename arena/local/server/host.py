@@ -1,4 +1,4 @@
-"""The private server's side of sessions: who comes in by which token. Nobody registers; the players are given."""
+"""The private server's side of sessions: tokens of the given players. There is no registration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def new_token() -> str:
-    """Return a token as a server makes them."""
+    """Return a new token of a server's form."""
     return f"arena_{secrets.token_urlsafe(32)}"
 
 
@@ -38,9 +38,9 @@ async def let_play(
     turns: Turns,
     connected: Callable[[], None] = lambda: None,
 ) -> None:
-    """Welcome a bot, and let it play until it has said its last; an earlier session of it ends.
+    """Welcome a bot, and let it play until it is done; its earlier session ends.
 
-    `connected` is called once it is there. See `Session.run`.
+    `connected` is called once it has connected. See `Session.run`.
     """
     if player.session is not None:
         player.session.close(Reason.TAKEN_OVER, f"another connection of {player.name} took over")
@@ -66,7 +66,7 @@ async def let_play(
 
 
 async def beat(players: Callable[[], Iterable[BotPlayer]], heartbeat: float) -> None:
-    """Send heartbeats to the players that there are, so many seconds apart, until cancelled."""
+    """Send heartbeats to the players at an interval, until cancelled."""
     while True:
         await trio.sleep(heartbeat)
         for player in players():
@@ -75,26 +75,26 @@ async def beat(players: Callable[[], Iterable[BotPlayer]], heartbeat: float) -> 
 
 
 class LocalHost:
-    """Lets the given bots come in, each by a token of its own."""
+    """Admits the given bots, each by its own token."""
 
     def __init__(self, config: Config, names: Sequence[str], turns: Turns) -> None:
         self.config = config
         self.admission = Admission(config.limits)
         self.authorization = Authorization(secrets.token_urlsafe(), self._authenticate)
         self.players = [BotPlayer(number, name, name, self._changed) for number, name in enumerate(names, start=1)]
-        """By place in `names`."""
+        """Players in the order of `names`."""
         self.tokens = [new_token() for _ in names]
-        """By place in `names`."""
+        """Tokens in the order of `names`."""
         self._turns = turns
         self._change = trio.Event()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for something that bots bring about by coming, going, or having more or less room."""
+        """Wait for a condition that changes when bots connect, leave, or have more or less room."""
         while not condition():
             await self._change.wait()
 
     def change(self) -> None:
-        """Have those who wait look again."""
+        """Make waiting tasks check their conditions again."""
         self._change.set()
         self._change = trio.Event()
 

@@ -1,4 +1,4 @@
-"""Where commands run: a folder with the socket, what bots are told by their environment, and where their logs go."""
+"""The place where commands run: the folder with the socket, the environment, and the logs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class CommandPlace(NamedTuple):
     """The conditions under which commands run."""
 
     logs: Path | None = None
-    """The folder that what bots print is kept in; none: it is kept only where one of them fails."""
+    """The folder for the bots' output; without one it is stored only if a bot fails."""
     hello_limit: float = 60.0
-    """Seconds that bots have to connect."""
+    """Seconds for bots to connect."""
     decision_limit: float = 60.0
-    """Seconds that a bot has for a decision. It is there for bots that hang, not for those that are slow."""
+    """Seconds for a decision: enough for slow bots, but not for hung ones."""
     sandbox: Sandbox | None = None
-    """The sandbox that boxes commands; None if they run without one."""
+    """The sandbox of the commands; None if they run without one."""
 
 
 class CommandFolder(NamedTuple):
@@ -38,7 +38,7 @@ class CommandFolder(NamedTuple):
 
     @property
     def socket(self) -> Path:
-        """Where the private server listens."""
+        """The socket of the private server."""
         return self.path / SOCKET
 
     @property
@@ -47,13 +47,13 @@ class CommandFolder(NamedTuple):
         return f"unix:{self.socket}"
 
     def log(self, name: str) -> Path:
-        """The file that what a bot prints is kept in."""
+        """The file for a bot's output."""
         return self.logs / f"{name}.log"
 
 
 @contextmanager
 def opened_folder(place: CommandPlace) -> Iterator[CommandFolder]:
-    """Make the folder for the block. Logs outlive it where a place for them was named, or where the block fails."""
+    """Create the folder for the block. Logs outlive it if they have a named folder, or if the block fails."""
     with tempfile.TemporaryDirectory(prefix="arena-") as made:
         if place.logs is not None:
             place.logs.mkdir(parents=True, exist_ok=True)
@@ -65,5 +65,5 @@ def opened_folder(place: CommandPlace) -> Iterator[CommandFolder]:
 
 
 def told(address: str, token: str, boxed: bool = False) -> Mapping[str, str]:
-    """Return the environment of a bot: where it is to connect with which token, and unless boxed this process's."""
+    """Return the environment of a bot: address, token and, unless boxed, this process's environment."""
     return {**({} if boxed else launch.environment()), "ARENA_SERVER": address, "ARENA_TOKEN": token}

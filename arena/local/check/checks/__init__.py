@@ -32,11 +32,11 @@ _FILES: Final = (
     record,
 )
 CHECKS: Final = {each.name: each for file in _FILES for each in vars(file).values() if isinstance(each, Check)}
-"""All checks by name, in the order in which they are asked."""
+"""All checks by name, in order."""
 
 
 def with_needs(names: Collection[str]) -> list[Check]:
-    """Return the checks of these names and those that they need, in their order."""
+    """Return the named checks and those that they need, in order."""
     wanted: set[str] = set()
     todo = list(names)
     while todo:

@@ -35,7 +35,7 @@ async def start(stage: Stage) -> None:
 
 
 def _unheard(stage: Stage) -> str:
-    """Say what did not happen."""
+    """Describe what did not happen."""
     if stage.token_given:
         return "no stream was opened with the token that it was given"
     return "no stream was opened at {server} or ARENA_SERVER"

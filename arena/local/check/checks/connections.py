@@ -1,4 +1,4 @@
-"""Checks of connections that break, and of servers that stop, die and come back."""
+"""Checks of connections that break, and of servers that stop, die and restart."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 NEWCOMER: Final = Policy().newcomer_grace / 1e6
-"""Seconds that a bot without a finished match has to come back."""
+"""Seconds for a bot without a finished match to return."""
 GRACE: Final = Policy().grace / 1e6
-"""Seconds that any other has."""
+"""Seconds for any other bot to return."""
 OUTAGE: Final = 2.0
 REFUSING: Final = 3.0
 """Seconds for which a server is stopping."""
 OFTEN: Final = 8
-"""Tries in the last of these seconds that are too many: waiting times should have grown."""
+"""Number of tries in the last of these seconds that is too large: waiting times should have grown."""
 AWAY: Final = 0.3
-"""Seconds for which a bot is away at least, while its match ends."""
+"""Least seconds for which a bot is away while its match ends."""
 WATCHED: Final = 2.0
-"""Seconds in which a bot would come back that should not."""
+"""Seconds in which a bot that should stay away would return."""
 AGAIN: Final = 5.0
-"""Seconds in which a decision that is put again is answered."""
+"""Seconds in which a repeated decision is answered."""
 
 
 async def _open_decision(stage: Stage) -> CheckedMatch:
-    """Begin a match and have a decision open whose answer is lost."""
+    """Begin a match with an open decision whose answer is lost."""
     wire = stage.wire
     match = stage.invite()
     await stage.begin(match)
@@ -104,7 +104,7 @@ async def missed_result(stage: Stage) -> None:
     server.welcome_delay = AWAY
     await stage.lose_connection()
     with server.turns:
-        driver.left(trio.current_time(), bot, in_order=True)  # its time is up: a house bot plays it to its end
+        driver.left(trio.current_time(), bot, in_order=True)  # its time is up: a house bot plays on to the end
     await stage.until(lambda: match.over, "the match did not end")
     wire = await stage.connected()
     server.welcome_delay = 0.0

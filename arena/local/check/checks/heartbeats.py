@@ -1,4 +1,4 @@
-"""Checks of heartbeats: numbers that are sent back at once."""
+"""Checks of heartbeats: numbers that a bot must send back at once."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 PLAIN: Final = (1, 1 << 31, 1 << 40)
 LARGE: Final = ((1 << 53) + 1, (1 << 64) - 1)
-"""Numbers that a double does not hold."""
+"""Numbers that a double cannot represent."""
 SOON: Final = 0.25
-"""Seconds beyond which a heartbeat's answer waited for something: the most that a server allows the way."""
+"""Seconds beyond which a heartbeat's answer was delayed by the bot: the most that a server allows for the round
+trip."""
 
 
 def _owes(wire: Wire, match_id: int) -> bool:
-    """Return whether the bot was put a decision of a match that it has not answered."""
+    """Return whether the bot has an unanswered decision of a match."""
     asked = {each.decision_id for said in wire.said for each in said.message.decisions if each.match_id == match_id}
     answers = (answer for said in wire.heard for answer in said.message.answers)
     return bool(asked - {answer.decision_id for answer in answers if answer.match_id == match_id})
@@ -87,5 +88,5 @@ async def heartbeat_thinking(stage: Stage) -> None:
         if thought:
             waits.append(answered - sent)
     await stage.end(match)
-    if len(waits) > 1 and (again := sorted(waits)[-2]) > SOON:  # once may be the machine's doing
+    if len(waits) > 1 and (again := sorted(waits)[-2]) > SOON:  # once may be due to the machine
         raise Doubt(f"while it thought it took {again:.2f} s to answer a heartbeat")

@@ -1,4 +1,4 @@
-"""Checks of what a bot says to invitations."""
+"""Checks of a bot's answers to invitations."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def withdrawn(stage: Stage) -> None:
 
 
 async def _invite_and_withdraw(stage: Stage, number: int) -> None:
-    """Send so many invitations in one message, and withdraw them once all are accepted."""
+    """Send several invitations in one message, and withdraw them once all are accepted."""
     wire = stage.wire
     seen = len(wire.heard)
     matches = stage.invite_many(number)

@@ -1,4 +1,4 @@
-"""Checks of how a bot goes."""
+"""Checks of how a bot leaves."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 STOP: Final = 10.0
-"""Seconds that a program has to end after SIGTERM."""
+"""Seconds for a program to end after SIGTERM."""
 
 
 @check(

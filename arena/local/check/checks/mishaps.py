@@ -1,4 +1,4 @@
-"""Checks of what goes wrong in matches: answers refused or late, matches over meanwhile, others who leave."""
+"""Checks of trouble in matches: refused or late answers, matches that end meanwhile, others that leave."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 NO_ACTION: Final = (1 << 32) - 1
 """An action that no game has."""
 HELD: Final = 0.5
-"""Seconds for which the server can store nothing."""
+"""Seconds for which the server cannot store anything."""
 RESUME: Final = 3.0
-"""Seconds in which a suspended bot says that it is back."""
+"""Seconds in which a suspended bot reports that it is back."""
 ILLEGAL: Final = play_pb2.NOTICE_KIND_ILLEGAL
 SUSPENDED: Final = play_pb2.NOTICE_KIND_SUSPENDED
 UNKNOWN: Final = play_pb2.NOTICE_KIND_UNKNOWN
 
 
 class _Spoiler:
-    """Spoils the second answer on its way, so that the server refuses it; the first decision has more time."""
+    """Spoils the second answer in transit, so that the server refuses it; the first decision has more time."""
 
     def __init__(self) -> None:
         self.spoilt: play_pb2.Answer | None = None
@@ -44,7 +44,7 @@ class _Spoiler:
 
 
 ANOTHER_MATCH: Final = 1 << 40
-"""A match number that no server of a check gives."""
+"""A match number that no check uses."""
 
 
 @check(
@@ -119,7 +119,7 @@ async def crossing(stage: Stage) -> None:
         raise Fault("it gave no answer")
     crossed = play_pb2.PlayRequest(answers=last.answers)
     for answer in crossed.answers:
-        answer.match_id = ANOTHER_MATCH  # one that it left so long ago that the server reports the answer
+        answer.match_id = ANOTHER_MATCH  # a match that ended so long ago that the server reports the answer
     wire.hold(crossed)
     wire.release()
     await stage.until(lambda: len(stage.told(UNKNOWN)) > before, "the server took an answer to an unknown match")

@@ -1,4 +1,4 @@
-"""Checks of what a newer server may say: a bot takes no notice of what it does not know."""
+"""Checks of messages of a newer server: a bot ignores unknown parts."""
 
 from __future__ import annotations
 

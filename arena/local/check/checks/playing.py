@@ -1,4 +1,4 @@
-"""Checks of matches in which nothing goes wrong."""
+"""Checks of undisturbed matches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 USUAL_SEATS: Final = 4
 LARGEST_BATCH: Final = 256
 SMALL_PIECE: Final = 5
-"""Bytes at once of a bad network."""
+"""Bytes that a bad network delivers at once."""
 
 
 @check(
@@ -55,7 +55,7 @@ async def several(stage: Stage) -> None:
     await stage.idle()
     if (capacity := stage.capacity) < 2:
         raise NotAsked("it plays one match at a time")
-    stage.session.capacity = 1  # the server asks for one decision at a time then
+    stage.session.capacity = 1  # the server then asks for one decision at a time
     await stage.end(*[stage.invite(stage.games[at % len(stage.games)]) for at in range(min(capacity, 4))])
     if stage.session_wire is wire:
         stage.session.capacity = capacity
@@ -84,7 +84,7 @@ async def batch(stage: Stage) -> None:
 
 
 def _accepted(stage: Stage) -> int:
-    """Return how many Ready wait on their way."""
+    """Return the number of Ready messages that are held back."""
     return sum(len(message.ready) for message in stage.wire.held)
 
 

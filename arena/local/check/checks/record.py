@@ -1,4 +1,4 @@
-"""Checks of all that a bot did while nothing was done to it."""
+"""Checks of a bot's behaviour in all undisturbed checks."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ILLEGAL: Final = play_pb2.NOTICE_KIND_ILLEGAL
 STRAY: Final = (play_pb2.NOTICE_KIND_STALE, play_pb2.NOTICE_KIND_UNKNOWN)
 LATE: Final = play_pb2.NOTICE_KIND_FORCED_BY_TIME
 MUCH: Final = 1 << 20
-"""Bytes of output that are more than a log."""
+"""Bytes of output that exceed a reasonable log."""
 TOO_MUCH: Final = 64 << 20
-"""Bytes of output that no log has."""
+"""Bytes of output that fail a bot."""
 FEW_LATE: Final = 0.05
-"""Part of the decisions that may be late on a machine that does something else, too."""
+"""Share of the decisions that may be late on a busy machine."""
 
 
 @check(

@@ -6,7 +6,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from types import NoneType
+from typing import Any, cast, get_args, get_type_hints
 
 import pytest
 from arena_client.v1 import play_pb2 as pb
@@ -16,6 +17,7 @@ from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arena import build
 from arena.api import codec
 from arena.api.codec import MOST_AT_ONCE, ROUNDS, VIEWS, decode, decode_hello, encode
 from arena.match.effects import Ask
@@ -221,7 +223,7 @@ def test_an_empty_message_is_empty() -> None:
 def test_a_welcome_tells_the_games_and_the_limits() -> None:
     policy = Policy(1_500_000, 20_000_000, 4, 11, 5, 240_000, 31_000_000, 6_000_000, 6, 61_000_000, 26)
     welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5, 3, 7, 2.5, TransportSettings())).welcome
-    assert (welcome.server, welcome.bot) == (f"{__version__} (sources)", "ann")
+    assert (welcome.server, welcome.bot) == (f"{__version__} ({build.kind()})", "ann")
     assert welcome.conduct == pb.Conduct(
         soft_limit_ms=1500,
         bank_ms=20_000,
@@ -294,7 +296,7 @@ MESSAGES: dict[type, Any] = {
 }
 
 
-def values(field: FieldDescriptor) -> st.SearchStrategy[Any]:
+def values(field: FieldDescriptor, *, optional: bool) -> st.SearchStrategy[Any]:
     """What a field of a view may hold."""
     if field.message_type is not None:  # a map, which the engine has by seat, each number plus one
         return st.lists(SMALL, max_size=8).map(bytes)
@@ -302,15 +304,21 @@ def values(field: FieldDescriptor) -> st.SearchStrategy[Any]:
         return st.lists(st.integers(0, 1), max_size=127).map(bytes) if field.is_repeated else st.booleans()
     if field.is_repeated:
         return LISTS if field.type == FieldDescriptor.TYPE_UINT32 else st.lists(SINT32, max_size=8).map(tuple)
-    if field.has_presence:
+    if optional:
         return st.none() | SMALL
     return SMALL if field.name == "seat" else UINT32
 
 
 def views(kind: Any) -> st.SearchStrategy[Any]:
     """Any view, of a game that could be or not."""
-    fields = MESSAGES[kind].DESCRIPTOR.fields_by_name
-    return st.builds(kind, **{name: values(fields[name if name in fields else RENAMED[name]]) for name in kind._fields})
+    fields, types = MESSAGES[kind].DESCRIPTOR.fields_by_name, get_type_hints(kind)
+    return st.builds(
+        kind,
+        **{
+            name: values(fields[name if name in fields else RENAMED[name]], optional=NoneType in get_args(types[name]))
+            for name in kind._fields
+        },
+    )
 
 
 def by_field(question: Question) -> pb.Decision:
@@ -451,7 +459,7 @@ def test_a_heartbeat_of_zero_is_a_heartbeat() -> None:
 
 
 def test_the_protocol_has_a_codec_for_every_view_it_knows() -> None:
-    proto = Path(codec.__file__).parents[2] / "proto/arena/v1/play.proto"
+    proto = Path(__file__).parents[2] / "proto/arena/v1/play.proto"
     for oneof, codecs in (("view", VIEWS), ("record", ROUNDS)):
         body = re.search(rf"oneof {oneof} \{{(.*?)\}}", proto.read_text(), re.DOTALL)
         assert body is not None

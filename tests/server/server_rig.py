@@ -83,8 +83,24 @@ def house_players(*names: str) -> list[HousePlayer]:
     return [HousePlayer(-1 - number, HouseBot(name)) for number, name in enumerate(names)]
 
 
+class Packed(bytes):
+    """Bytes that stand for a message and have it with them; the compiled build takes nothing but bytes."""
+
+    message: Any
+
+
+def packed(message: object) -> Packed:
+    content = Packed()
+    content.message = message
+    return content
+
+
+def unpacked(content: bytes) -> Any:
+    return cast("Packed", content).message
+
+
 class Line:
-    """A link to a bot, seen from both ends: what `CODEC` encodes stays as it is."""
+    """A link to a bot, seen from both ends, with `CODEC`."""
 
     peer = "memory"
     received_at = 0.0
@@ -111,12 +127,12 @@ class Line:
     def hand_over(self, message: bytes) -> None:
         if self._gone.is_set():
             raise trio.BrokenResourceError
-        self._show.send_nowait(message)
+        self._show.send_nowait(unpacked(message))
 
     async def deliver(self, take: Callable[[Any], None], left: Callable[[], None]) -> None:
         while (message := await self._heard.receive()) is not None:
             self.received_at = message.at
-            take(message)
+            take(packed(message))
         if self._gone.is_set():
             raise trio.BrokenResourceError
 
@@ -151,8 +167,7 @@ class Line:
             return None
 
 
-CODEC = MessageCodec(lambda message, _: cast("BotMessage", message), lambda message: cast("bytes", message))
-"""Leaves messages as they are."""
+CODEC = MessageCodec(lambda content, _: cast("BotMessage", unpacked(content)), packed)
 
 
 def turns() -> Turns:

@@ -16,45 +16,32 @@ from h2.events import DataReceived, ResponseReceived, TrailersReceived, WindowUp
 from arena.transport.call import CallRefused, PeerVanished
 from arena.transport.grpc_stream import QUEUED_COST, GrpcStream
 from arena.transport.http2_stream import WINDOW
-from arena.transport.memory_budget import MemoryBudget
+from arena.transport.listener import Listener
 from arena.transport.settings import TransportSettings
-from arena.transport.work_budget import WorkBudget
+from arena.transport.sharing import Received
 from tests.transport.http2_peer import Peer
 
 GZIP: Final = {"grpc-encoding": "gzip"}
 NONE: Final[Mapping[str, str]] = {}
 
 
-class Turns:
-    """The part of a listener that streams use; a test begins its turns."""
-
-    settings = TransportSettings(
-        max_request=100_000, max_request_untrusted=2_000, max_response=100_000, request_timeout=10.0
-    )
-
-    def __init__(self) -> None:
-        self.untrusted = MemoryBudget(10_000)
-        self.work = WorkBudget(10.0)
-        self.now = trio.current_time()
-        self.turn_number = 1
-        self.due: list[Callable[[], None]] = []
-
-    def run_next_turn(self, callback: Callable[[], None]) -> None:
-        self.due.append(callback)
-
-    def next(self) -> None:
-        self.turn_number += 1
-        due, self.due = self.due, []
-        for callback in due:
-            callback()
+SETTINGS: Final = TransportSettings(
+    max_request=100_000,
+    max_request_untrusted=2_000,
+    max_response=100_000,
+    request_timeout=10.0,
+    max_memory_untrusted=10_000,
+    work_untrusted=10.0,
+)
 
 
 class Caller:
     """A client with one call, authenticated unless it is a stranger's."""
 
     def __init__(self, metadata: Mapping[str, str] = NONE, *, stranger: bool = False) -> None:
-        self.turns = Turns()
-        listener: Any = self.turns
+        nowhere: Any = None
+        self.listener = Listener(Received(nowhere, lambda _: None, lambda _: None), SETTINGS)
+        self.next_turn()
 
         def parse(message: bytes) -> str:
             if b"\xff" in message:
@@ -63,7 +50,7 @@ class Caller:
 
         stream_type: Any = partial(
             GrpcStream,
-            listener,
+            self.listener,
             peer="nobody",
             metadata=metadata,
             parse=parse,
@@ -74,6 +61,10 @@ class Caller:
         self.stream = self.peer.open()
         if not stranger:
             self.stream.trust()
+
+    def next_turn(self) -> None:
+        self.listener._run_turn(())
+        self.listener._in_turn = True  # the next one begins when a test asks for it
 
     def say(self, *messages: bytes, compressed: int = 0, piece: int = 1 << 14) -> None:
         content = b"".join(bytes([compressed]) + len(each).to_bytes(4, "big") + each for each in messages)
@@ -157,19 +148,19 @@ async def test_what_is_delivered_is_taken_where_it_arrives_one_message_a_turn() 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(caller.stream.deliver, taken.append, lambda: None)
         await trio.testing.wait_all_tasks_blocked()
-        caller.turns.next()
+        caller.next_turn()
         assert taken == ["before"]
         caller.say(b"first")
         assert taken == ["before"], "a turn has one message"
-        caller.turns.next()
+        caller.next_turn()
         assert taken == ["before", "first"]
-        caller.turns.next()
+        caller.next_turn()
         caller.say(b"second", b"third", b"fourth")
         assert taken == ["before", "first", "second"]
-        caller.turns.next()
+        caller.next_turn()
         assert taken == ["before", "first", "second", "third"]
         nursery.cancel_scope.cancel()
-    caller.turns.next()
+    caller.next_turn()
     assert await caller.stream.receive() == "fourth", "what comes together with a cancellation is not lost"
 
 
@@ -188,7 +179,7 @@ async def test_what_taking_raises_comes_out_and_nothing_more_is_taken() -> None:
         nursery.start_soon(deliver)
         await trio.testing.wait_all_tasks_blocked()
         caller.say(b"first", b"second")
-    assert caller.turns.due == []
+    assert caller.listener._callbacks == []
 
 
 async def test_a_delivery_ends_when_all_is_taken_and_no_more_comes() -> None:
@@ -201,7 +192,7 @@ async def test_a_delivery_ends_when_all_is_taken_and_no_more_comes() -> None:
         caller.half_close()
         await trio.testing.wait_all_tasks_blocked()
         assert taken == ["first"]
-        caller.turns.next()
+        caller.next_turn()
     assert taken == ["first", "second"]
     assert await caller.stream.receive() is None
 
@@ -219,8 +210,8 @@ async def test_a_delivery_to_a_peer_that_vanishes_ends_when_all_is_taken() -> No
     async with trio.open_nursery() as nursery:
         nursery.start_soon(deliver)
         await trio.testing.wait_all_tasks_blocked()
-        caller.turns.next()
-        caller.turns.next()
+        caller.next_turn()
+        caller.next_turn()
     assert taken == ["first", "second"]
 
 
@@ -355,7 +346,7 @@ async def test_what_a_stranger_packs_may_be_no_larger_unpacked() -> None:
 
 async def test_all_that_a_stranger_has_waiting_counts_until_its_call_is_over() -> None:
     caller = Caller(GZIP, stranger=True)
-    budget = caller.turns.untrusted
+    budget = caller.listener.untrusted
     assert budget.held == 100, "its metadata"
     packed = gzip.compress(bytes(2_000))
     caller.say(packed, compressed=1)
@@ -376,11 +367,11 @@ async def test_all_that_a_stranger_has_waiting_counts_until_its_call_is_over() -
 async def test_nothing_counts_of_a_call_that_is_trusted_or_lost(end: Callable[[GrpcStream], None]) -> None:
     caller = Caller(stranger=True)
     caller.say(b"message")
-    assert caller.turns.untrusted.held > 100
+    assert caller.listener.untrusted.held > 100
     end(caller.stream)
-    assert caller.turns.untrusted.held == 0
+    assert caller.listener.untrusted.held == 0
     caller.say(b"another")
-    assert caller.turns.untrusted.held == 0
+    assert caller.listener.untrusted.held == 0
 
 
 async def test_a_stranger_with_too_much_waiting_is_evicted() -> None:
@@ -396,7 +387,7 @@ async def test_a_stranger_with_too_much_waiting_is_evicted() -> None:
     with pytest.raises(PeerVanished):
         await caller.stream.receive()
     caller.stream.trust()
-    assert caller.turns.untrusted.held == 0
+    assert caller.listener.untrusted.held == 0
 
 
 async def test_tiny_messages_count_for_the_memory_they_take() -> None:
@@ -409,9 +400,9 @@ async def test_tiny_messages_count_for_the_memory_they_take() -> None:
 @pytest.mark.parametrize("stranger", [False, True])
 async def test_a_message_that_stays_incomplete_is_not_waited_for(stranger: bool) -> None:
     caller = Caller(stranger=stranger)
-    now = caller.turns.now
+    now = caller.listener.now
     caller.stream.check_timeouts(now + 1000, 30.0)
-    caller.turns.now += 1000
+    caller.listener.now += 1000
     caller.bytes(b"\0\0\0\0\x09half")
     caller.stream.check_timeouts(now + 1010, 30.0)
     caller.bytes(b"a")
@@ -423,7 +414,7 @@ async def test_a_message_that_stays_incomplete_is_not_waited_for(stranger: bool)
 
 async def test_a_message_that_waits_for_the_handler_to_take_others_may_stay_incomplete() -> None:
     caller = Caller()
-    now = caller.turns.now
+    now = caller.listener.now
     caller.say(b"whole")
     caller.bytes(b"\0\0\0\0\x09half")
     caller.stream.check_timeouts(now + 100, 30.0)
@@ -436,9 +427,9 @@ async def test_a_message_that_waits_for_the_handler_to_take_others_may_stay_inco
 async def test_a_message_in_time_after_one_that_was_cut_is_not_late() -> None:
     """Each message has its own time, also where one begins in the frame that completes the one before."""
     caller = Caller()
-    now = caller.turns.now
+    now = caller.listener.now
     caller.bytes(b"\0\0\0\0\x04ha")
-    caller.turns.now = now + 9
+    caller.listener.now = now + 9
     caller.bytes(b"lf\0\0\0\0\x09half")
     assert await caller.stream.receive() == "half"
     caller.stream.check_timeouts(now + 18, 30.0)

@@ -1,6 +1,7 @@
 """Options of the test run; for Hypothesis: the same cases every time, each as long as it takes on a loaded machine."""
 
 import os
+import runpy
 import signal
 import sys
 import threading
@@ -29,7 +30,10 @@ TOLD = "COVERAGE_PROCESS_CONFIG"
 """The variable by which a program that is started knows that it is measured."""
 STARTED = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "socket.bind", "socket.connect")
 """What Python tells its auditors where a process is started, or a socket used."""
-COMPILED = str(Path(__file__).parent / "build" / "compiled")
+ROOT = Path(__file__).parent
+COMPILED = str(ROOT / "build" / "compiled")
+OF_THE_WHOLE = ("adapters", "conformance", "end_to_end", "test_compiled.py", "test_library.py")
+"""Tests that also run compiled, although no module of theirs is: they go through modules that are."""
 
 os.environ["ARENA_BUILD"] = "sources"  # what is under test is what was asked for
 # Here, since the next conftest.py may import what is compiled; by the environment, since the processes that share the
@@ -47,6 +51,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--compiled", action="store_true", help="run with what `make compiled` compiled")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """With --compiled and no paths, run the tests of those rooms that have compiled modules."""
+    if config.getoption("--compiled") and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        compiled = runpy.run_path(str(ROOT / "compiled" / "build.py"))["compiled"](ROOT)
+        rooms = {path.parts[path.parts[0] == "arena"] for path in compiled}
+        config.args = [f"tests/{name}" for name in sorted({*rooms, *OF_THE_WHOLE}) if (ROOT / "tests" / name).exists()]
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """With --quick whole folders are not even imported."""
     return (config.getoption("--quick") and collection_path.name in OF_PROCESSES + SLOW_TO_IMPORT) or None
@@ -58,6 +70,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("process")
         if item.path.parent.name in UNMEASURED:
             item.add_marker("unmeasured")
+        if config.getoption("--compiled") and (marker := item.get_closest_marker("sources_only")):
+            (reason,) = marker.args
+            item.add_marker(pytest.mark.skip(reason=f"runs with the sources only: {reason}"))
     if config.getoption("--quick"):
         left_out = [item for item in items if {"process", "thorough", "unmeasured", "long"} & set(item.keywords)]
         config.hook.pytest_deselected(items=left_out)

@@ -5,6 +5,7 @@ import os
 import pickle
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -26,6 +27,39 @@ def test_every_module_is_compiled_or_none_is(name: str, request: pytest.FixtureR
     file = import_module(name).__file__
     assert file is not None
     assert file.endswith(tuple(EXTENSION_SUFFIXES)) == request.config.getoption("--compiled")
+
+
+@pytest.mark.process
+def test_the_tests_of_a_room_run_compiled_where_a_module_of_it_is_compiled(tmp_path: Path) -> None:
+    for name in ("conftest.py", "pyproject.toml", "compiled/build.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    files = {
+        "engine/rules.py": "",
+        "arena/answers/answer.py": "# Compiled: on the way of a decision.\n",
+        "arena/pages/page.py": "",
+        "tests/answers/test_answer.py": """
+import pytest
+def test_of_answers(): pass
+@pytest.mark.sources_only("replaces a method")
+def test_of_sources(): raise AssertionError
+""",
+    }
+    files |= {
+        f"tests/{place}/test_{place}.py": f"def test_of_{place}(): pass" for place in ("engine", "pages", "end_to_end")
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def passed(*words: str) -> set[str]:
+        command = [sys.executable, "-m", "pytest", "-rp", "-p", "no:cacheprovider", *words]
+        ran = subprocess.run(command, cwd=tmp_path, check=False, text=True, stdout=subprocess.PIPE)
+        return set(re.findall(r"^PASSED \S+::(\w+)", ran.stdout, re.MULTILINE))
+
+    assert passed("--compiled") == {"test_of_answers", "test_of_engine", "test_of_end_to_end"}
+    assert passed("--compiled", "-n", "2") == passed("--compiled")
+    assert passed("--compiled", "tests/pages") == {"test_of_pages"}
 
 
 @pytest.mark.process

@@ -100,6 +100,7 @@ def failures(said: list[Line]) -> list[str]:
     return [str(line["traceback"]) for line in errors]
 
 
+@pytest.mark.sources_only("its streams are of a subclass")
 @pytest.mark.parametrize("step", STEPS)
 async def test_a_fault_in_a_step_of_one_stream_ends_its_connection_and_no_other(step: str) -> None:
     lost: list[int] = []
@@ -144,6 +145,7 @@ async def is_served(listener: Listener, address: str) -> None:
     assert await in_thread(client)
 
 
+@pytest.mark.sources_only("it replaces a method")
 @pytest.mark.parametrize("resumed", [False, True], ids=["at its beginning", "after a pause"])
 async def test_a_connection_that_the_system_does_not_watch_is_closed(
     resumed: bool, monkeypatch: pytest.MonkeyPatch
@@ -174,6 +176,7 @@ async def test_a_connection_that_the_system_does_not_watch_is_closed(
         await is_served(listener, address)
 
 
+@pytest.mark.sources_only("it replaces a method")
 async def test_a_fault_while_a_peer_is_disconnected_for_its_memory_ends_its_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -201,6 +204,7 @@ async def answer(stream: PlayStream) -> None:
         pass
 
 
+@pytest.mark.sources_only("it replaces a method")
 @pytest.mark.parametrize("by", ["its handler", "its deadline", "others who need its memory"])
 async def test_a_fault_while_a_call_is_ended_ends_its_connection_and_no_other(
     by: str, monkeypatch: pytest.MonkeyPatch
@@ -239,6 +243,7 @@ async def test_a_fault_while_a_call_is_ended_ends_its_connection_and_no_other(
 # --- TLS ---
 
 
+@pytest.mark.sources_only("its streams are of a subclass")
 async def test_a_broken_record_that_comes_when_there_is_something_to_send_ends_its_connection(tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     command = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost"
@@ -275,6 +280,7 @@ async def test_a_broken_record_that_comes_when_there_is_something_to_send_ends_i
 # --- what is not yet a connection, or no longer listens ---
 
 
+@pytest.mark.sources_only("it replaces a constant")
 async def test_a_header_of_a_proxy_that_comes_as_its_time_is_over_is_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.transport.listener.CHECK_INTERVAL", 0.02)
     limits = TransportSettings(proxies="127.0.0.0/8", handshake_timeout=0.05)

@@ -25,6 +25,8 @@ from arena.transport.http2_stream import WINDOW, Headers, Http2Stream
 from tests.transport.http2_peer import REQUEST, Peer, raise_again
 from tests.transport.raw_http2 import END_HEADERS, END_STREAM, PREFACE, Kind, frame
 
+pytestmark = pytest.mark.sources_only("its streams are of a subclass")
+
 RESPONSE: Headers = [(b":status", b"200")]
 TRAILERS: Headers = [(b"grpc-status", b"0")]
 

@@ -89,6 +89,7 @@ class Flag:
         self.up = False
 
 
+@pytest.mark.sources_only("its streams are of a subclass")
 async def test_connections_are_checked_in_turns() -> None:
     turn = Flag()
     checked: list[bool] = []

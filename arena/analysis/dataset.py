@@ -1,18 +1,20 @@
 """A folder of decisions as Parquet files, a game and table size each, and the list of them that is written last.
 
-Rows are written and read a few thousand at a time, so that it does not matter how many there are. Needs pyarrow, and
-numpy to be read.
+A row is a decision that a bot made itself: its view, its choice and the outcome. Rows are written and read a few
+thousand at a time, so that it does not matter how many there are. Needs pyarrow, and numpy to be read.
 """
 
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from arena.analysis.decision_rows import DecisionRow, decision_rows
 from arena.replay.replay import Replay
+from arena.replay.steps import steps
 from engine.game import Game
 from engine.registry import GAMES
 
@@ -21,6 +23,62 @@ INDEX: Final = "dataset.json"
 ROWS: Final = 4096
 """Rows written together."""
 FORMAT: Final = 1
+
+
+class DecisionRow(NamedTuple):
+    """One decision."""
+
+    match_id: int
+    bot: str
+    seat: int
+    round: int
+    """From 0."""
+    decision: int
+    """Number in the match, from 1."""
+    features: bytes
+    """The seat's observation, as `game.observation` describes it: float32 of this machine's byte order."""
+    mask: bytes
+    """By action of the game, 1 where it was legal."""
+    action: int
+    points: int
+    """The seat's points in the round."""
+    place: int
+    """Place in the match, 1 the best."""
+
+
+def decision_rows(replay: Replay, bot: str = "") -> Iterator[DecisionRow]:
+    """List the decisions of a finished match that its bots made themselves, of one bot or of all, in their order.
+
+    What the server or a house bot chose for a bot is left out. An interrupted match has none: nobody was placed.
+    """
+    header, places = replay.header, replay.result.places
+    if not places:
+        return
+    made = steps(replay)
+    names = [each.name for each in header.bots]
+    points = {step.ended.round: step.ended.points for step in made if step.ended is not None}
+    numbers = sum(field.size for field in header.game.observation(len(names)))
+    for before, step in pairwise(made):
+        choice = step.made
+        if choice is None or choice.forced is not None or bot not in ("", names[choice.seat]):
+            continue
+        features = array("f", bytes(4 * numbers))
+        before.state.vector_into(choice.seat, features)
+        mask = bytearray(len(header.game.actions))
+        for action in before.state.legal(choice.seat):
+            mask[action] = 1
+        yield DecisionRow(
+            header.match_id,
+            names[choice.seat],
+            choice.seat,
+            step.round,
+            choice.decision,
+            features.tobytes(),
+            bytes(mask),
+            choice.action,
+            points[step.round][choice.seat],
+            places[choice.seat],
+        )
 
 
 class DatasetError(ValueError):

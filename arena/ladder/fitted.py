@@ -18,19 +18,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from arena.ladder.clustered_errors import clustered
 from arena.ladder.columns import SHARE, Columns, EventValidator
-from arena.ladder.entrants import Entrants
 from arena.ladder.events import Entrant, Event, MatchResult
 from arena.ladder.fit import fit
-from arena.ladder.ladder import FieldFigures, Figure, Ladder, LadderLine
+from arena.ladder.ladder import NO_QUOTA, FieldFigures, Figure, Ladder, LadderLine, Quota
 from arena.ladder.live import NEW, SCALE
 from arena.ladder.pair_quota import PairQuota, under_quota
-from arena.ladder.pairs import Pairs, summed
-from arena.ladder.quota import NO_QUOTA, Quota
-from arena.ladder.rank_intervals import chances_of_best, rank_bounds
+from arena.ladder.pairs import Entrants, Pairs, summed
 from arena.ladder.shrinkage import Posterior, shrunk
-from arena.ladder.standard_errors import field_shares, standard_errors
+from arena.ladder.standard_errors import chances_of_best, clustered, field_shares, rank_bounds, standard_errors
 from arena.ladder.symmetric import Floats
 
 ELO_GRID: Final = 2.0**-10

@@ -11,12 +11,31 @@ from typing import Final, NamedTuple
 
 from arena.ladder.events import Node
 from arena.ladder.luck_columns import LuckFigures
-from arena.ladder.quota import NO_QUOTA, Quota
 
 ESTABLISHED_MAX_ERROR: Final = 40.0
 """Largest standard error, in Elo, of a rating that is not provisional."""
 ESTABLISHED_MIN_OPPONENTS: Final = 8
 """Fewest distinct opponents of a rating that is not provisional, if as many exist."""
+
+
+class Quota(NamedTuple):
+    """The largest number of matches that two guests count together, however often they meet; 0 for no limit."""
+
+    day: int = 0
+    """The limit of one day in UTC."""
+    week: int = 0
+    """The limit of one week in UTC, from Monday on, applied to the sum of its days."""
+    young_days: int = 0
+    """Days from a bot's first result on which it is young. For an older bot that mostly meets older ones, all young
+    ones count as one bot. 0 for none."""
+
+    @property
+    def bounds(self) -> bool:
+        """True if any limit is set."""
+        return bool(self.day or self.week)
+
+
+NO_QUOTA: Final = Quota()
 
 
 def established(error: float) -> bool:

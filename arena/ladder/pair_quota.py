@@ -23,7 +23,7 @@ import numpy as np
 
 from arena.ladder.columns import MAX_SEATS, NO_NODE, SHARE, Columns, Ints, Shares, pair_number
 from arena.ladder.events import FIRST_MONDAY, WEEK_DAYS, Guest, Node
-from arena.ladder.quota import Quota
+from arena.ladder.ladder import Quota
 
 NO_BOT = -2
 """Value of a seat that does not exist."""

@@ -3,19 +3,115 @@
 Errors are relative to the field's mean, in which each version weighs by the information of its results: an unknown
 newcomer does not increase the others' errors. The newest versions have exact errors beside the whole field. An older
 version, which is not shown, has an approximate one: its opponents are assumed to be known.
+
+The "meat" of the sandwich is clustered by match. One match gives a node the score s_i = w_n Σ_j (S_ij − E_ij). Scores
+of one match depend on each other; the sum of s_i·s_j over all matches estimates their covariance whatever that is
+(Liang and Zeger 1986). Expectations and scores are rounded to multiples of 1/65,536: all sums are integers that do
+not depend on the order of the matches. Rank intervals and P(best) follow from the errors of differences.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from itertools import combinations
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, triu
 
+from arena.ladder.columns import Block, Columns, Ints
 from arena.ladder.fit import PRIOR_PRECISION
 from arena.ladder.ladder import ESTABLISHED_MAX_ERROR
 from arena.ladder.live import SCALE
+from arena.ladder.pairs import UNIT, WEIGHTS, Entrants, summed
 from arena.ladder.symmetric import Floats, Symmetric
+
+ONE_WIN: Final = 1 << 16
+"""Fixed-point value of a score of 1. A match adds less than 2³⁶ to a sum, so 64 bits hold over a hundred million
+matches."""
+Z_95: Final = 1.959963984540054
+"""Half width of a two-sided interval of 95 %, in standard errors."""
+SLICES: Final = 2048
+TAIL_ERRORS: Final = 6.0
+"""Range of integration about each node's strength, in standard errors."""
+
+
+def clustered(columns: Columns, entrants: Entrants, strengths: Floats) -> Symmetric:
+    """Sum the outer products of the matches' scores; returns [n, n], in squared scores of a pair of weight 1.
+
+    `strengths` [n] are in log odds. The scores of a node's seats in one match are added before they are multiplied.
+    Pairs that do not count for a node add nothing to its score.
+    """
+    size = len(entrants)
+    squares, cross = np.zeros(size, np.int64), csr_array((size, size), dtype=np.int64)
+    for block in columns.blocks():
+        positions = entrants.positions(block.nodes)
+        scores = _scores(block, strengths[positions])
+        np.add.at(squares, positions.ravel(), (scores**2).ravel())
+        seats = [*combinations(range(len(positions)), 2)]
+        rows = np.concatenate([np.minimum(positions[one], positions[other]) for one, other in seats])
+        others = np.concatenate([np.maximum(positions[one], positions[other]) for one, other in seats])
+        products = np.concatenate([scores[one] * scores[other] for one, other in seats])
+        cross = cross + summed(rows, others, products, size)
+    squares += 2 * cross.diagonal()  # for nodes with several seats in a match
+    return Symmetric(squares / ONE_WIN**2, triu(cross, 1, format="csr") / ONE_WIN**2)
+
+
+def _scores(block: Block, strengths: Floats) -> Ints:
+    """Compute the score of each seat of each match, in units of 1/`ONE_WIN`; strengths and scores are [seats, matches].
+
+    Seats of one node have none against each other.
+    """
+    seats = len(strengths)
+    scores = np.zeros(strengths.shape, np.int64)
+    for one, other in combinations(range(seats), 2):
+        ahead = strengths[one] - strengths[other]
+        odds = np.exp(-np.abs(ahead))
+        weaker = np.rint(ONE_WIN * odds / (1 + odds)).astype(np.int64)
+        score = (1 + np.sign(block.places[other] - block.places[one]).astype(np.int64)) * (ONE_WIN // 2)
+        score -= np.where(ahead > 0, ONE_WIN - weaker, weaker)
+        score[block.nodes[one] == block.nodes[other]] = 0
+        if block.whole:
+            score *= block.share(one, other)
+            scores[one] += score
+            scores[other] -= score
+        else:
+            scores[one] += score * block.share(one, other) * block.moves(one, other)
+            scores[other] -= score * block.share(other, one) * block.moves(other, one)
+    rounded: Ints = (scores * WEIGHTS[seats] + UNIT // 2) // UNIT
+    return rounded
+
+
+def rank_bounds(shown: Floats, ratings: Floats, differences: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Compute the best and the worst rank [n] of each node with 95 % confidence in every comparison.
+
+    `differences` [n, n] are the variances of the differences of ratings. A node is surely ahead of another if the
+    difference exceeds 1.96 of its errors and its shown rating is higher, too, so that its shown rank is in its
+    interval.
+    """
+    ahead = (ratings[:, None] - ratings > Z_95 * np.sqrt(differences)) & (shown[:, None] > shown)
+    return 1 + ahead.sum(axis=0), len(ratings) - ahead.sum(axis=1)
+
+
+def chances_of_best(centre: Floats, error: Floats) -> Floats:
+    """Compute the probability [n] that each node is the best, for independent normal strengths; they sum to 1.
+
+    They must be posterior, shrunk towards the field: otherwise the luckiest of many nodes would be the best too often,
+    a newcomer most of all. The distribution of the best strength, F = Π Φ_j, is cut into slices, each divided by the
+    hazards φ_i/Φ_i.
+    """
+    from scipy.special import log_ndtr
+
+    if len(centre) < 2:
+        return np.ones(len(centre))
+    edges = np.linspace((centre - TAIL_ERRORS * error).max(), (centre + TAIL_ERRORS * error).max(), SLICES + 1)
+    slices = np.diff(np.exp(log_ndtr((edges[:, None] - centre) / error).sum(axis=1)))
+    away = ((edges[1:] + edges[:-1])[:, None] / 2 - centre) / error
+    hazards = -(away**2) / 2 - log_ndtr(away) - np.log(error)
+    hazards = np.exp(hazards - hazards.max(axis=1, keepdims=True))
+    found: Floats = (slices[:, None] * (hazards / hazards.sum(axis=1, keepdims=True))).sum(axis=0)
+    found /= found.sum()
+    return found
 
 
 class StandardErrors(NamedTuple):

@@ -1,21 +1,33 @@
-"""A bot's profile: results by seat and against each opponent, its best and worst matches."""
+"""A bot's profile, gathered from its matches, its newest replays and the ladder: results by seat and opponent, bids."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import sqrt
 from statistics import fmean, stdev
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from arena.analysis.round_results import bids_kept, round_results
 from arena.match.result import points_above
-from arena.queries.figures import is_house
+from arena.queries.figures import flagged, is_house
+from arena.queries.source import LARGEST_PAGE
+from arena.replay.read import read
+from arena.replay.steps import Course
+from arena.store.base.errors import Refused
 from arena.store.base.rows import JSON_KEY, FlagRow, MatchRow, MatchState, OpponentRow, SeatRow
 from arena.store.ladder.opponents import score_error
 
+if TYPE_CHECKING:
+    from arena.queries.source import DataSource
+
 BEST: Final = 3
 """Matches named as the best and as the worst."""
+REPLAYS: Final = 20
+"""Newest matches whose replays are read for bids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,3 +160,34 @@ def _seat(seats: int, seat: int, results: Sequence[tuple[int, float]]) -> SeatRe
 def _mean(values: Sequence[float]) -> tuple[float, float | None]:
     """Return the mean and its standard error."""
     return fmean(values), stdev(values) / sqrt(len(values)) if len(values) > 1 else None
+
+
+def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile | None:
+    """Return what a bot's latest matches of a game say of it; None if it has finished none."""
+    rows = [*islice(all_matches(source, game, name), last)]
+    found = profile(rows, name)
+    if found is None:
+        return None
+    ladder = source.ladder(game)
+    standing = next((row for row in ladder.standings if row.bot == found.bot), None)
+    bids: list[bool] = []
+    with suppress(Refused):  # older replays may have been pruned
+        for row in [row for row in rows if row.state is MatchState.FINISHED][:REPLAYS]:
+            rounds = round_results(Course(read(source.replay(row.match_id))))
+            bids += bids_kept(rounds, row.seats_of(found.bot))
+    return replace(
+        found,
+        bids=len(bids) or None,
+        kept=sum(bids) if bids else None,
+        think_95_us=None if standing is None else standing.think_95_us,
+        flags=flagged(ladder.flags, found.bot),
+    )
+
+
+def all_matches(source: DataSource, game: str, bot: str, before: int | None = None) -> Iterator[MatchRow]:
+    """Yield a bot's matches of a game, of all games if that is empty, the newest first; page by page."""
+    while rows := source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before):
+        yield from rows
+        if len(rows) < LARGEST_PAGE:
+            return
+        before = rows[-1].match_id

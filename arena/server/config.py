@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from arena.house import LUCK
-from arena.ladder.quota import Quota
+from arena.ladder.ladder import Quota
 from arena.match.policy import Policy
 from arena.scheduling.pool import PATIENCE
 from arena.server.sessions.limits import Limits

@@ -16,9 +16,8 @@ from arena.ladder.columns import Columns
 from arena.ladder.events import FIRST_MONDAY, WEEK_DAYS, Entrant, Node
 from arena.ladder.fitted import ladder
 from arena.ladder.flags import flags
-from arena.ladder.ladder import FlagKind
+from arena.ladder.ladder import NO_QUOTA, FlagKind
 from arena.ladder.pair_quota import PairQuota, under_quota
-from arena.ladder.quota import NO_QUOTA
 from arena.server.config import OPEN_QUOTA
 from bench.ladder.collusion import DAY, TABLE, Night, guests_of, mean_error, played
 from bench.ladder.figures import Effort, Figure, with_progress

@@ -19,11 +19,10 @@ from typing import Final
 import numpy as np
 
 from arena.ladder.columns import Columns
-from arena.ladder.entrants import Entrants
 from arena.ladder.events import Entrant, Event, MatchResult, Node, Void
 from arena.ladder.fit import fit
 from arena.ladder.fitted import FittedLadder, ladder
-from arena.ladder.pairs import Pairs
+from arena.ladder.pairs import Entrants, Pairs
 from bench.ladder.figures import Effort, Figure, at_most
 from bench.ladder.rebuild import SHUFFLES, shuffled
 from bench.ladder.world import ANCHORS, NOBODY, SEATS, SPREAD, STEP, Conditions, Season, ranked

@@ -16,9 +16,8 @@ from arena.ladder.columns import Columns
 from arena.ladder.events import FIRST_MONDAY, WEEK_DAYS, Entrant, Node
 from arena.ladder.fitted import ladder
 from arena.ladder.flags import flags
-from arena.ladder.ladder import FlagKind
+from arena.ladder.ladder import NO_QUOTA, FlagKind, Quota
 from arena.ladder.pair_quota import PairQuota
-from arena.ladder.quota import NO_QUOTA, Quota
 from arena.server.config import OPEN_QUOTA
 from bench.ladder.collusion import (
     ACCOMPLICES,

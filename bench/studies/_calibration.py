@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from arena.ladder.columns import Columns
-from arena.ladder.entrants import Entrants
 from arena.ladder.events import Entrant, Node
 from arena.ladder.fit import fit
-from arena.ladder.pairs import Pairs
+from arena.ladder.pairs import Entrants, Pairs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

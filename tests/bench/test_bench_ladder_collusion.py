@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from arena.ladder.events import FIRST_MONDAY
-from arena.ladder.quota import NO_QUOTA, Quota
+from arena.ladder.ladder import NO_QUOTA, Quota
 from bench.ladder.accomplices import NAME_MEETINGS, RING_MEETINGS, thrown_away, wide_ring
 from bench.ladder.collusion import DAYS, NIGHT, Night, guests_of, night, nights, played
 from bench.ladder.company import evening

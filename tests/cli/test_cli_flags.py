@@ -12,7 +12,7 @@ from rich.console import Console
 from arena.cli.ladder.flags_table import MARK, flags_table
 from arena.cli.ladder.table import ladder_table
 from arena.ladder.ladder import FlagKind
-from arena.queries.flags import sentence
+from arena.queries.figures import flag_in_words
 from arena.store.base.rows import FlagRow
 from arena.store.ladder.fits import Fits
 from arena.store.ladder.publishing import publish
@@ -57,7 +57,7 @@ def drawn(flags: tuple[FlagRow, ...], width: int) -> str:
     ids=lambda value: value.kind.value if isinstance(value, FlagRow) else "",
 )
 def test_a_flag_is_a_sentence(flag: FlagRow, words: str) -> None:
-    assert sentence(flag) == words
+    assert flag_in_words(flag) == words
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

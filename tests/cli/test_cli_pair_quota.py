@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from arena.ladder.quota import NO_QUOTA, Quota
+from arena.ladder.ladder import NO_QUOTA, Quota
 from arena.queries.remote import connect
 from arena.server.config import OPEN_QUOTA, Config, quota_in_force
 from tests.cli.cli_rig import PATIENCE, let_play, serving, shown

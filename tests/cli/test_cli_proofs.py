@@ -20,8 +20,7 @@ from arena.analysis.proofs import NotProved, compare_log
 from arena.log.head import LogEntry as Entry
 from arena.log.head import LogHead as Head
 from arena.log.head import LogState as State
-from arena.log.key import Signer
-from arena.log.keys import HeadSigner
+from arena.log.keys import HeadSigner, Signer
 from arena.replay.hash_chain import PackedReplay, pack, text_digest, without_chain
 from arena.replay.read import read
 from arena.store.backup import back_up, restore

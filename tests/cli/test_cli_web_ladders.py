@@ -13,7 +13,7 @@ import pytest
 
 from arena.ladder.ladder import FlagKind
 from arena.queries.directory import Directory, open_directory
-from arena.queries.leaders import leaders
+from arena.queries.figures import leaders
 from arena.queries.source import DataSource
 from arena.store.base.rows import FlagRow, LadderRows, LuckRow
 from tests.cli.cli_rig import Played

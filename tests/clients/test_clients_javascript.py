@@ -15,7 +15,7 @@ import pytest
 import arena.log
 import engine.deal
 from arena.log.head import head_text
-from arena.log.key import Signer
+from arena.log.keys import Signer
 from arena.replay.hash_chain import pack, with_chain
 from arena.replay.record import encode
 from engine.game import Game

@@ -11,15 +11,14 @@ import pytest
 from scipy import optimize
 from scipy.sparse import csr_array
 
-from arena.ladder.clustered_errors import clustered
 from arena.ladder.columns import Columns, Ints
-from arena.ladder.entrants import Entrants
 from arena.ladder.errors import NotConverged
 from arena.ladder.events import Entrant, MatchResult, Node
 from arena.ladder.fit import Fit, expected, fit
 from arena.ladder.live import SCALE
 from arena.ladder.live import expected as live_expected
-from arena.ladder.pairs import UNIT, Pairs
+from arena.ladder.pairs import UNIT, Entrants, Pairs
+from arena.ladder.standard_errors import clustered
 from arena.ladder.symmetric import Floats
 
 PRECISION = (SCALE / 250) ** 2

@@ -19,8 +19,8 @@ from arena.ladder.errors import EventRepeated, EventsMissing, MatchRepeated, Nod
 from arena.ladder.events import Entrant, Event, MatchResult, Node, Void
 from arena.ladder.fitted import FittedLadder, ladder
 from arena.ladder.ladder import Figure, Ladder, provisional
-from arena.ladder.rank_intervals import chances_of_best
 from arena.ladder.shrinkage import shrunk
+from arena.ladder.standard_errors import chances_of_best
 
 FIELD = [Entrant(Node(node), anchor=node < 3) for node in range(12)]
 

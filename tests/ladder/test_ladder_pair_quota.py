@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 from arena.ladder.columns import SHARE, Columns, pair_number
-from arena.ladder.entrants import Entrants
 from arena.ladder.events import FIRST_MONDAY, Entrant, Event, Guest, MatchResult, Node, Void, week_of
 from arena.ladder.fitted import FittedLadder, ladder
+from arena.ladder.ladder import NO_QUOTA, Quota
 from arena.ladder.live import NEW, update
 from arena.ladder.pair_quota import PairQuota, under_quota
-from arena.ladder.pairs import UNIT, Pairs
-from arena.ladder.quota import NO_QUOTA, Quota
+from arena.ladder.pairs import UNIT, Entrants, Pairs
 from tests.ladder.conftest import Season
 
 HOUSE = (Node(0), Node(1))

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from arena.ladder.columns import SHARE, Columns, Ints
-from arena.ladder.entrants import TABLE_SIZE, Entrants
 from arena.ladder.errors import CyclicParents, NodeRepeated, UnknownNode, UnknownParent
 from arena.ladder.events import Entrant, MatchResult, Node
-from arena.ladder.pairs import UNIT, WEIGHTS, Pairs
+from arena.ladder.pairs import TABLE_SIZE, UNIT, WEIGHTS, Entrants, Pairs
 
 NODES = range(12)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from arena.ladder.rank_intervals import rank_bounds
+from arena.ladder.standard_errors import rank_bounds
 from arena.ladder.symmetric import Floats
 
 

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from arena.ladder.clustered_errors import clustered
 from arena.ladder.columns import Columns
-from arena.ladder.entrants import Entrants
 from arena.ladder.events import Entrant, MatchResult, Node
 from arena.ladder.fit import fit
 from arena.ladder.live import SCALE
-from arena.ladder.pairs import Pairs
-from arena.ladder.standard_errors import field_shares, standard_errors
+from arena.ladder.pairs import Entrants, Pairs
+from arena.ladder.standard_errors import clustered, field_shares, standard_errors
 from arena.ladder.symmetric import Floats, Symmetric
 
 PRECISION = (SCALE / 250) ** 2

@@ -12,8 +12,7 @@ import pytest
 
 import arena.log
 from arena.log.head import LogEntry, LogHead, head_text, log_name, rotation_text
-from arena.log.key import KeyUnreadable, Signer, signed
-from arena.log.keys import LogKeys, first_key_leaf, next_key_leaf
+from arena.log.keys import KeyUnreadable, LogKeys, Signer, first_key_leaf, next_key_leaf, signed
 from arena.log.leaf import FIELDS, LeafError, LeafKind, decode_leaf, encode_leaf
 from arena.log.tree import consistency_proof, consistent, inclusion_proof, leaf_hash, root
 from tests.log.test_log_tree import hexed, nodes_of

@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from arena.replay.read import read
+from arena.replay.render.renderer import CardFace, SeatScene, TableScene
 from arena.replay.render.show import table_scene
-from arena.replay.render.table_scene import CardFace, SeatScene, TableScene
 from arena.replay.render.table_svg import HEIGHT, INKS, WIDTH, table_svg
 from arena.replay.steps import Course
 from engine.game import Game

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import trio
 from sqlalchemy import Connection
 
-from arena.log.key import Signer
+from arena.log.keys import Signer
 from arena.match.policy import Policy
 from arena.replay.read import read
 from arena.replay.replay import Replay

@@ -21,8 +21,7 @@ from structlog.testing import capture_logs
 from trio.testing import MockClock
 
 from arena.ladder.events import Node
-from arena.ladder.ladder import FieldFigures, Figure, Ladder, LadderLine
-from arena.ladder.quota import NO_QUOTA, Quota
+from arena.ladder.ladder import NO_QUOTA, FieldFigures, Figure, Ladder, LadderLine, Quota
 from arena.processes import helper
 from arena.scheduling.information_gain import MatchValues
 from arena.server.arena import Arena, open_arena

@@ -15,8 +15,7 @@ from sqlalchemy import Connection, insert, text
 from sqlalchemy.exc import IntegrityError
 
 from arena.log.head import LogEntry, LogHead
-from arena.log.key import Signer
-from arena.log.keys import LogKeys
+from arena.log.keys import LogKeys, Signer
 from arena.log.leaf import LeafKind
 from arena.log.tree import consistent
 from arena.replay.hash_chain import pack_replay

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, select, text, update
 
 from arena.ladder import live
 from arena.ladder.events import DAY, MatchResult, day_of, week_of
+from arena.ladder.ladder import Quota
 from arena.ladder.live import RatingChange
-from arena.ladder.quota import Quota
 from arena.store import schema
 from arena.store.bots import bots
 from arena.store.ladder import events, pair_days

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from arena.ladder.quota import NO_QUOTA
+from arena.ladder.ladder import NO_QUOTA
 from arena.replay.read import read
 from arena.replay.verify import verify
 from arena.store import schema

@@ -14,7 +14,7 @@ from arena.analysis.game_review import GameReview
 from arena.analysis.review import Costly
 from arena.queries.directory import open_directory
 from arena.replay.read import read
-from arena.replay.render.table_scene import CardFace, SeatScene, TableScene
+from arena.replay.render.renderer import CardFace, SeatScene, TableScene
 from arena.replay.render.table_svg import table_svg
 from arena.replay.steps import Course
 from tests.cli.cli_rig import Played

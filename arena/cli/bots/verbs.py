@@ -103,7 +103,7 @@ def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool
     JSON: {"games": [BotProfile]}
     """
     from arena.cli.bots.profile import drawn_profile
-    from arena.queries.bot_profile import gathered
+    from arena.queries.profile import gathered
 
     with place.open() as source:
         games = chosen_games(source.games(), game)

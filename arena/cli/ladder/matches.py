@@ -44,7 +44,7 @@ def command(
     with place.open() as source:
         chosen_games(source.games(), game)
         if only_lost:
-            from arena.queries.bot_profile import all_matches
+            from arena.queries.profile import all_matches
 
             found = (row for row in all_matches(source, game, bot, before) if lost(row, bot))
             rows = tuple(islice(found, limit))

@@ -10,8 +10,7 @@ from rich.text import Text
 from arena.cli.ladder.table import chance_of_best
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.cli.terminal.tables import bot_name, owner_name
-from arena.queries.figures import CONFIDENCE
-from arena.queries.leaders import SHARED, leaders
+from arena.queries.figures import CONFIDENCE, SHARED, leaders
 from arena.store.base.rows import PastLadder
 
 LEFT_OUT_FIRST: Final = ("Fitted", "Version", "Owner", "Opponents", "Matches", "P(best)", "Ranks")

@@ -17,9 +17,7 @@ from rich.text import Text
 from arena.cli.ladder.flags_table import MARK
 from arena.cli.terminal.fitted_table import DrawnColumn, FittedTable, TableColumn
 from arena.cli.terminal.tables import bot_name, owner_name, unlisted
-from arena.queries.figures import CONFIDENCE, quota_in_words, share_in_words
-from arena.queries.flags import flagged
-from arena.queries.leaders import SHARED, Leaders, leaders
+from arena.queries.figures import CONFIDENCE, SHARED, Leaders, flagged, leaders, quota_in_words, share_in_words
 from arena.store.base.rows import LadderRow, LadderRows, PastLadderRow
 
 NARROWEST: Final = 15

@@ -8,7 +8,7 @@ from typing import Final
 from rich.text import Text
 
 from arena.match.effects import Cause
-from arena.replay.render.table_scene import CardFace
+from arena.replay.render.renderer import CardFace
 from engine.game import Game
 
 _STYLES: Final = {

@@ -10,8 +10,8 @@ from rich.text import Text
 from arena.replay.header import Header
 from arena.replay.render.cards import Faces, forced_sign, forced_words
 from arena.replay.render.nullern_picture import NullernMarks, NullernPicture, dealt, marks, picture
+from arena.replay.render.renderer import CardFace
 from arena.replay.render.scores import points_cell, points_table, seat_in_words, seat_name, seats_table
-from arena.replay.render.table_scene import CardFace
 from arena.replay.render.tricks import Scene, TrickRenderer
 from arena.replay.steps import Course, Made
 from engine.game import RoundReport

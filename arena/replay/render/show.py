@@ -13,10 +13,9 @@ from typing import Final
 from rich.console import RenderableType
 
 from arena.replay.render.nullern import NullernRenderer
-from arena.replay.render.renderer import Renderer
+from arena.replay.render.renderer import Renderer, TableScene
 from arena.replay.render.scores import drawn_match
 from arena.replay.render.sixth_sense import SixthSenseRenderer
-from arena.replay.render.table_scene import TableScene
 from arena.replay.steps import Course
 from engine.game import Game
 

@@ -8,9 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.replay.render.cards import Faces, forced_sign, forced_words
+from arena.replay.render.renderer import CardFace
 from arena.replay.render.scores import seat_in_words, seat_name, seats_table
 from arena.replay.render.sixth_sense_picture import SixthSenseMarks, SixthSensePicture, dealt, marks, picture
-from arena.replay.render.table_scene import CardFace
 from arena.replay.render.tricks import Scene, TrickRenderer
 from arena.replay.steps import Made
 from engine.game import RoundReport

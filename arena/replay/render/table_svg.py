@@ -14,7 +14,7 @@ from itertools import accumulate
 from math import cos, pi, sin
 from typing import Final
 
-from arena.replay.render.table_scene import CardFace, SeatScene, TableScene
+from arena.replay.render.renderer import CardFace, SeatScene, TableScene
 
 WIDTH: Final = 720
 HEIGHT: Final = 480

@@ -17,8 +17,8 @@ from rich.text import Text
 from arena.replay.header import Header
 from arena.replay.render.cards import Faces, forced_sign
 from arena.replay.render.picture import PLAYS, Marks, Picture
+from arena.replay.render.renderer import CardFace, SeatScene, TableScene
 from arena.replay.render.scores import plain_table, points_by_round, seat_in_words, seat_name
-from arena.replay.render.table_scene import CardFace, SeatScene, TableScene
 from arena.replay.steps import Course, Made
 
 PictureT = TypeVar("PictureT", bound=Picture)

@@ -12,7 +12,7 @@ import structlog
 import trio
 
 from arena.ladder import live
-from arena.ladder.quota import Quota
+from arena.ladder.ladder import Quota
 from arena.log.head import LogEntry, LogHead
 from arena.match.effects import Over
 from arena.replay.header import MatchKind

@@ -17,8 +17,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import structlog
 import trio
 
-from arena.ladder.ladder import Ladder
-from arena.ladder.quota import NO_QUOTA, Quota
+from arena.ladder.ladder import NO_QUOTA, Ladder, Quota
 from arena.processes.calls import Calls, HelperEnded
 from arena.processes.helper import HelperFailed, helper, keep
 from arena.scheduling.information_gain import MatchValues

@@ -5,7 +5,7 @@
 It reads the database and never writes. A request of a game and a number of seats returns that ladder, or a text why
 there is none. A game alone returns the match values of its published ladder, which would keep the server's own process
 busy. None makes it read all results, so that later requests are quick. QUOTA … are the fields of
-`arena.ladder.quota.Quota`, in order.
+`arena.ladder.ladder.Quota`, in order.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from sqlalchemy import Connection
 
 from arena.ladder.errors import LadderError
 from arena.ladder.estimates import estimates
-from arena.ladder.ladder import Ladder
-from arena.ladder.quota import Quota
+from arena.ladder.ladder import Ladder, Quota
 from arena.processes.launch import give_way
 from arena.processes.parent import Parent, connected
 from arena.scheduling.information_gain import MatchValues, match_values

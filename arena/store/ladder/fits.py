@@ -12,10 +12,9 @@ from arena.ladder.columns import NO_NODE, Columns
 from arena.ladder.events import Entrant, Node
 from arena.ladder.fitted import FittedLadder, ladder
 from arena.ladder.flags import flags
-from arena.ladder.ladder import Ladder
+from arena.ladder.ladder import NO_QUOTA, Ladder, Quota
 from arena.ladder.luck_columns import LuckColumns
 from arena.ladder.pair_quota import PairQuota, under_quota
-from arena.ladder.quota import NO_QUOTA, Quota
 from arena.store.ladder import baselines, events, versions
 
 MANY: Final = 10_000

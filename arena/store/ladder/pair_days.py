@@ -16,8 +16,8 @@ from typing import Final, NamedTuple, TypeAlias
 from sqlalchemy import Connection, bindparam, delete, insert, literal_column, select, update
 
 from arena.ladder.events import WEEK_DAYS, Event, MatchResult, Void, day_of, week_of
+from arena.ladder.ladder import Quota
 from arena.ladder.live import SeatPair
-from arena.ladder.quota import Quota
 from arena.store import schema
 from arena.store.base.statements import Statement
 from arena.store.ladder import versions

@@ -11,10 +11,9 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
 from arena.ladder.events import Entrant, Node, day_of
-from arena.ladder.ladder import FieldFigures, Figure, Flag, FlagKind, Ladder, LadderLine
+from arena.ladder.ladder import NO_QUOTA, FieldFigures, Figure, Flag, FlagKind, Ladder, LadderLine, Quota
 from arena.ladder.live import start
 from arena.ladder.luck_columns import LuckFigures
-from arena.ladder.quota import NO_QUOTA, Quota
 from arena.ladder.rebase import replayed_since
 from arena.store import schema
 from arena.store.base.rows import PastLadder, PastLadderRow, instant

@@ -8,8 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from arena.log.key import KeyUnreadable, Signer
-from arena.log.keys import HeadSigner, LogKeys, first_key_leaf, next_key_leaf
+from arena.log.keys import HeadSigner, KeyUnreadable, LogKeys, Signer, first_key_leaf, next_key_leaf
 from arena.log.leaf import LeafKind
 from arena.store.base import leaves as log
 from arena.store.base.directory import sync_directory

@@ -9,8 +9,8 @@ from typing import Any, Final, NewType
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from arena.ladder.events import Node
+from arena.ladder.ladder import NO_QUOTA, Quota
 from arena.ladder.live import RatingChange
-from arena.ladder.quota import NO_QUOTA, Quota
 from arena.log.leaf import LeafKind
 from arena.replay.hash_chain import PackedReplay, with_chain
 from arena.replay.header import MatchKind

@@ -18,10 +18,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from arena.queries.figures import CONFIDENCE, is_house, quota_in_words, share_in_words
-from arena.queries.flags import sentence
+from arena.queries.figures import CONFIDENCE, SHARED, flag_in_words, is_house, leaders, quota_in_words, share_in_words
 from arena.queries.json_form import json_text
-from arena.queries.leaders import SHARED, leaders
 from arena.version import __version__
 from engine.registry import GAMES
 
@@ -132,7 +130,7 @@ _TEMPLATES: Final = Environment(
 )
 _TEMPLATES.filters.update(
     at=_instant,
-    flag_in_words=sentence,
+    flag_in_words=flag_in_words,
     long=_long,
     margin=_margin,
     segment=lambda text: quote(text, safe=""),

@@ -6,10 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from arena.queries.bot_profile import gathered
 from arena.queries.game_rows import GameRow, game_row
 from arena.queries.log_rows import LogEntryRow, LogHeadRow, entry_rows, head_row
-from arena.queries.profile import BotProfile
+from arena.queries.profile import BotProfile, gathered
 from arena.queries.source import LARGEST_MATCH, LARGEST_PAGE, DataSource
 from arena.store.base.rows import (
     BotEventRow,

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.queries.leaders import leaders
+from arena.queries.figures import leaders
 from arena.queries.profile import BotProfile, profile
 from arena.queries.source import DataSource
 from arena.store.base.errors import Refused

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.queries.flags import MEANING
+from arena.queries.figures import FLAG_MEANING
 from arena.queries.source import DataSource
 from arena.store.base.rows import LadderRows, MatchRow
 from arena.web.answers.responses import page
@@ -51,7 +51,7 @@ async def ladder(request: Request) -> Response:
         rows=found.standings,
         intervals=intervals(found.standings),
         age=age and timedelta(minutes=age // timedelta(minutes=1)),
-        meaning=MEANING,
+        meaning=FLAG_MEANING,
     )
 
 

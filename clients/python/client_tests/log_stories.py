@@ -17,8 +17,7 @@ from arena_client.v1.play_pb2 import MatchReport
 from client_tests.test_client_log import AT, SEAT, Log
 from google.protobuf.json_format import MessageToDict
 
-from arena.log.key import Signer
-from arena.log.keys import first_key_leaf
+from arena.log.keys import Signer, first_key_leaf
 
 
 class Story:

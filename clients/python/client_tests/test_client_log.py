@@ -21,8 +21,7 @@ from arena_client.v1.log_pb2 import LogEntry, LogHead, LogState
 from arena_client.v1.play_pb2 import MatchReport
 
 from arena.log.head import head_text
-from arena.log.key import Signer
-from arena.log.keys import LogKeys, first_key_leaf, next_key_leaf
+from arena.log.keys import LogKeys, Signer, first_key_leaf, next_key_leaf
 from arena.log.leaf import LeafKind, encode_leaf
 from arena.log.tree import Nodes, completed, consistency_proof, inclusion_proof, leaf_hash, root
 

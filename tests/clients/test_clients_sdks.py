@@ -1,0 +1,400 @@
+"""The SDKs as their users meet them: the README's bot on a real server, samples, threads, and how programs end."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import grpc
+import pytest
+from arena_client.v1 import play_pb2
+from client_tests.peer import PATIENCE, Peer, Talk, asks, invites, reports, starts, welcome
+from client_tests.test_client_connection import certificate
+from client_tests.test_client_programs import one_decision
+
+from arena.local.check.checks import CHECKS
+from tests.cli.cli_rig import ARENA, arena, let_play, serving
+from tests.clients.sdks import ALIKE, SDKS, Command, Sdk, started
+from tests.documents import first_bots
+from tests.interop.interop_rig import tool
+
+GAMES: Final = ("sixth_sense", "nullern")
+LONG: Final = ("cpp",)
+"""The SDKs whose build takes minutes."""
+
+Mine: TypeAlias = Callable[..., subprocess.Popen[str]]
+
+pytestmark = pytest.mark.process
+
+
+def of_each(*names: str, long: Sequence[str] = LONG) -> pytest.MarkDecorator:
+    """Run a test with each SDK, or with some, where its tools are."""
+    return pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param(name, marks=[*map(tool, SDKS[name].tools), *[pytest.mark.long] * (name in long)])
+            for name in names or SDKS
+        ],
+    )
+
+
+@pytest.fixture(scope="module")
+def sdks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sdk]:
+    """Each SDK that was asked for, built once its own tests and all conversations have passed."""
+
+    class Built(dict[str, Sdk]):
+        def __missing__(self, name: str) -> Sdk:
+            self[name] = SDKS[name](tmp_path_factory.mktemp(name))
+            return self[name]
+
+    return Built()
+
+
+@pytest.fixture
+def sdk(sdks: dict[str, Sdk], name: str) -> Sdk:
+    return sdks[name]
+
+
+@pytest.fixture
+def mine(sdk: Sdk, tmp_path: Path) -> Mine:
+    """Start a bot of an author's own, which does what is said for so many matches."""
+
+    def start(peer: Peer, decides: str, matches: int = 0, **env: str) -> subprocess.Popen[str]:
+        told = {"ARENA_SERVER": peer.address, "DECIDES": decides, "MATCHES": str(matches)}
+        return started(sdk.mine_command(), tmp_path, **{**told, **env})
+
+    return start
+
+
+def played(command: Command, folder: Path, words: Sequence[str], server: str, **others: Any) -> str:
+    """Return the log of a program that was stopped as by Ctrl-C, or ended, when it had played with others."""
+    matches = others.pop("matches")
+    with started(command, folder, *words, ARENA_SERVER=server) as player:
+        try:
+            let_play(server, folder, matches, **{"bots": ["random"], **others})
+            if "--matches" not in words:
+                player.send_signal(signal.SIGINT)
+            log = player.communicate(timeout=PATIENCE)[1]
+        finally:
+            player.kill()
+    assert player.returncode == 0, log
+    return log
+
+
+def lines_of(receipts: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in receipts.read_text(encoding="utf-8").splitlines()]
+
+
+def logs_in(receipts: Path) -> list[int]:
+    """The sizes of the server's log that the file names, one for each welcome."""
+    return [line["head"]["size"] for line in lines_of(receipts) if "arena_receipts" in line]
+
+
+def verified(match: int, server: str, *words: object) -> Any:
+    """What `arena replay verify` says of a match."""
+    ran = arena("replay", "verify", match, *words, "--server", server, "--json")
+    assert ran.exit_code == 0, ran.output
+    said = json.loads(ran.stdout)
+    assert said["verified"], said
+    return said
+
+
+@of_each("typescript", "go", "rust", long=("go", "rust"))
+def test_the_generated_code_is_up_to_date(sdk: Sdk, tmp_path: Path) -> None:
+    made, there = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
+        for folder in sdk.generated(tmp_path)
+    )
+    assert made == there, "run make proto"
+
+
+@of_each("typescript")
+def test_the_packed_file_has_what_is_imported_and_nothing_of_the_tests(sdk: Sdk) -> None:
+    [packed] = sdk.build.glob("arena-client-*.tgz")
+    names = subprocess.run(["tar", "tzf", packed], capture_output=True, text=True, check=True).stdout.split()
+    assert {"package/dist/src/index.js", "package/dist/src/worker.js", "package/README.md"} <= {*names}
+    assert not [name for name in names if "/tests/" in name]
+
+
+@of_each()
+def test_the_bot_of_the_readme_plays_rated_matches_and_keeps_receipts_that_bear_them_out(
+    sdk: Sdk, tmp_path: Path
+) -> None:
+    """Compiled as it stands, in a project of its own; stopped as by Ctrl-C, it comes back to a log that has grown."""
+    bot = sdk.shown(sdk.fence)
+    assert len([line for line in bot.splitlines() if line.strip()]) <= sdk.lines
+    assert bot in first_bots(), "both pages show the same"
+    program = sdk.readme_bot()
+    with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
+        for _ in range(2):
+            log = played(program, tmp_path, [], server.server, matches=1)
+            assert ", rating " in log
+            assert log.endswith(" stopped\n")
+            assert "log of results" not in log.lower(), "nothing is said of it"
+        tokens = tmp_path / ".arena" / "tokens"
+        token, receipts = sorted(tokens.iterdir())
+        assert receipts.name == f"{token.name}.receipts"
+        assert [each.stat().st_mode & 0o777 for each in (token, receipts)] == [0o600, 0o600]
+        assert [len(line.get("nonce", "")) for line in lines_of(receipts)] == [0, 32, 0, 32]
+        first, second = logs_in(receipts)
+        assert first < second, "the log of each welcome is recorded"
+        for match in (1, 2):
+            assert verified(match, server.server, "--receipts", tokens)["receipt"]["file"] == str(receipts)
+
+
+@pytest.mark.long
+@of_each("typescript", "cpp", "rust", "java")
+def test_the_log_of_each_welcome_is_recorded_and_none_with_other_keys(sdk: Sdk, tmp_path: Path) -> None:
+    """A bot that comes back, after matches of others, to its server; and to one whose key is another."""
+
+    def plays(server: str, token: str) -> str:
+        words = ["--matches", "1", "--capacity", "1", "--name", "it", "--token-file", token]
+        return played(sdk.sample(1), tmp_path, words, server, matches=1)
+
+    here, there = (tmp_path / f"{name}.token.receipts" for name in ("here", "there"))
+    with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
+        logs = [plays(server.server, "here.token")]
+        let_play(server.server, tmp_path, 2, bots=["random", "rules"])
+        logs.append(plays(server.server, "here.token"))
+        assert logs_in(here) == [1, 4], "a leaf for the key, and one for each of three matches"
+        assert not any("log of results" in log.lower() for log in logs), logs
+        for match in (1, 4):
+            assert verified(match, server.server, "--receipts", here)["receipt"]["file"] == str(here)
+    here.rename(there)
+    for token in tmp_path.glob("random.token*"):
+        token.unlink()
+    with serving(tmp_path / "other", "--no-house", "--seats", "2") as server:
+        plays(server.server, "there.token")
+        assert logs_in(there) == [1, 4], "the first log's keys stay"
+        ran = arena("replay", "verify", "1", "--receipts", there, "--server", server.server)
+        assert ran.exit_code == 1, ran.output
+        assert "its head is not signed by the key of the log" in " ".join(ran.output.split())
+
+
+@of_each()
+def test_heartbeats_and_invitations_are_answered_while_a_bot_computes(sdk: Sdk, tmp_path: Path, mine: Mine) -> None:
+    """It computes until a file is there, which the script makes once all was answered."""
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield asks((1, 1), heartbeat=1)
+        assert talk.next() == play_pb2.PlayRequest(heartbeat=1)
+        for number in (2, 3, 4):
+            yield play_pb2.PlayResponse(heartbeat=number)
+            assert talk.next() == play_pb2.PlayRequest(heartbeat=number)
+            yield invites(number)
+            if number == 4:
+                assert list(talk.next().declined) == [4], "it wants three matches"
+                continue
+            assert [ready.invitation_id for ready in talk.next().ready] == [number]
+            yield starts(number)
+        (tmp_path / "done").touch()
+        assert [answer.decision_id for answer in talk.next().answers] == [1]
+        yield reports(1, 2, 3)
+        talk.wait_for_goodbye()
+
+    with Peer([script]) as peer, mine(peer, "later", matches=3) as bot:
+        out, errors = bot.communicate(timeout=PATIENCE)
+    assert (out, bot.returncode) == ("1\nafter the run\n", 0), errors
+
+
+@of_each()
+def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(sdk: Sdk, tmp_path: Path, mine: Mine) -> None:
+    """The bot computes while its stream breaks and the next one asks again."""
+
+    def before(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield asks((1, 1))
+        yield asks((2, 2))
+        yield play_pb2.PlayResponse(heartbeat=1)
+        talk.next()
+        end = time.monotonic() + PATIENCE
+        while not (tmp_path / "begun").exists():  # heartbeats are answered before the bot begins to compute
+            assert time.monotonic() < end, "the bot never began"
+            time.sleep(0.01)
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "not now")
+
+    def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        assert list(talk.next().hello.playing) == [1, 2]
+        yield welcome()
+        yield asks((1, 1), (2, 2))
+        yield play_pb2.PlayResponse(heartbeat=2)
+        assert talk.next().heartbeat == 2
+        (tmp_path / "done").touch()
+        assert [answer.decision_id for answer in talk.next().answers] == [1, 2]
+        yield reports(1, 2)
+        talk.wait_for_goodbye()
+
+    with Peer([before, after]) as peer, mine(peer, "later", matches=2) as bot:
+        out, errors = bot.communicate(timeout=PATIENCE)
+    assert (out, bot.returncode) == ("1\n1\n2\nafter the run\n", 0), errors
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+@of_each()
+def test_the_first_signal_finishes_and_the_second_leaves(sdk: Sdk, mine: Mine, signals: int) -> None:
+    playing, told = threading.Event(), threading.Event()
+    heard: list[play_pb2.PlayRequest] = []
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield invites(1)
+        talk.next()
+        yield starts(1)
+        playing.set()
+        heard.append(talk.next())
+        told.set()
+        if signals == 1:
+            yield asks((1, 1))
+        heard.append(talk.next())
+        if signals == 1:
+            yield reports(1)
+            talk.wait_for_goodbye()
+
+    with Peer([script]) as peer, mine(peer, "first") as bot:
+        try:
+            assert playing.wait(PATIENCE)
+            bot.send_signal(signal.SIGINT)
+            assert told.wait(PATIENCE)
+            if signals == 2:
+                bot.send_signal(signal.SIGINT)
+            out, errors = bot.communicate(timeout=PATIENCE)
+        finally:
+            bot.kill()
+    assert (out, bot.returncode) == ("after the run\n", 0), errors
+    room, last = heard
+    assert (room.HasField("capacity"), room.capacity) == (True, 0)
+    assert (len(last.answers), last.leave) == ((1, False) if signals == 1 else (0, True))
+
+
+@of_each("go", "rust", "java")
+def test_the_second_signal_leaves_even_where_the_bot_computes_for_ever(sdk: Sdk, mine: Mine) -> None:
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield invites(1)
+        talk.next()
+        yield starts(1)
+        yield asks((1, 1), heartbeat=1)
+        talk.next()
+        bot.send_signal(signal.SIGINT)
+        assert talk.next() == play_pb2.PlayRequest(capacity=0)
+        bot.send_signal(signal.SIGINT)
+        assert talk.next() == play_pb2.PlayRequest(leave=True)
+
+    with Peer([script]) as peer, mine(peer, "never", matches=1) as bot:
+        try:
+            out, errors = bot.communicate(timeout=PATIENCE)
+        finally:
+            bot.kill()
+    assert (out, bot.returncode) == ("after the run\n", 0), errors
+
+
+@of_each(long=("cpp", "java"))
+def test_what_a_program_ends_with(sdk: Sdk, tmp_path: Path, mine: Mine) -> None:
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield asks((1, 1))
+        list(talk.requests)
+
+    answer, _, argument, refused = (f"{sdk.bot}: {kind}" for kind in sdk.kinds)
+    for decides, env, status, line in (
+        ("illegal", {}, 1, f"{answer}answer 1 of 1 is 99, which is not legal here; {sdk.legal}"),
+        ("error", {}, 1, sdk.error),
+        ("first", {"ARENA_DRAIN": "soon"}, 2, f"{argument}ARENA_DRAIN is 'soon': it takes seconds from 0 to 30"),
+        ("first", {"ARENA_TOKEN": "wrong"}, 3, f"{refused}the server refuses the token: no bot has this token"),
+        ("first", {"ARENA_SERVER": "nowhere"}, 2, f"{argument}the address 'nowhere' is not of the form HOST:PORT; .*"),
+    ):
+        (tmp_path / "token").unlink(missing_ok=True)
+        with Peer([script]) as peer, mine(peer, decides, matches=1, **env) as bot:
+            out, errors = bot.communicate(timeout=PATIENCE)
+        assert (out, bot.returncode) == (sdk.printed_after_failure, status), errors
+        assert re.search(rf"^{line}$", errors, re.MULTILINE), errors
+        where = re.search(r"in match 1 of sixth_sense, round 1, decision 1; legal: \[0,? 1,? 2\]; view: ", errors)
+        assert (where is not None) is (status == 1)
+
+
+@of_each(long=("cpp", "java"))
+def test_a_sample_says_what_is_wrong_and_has_a_status(sdk: Sdk, tmp_path: Path) -> None:
+    for words, status, line in (*sdk.wrong, *ALIKE):
+        with started(sdk.sample(0), tmp_path, "--quiet", *words) as bot:
+            errors = bot.communicate(timeout=PATIENCE)[1]
+        assert bot.returncode == status, errors
+        assert re.fullmatch(line, errors.splitlines()[-1]), errors
+
+
+@of_each("cpp")
+def test_help_names_every_option_and_has_an_example(sdk: Sdk, tmp_path: Path) -> None:
+    with started(sdk.sample(1), tmp_path, "--help") as bot:
+        out, errors = bot.communicate(timeout=PATIENCE)
+    assert bot.returncode == 0, errors
+    source = (sdk.source / "src" / "arena_client" / "command.cc").read_text(encoding="utf-8")
+    options = set(re.findall(r'\{"(--[a-z-]+)",', source))
+    assert len(options) > 15
+    assert not [option for option in options if f"  {option} " not in out]
+    assert "example: rule_bot --server localhost:50051" in out
+
+
+@of_each(long=("cpp", "java"))
+def test_tls_and_what_is_in_its_way(sdk: Sdk, tmp_path: Path) -> None:
+    """What trying again cannot change is told at the first try; with the authority named it plays."""
+
+    def sample(address: str, *words: str) -> tuple[int, str]:
+        always = ("--quiet", "--matches", "1", "--token-file", "t", "--server", address)
+        with started(sdk.sample(0), tmp_path, *always, *words) as bot:
+            errors = bot.communicate(timeout=PATIENCE)[1]
+        return bot.returncode, (errors.splitlines() or [""])[-1]  # gRPC warns of names that are addresses
+
+    if sdk.authorities:
+        key, cert = certificate(tmp_path)
+    else:
+        assert arena("cert", tmp_path / "tls").exit_code == 0
+        key, cert = tmp_path / "tls" / "key.pem", tmp_path / "tls" / "cert.pem"
+    secrets = grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())])
+    with Peer([one_decision]) as plain:
+        told = f"random: the server at {plain.address} has no TLS: leave {sdk.without_tls} out"
+        assert sample(plain.address, "--tls") == (4, told)
+    with Peer([one_decision], credentials=secrets) as secured:
+        address = f"localhost:{secured.port}"
+        for words, line in (
+            ([], f"the server at {address} wants TLS: --tls "),
+            (["--tls"], f"the certificate of {address} {sdk.untrusted}"),
+        ):
+            status, said = sample(address, *words)
+            assert (status, said.startswith(f"random: {line}")) == (4, True), said
+        assert sample(address, "--tls-roots", str(cert)) == (0, "")
+        assert sample(address, "--tls-roots", "nowhere.pem")[0] == 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("sample", [0, 1])
+@of_each()
+def test_the_samples_play_rated_matches(sdk: Sdk, tmp_path: Path, sample: int, game: str) -> None:
+    with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
+        words = ["--matches", "2", "--name", "it", "--token-file", "it.token", "--game", game]
+        log = played(sdk.sample(sample), tmp_path, words, server.server, matches=2, game=game)
+        assert len(re.findall(r"match \d.*: place [12] of 2 with -?\d+ points, rating ", log)) == 2, log
+        verified(1, server.server)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("sample", [0, 1])
+@of_each()
+def test_the_samples_pass_every_check(sdk: Sdk, tmp_path: Path, sample: int) -> None:
+    bot = [word.replace("{home}", str(tmp_path)) for word in sdk.sample(sample)]
+    ran = subprocess.run([*ARENA, "check", "--", *bot], capture_output=True, text=True, timeout=240, check=False)
+    assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}"
+    verdicts = {line.split()[1]: line.split()[0] for line in ran.stdout.splitlines() if line.endswith("?")}
+    assert verdicts == dict.fromkeys(CHECKS, "PASS")

@@ -1,1 +1,1 @@
-"""Answers that a replay gives: timeline, blame, costly choices, proofs. Knows no store."""
+"""Analyses of a replay: timeline, blame, costly choices, proofs. They do not use the store."""

@@ -2,13 +2,13 @@
 
 1. The server: any trouble of a house bot's seat, an interruption, the hold after a restart.
 2. The bot: refused answers and decisions forced because of them, except late answers (rule 5).
-3. The bot: an absence that it announced (an orderly leave), and what a house bot played meanwhile. The bot or the
-   network: any other absence and what was played meanwhile, as a crashed bot and a broken connection look alike; a
-   decision lost to time during an absence, or with nothing heard from the bot until it was gone without a word.
+3. The bot: an absence that it announced (an orderly leave), and a house bot's choices meanwhile. The bot or the
+   network: any other absence and the choices meanwhile, as a crashed bot and a broken connection look alike; a decision
+   lost to time during an absence, or without any message of the bot until it vanished.
 4. The bot: any other decision lost to time, since its clock started when the question was handed to the transport, plus
-   the round trip up to the allowance. But the network where the answer was late by no more than the round trip exceeded
-   the allowance, and either of them where it exceeded the allowance and no answer came.
-5. A late answer, a suspension and its cost: as the decision lost to time that caused them.
+   the round trip up to the allowance. But the network if the answer was late by no more than the round trip's excess
+   over the allowance, and either of them if there was such an excess and no answer.
+5. For a late answer, a suspension and its cost: the same as for the decision lost to time that caused them.
 6. The bot: a question sent later than a soft limit after it was due (it costs nothing). The server holds questions back
    only from a bot that owes other answers, perhaps of other matches, or does not read.
 """
@@ -33,16 +33,16 @@ class Sign(Enum):
 
     ANSWER = auto()
     LEAVE = auto()
-    """It said that it leaves."""
+    """It announced that it leaves."""
     GONE = auto()
-    """It was gone without a word."""
+    """It vanished."""
 
 
 class PresenceRecord(NamedTuple):
     """A bot's signs of life in a match."""
 
     signs: Sequence[tuple[Instant, Sign]]
-    """In order, each with its instant."""
+    """The signs in order, each with its instant."""
     lost_while_gone: frozenset[int]
     """Numbers of the decisions lost to time during its absences."""
 
@@ -62,7 +62,7 @@ def with_blame(seat: SeatTimeline, presence: PresenceRecord, policy: Policy) -> 
 def _decisions(decisions: Sequence[Decision], presence: PresenceRecord, policy: Policy) -> dict[int, Decision]:
     blamed: dict[int, Decision] = {}
     blame: Blame | None = None
-    latest: Blame | None = None  # of the latest decision lost to time
+    latest: Blame | None = None  # blame for the latest decision lost to time
     for decision in decisions:
         match decision.forced:
             case None:
@@ -98,7 +98,7 @@ def _blame_for_lateness(decision: Decision, presence: PresenceRecord, policy: Po
 
 
 def _blame_for_absence(at: Instant, presence: PresenceRecord) -> Blame:
-    """Apply rule 3 to what happened during an absence, or as it began."""
+    """Apply rule 3 to events during an absence or at its beginning."""
     departures = [sign for when, sign in presence.signs if when <= at and sign is not Sign.ANSWER]
     return Blame.BOT if departures and departures[-1] is Sign.LEAVE else Blame.EITHER
 
@@ -125,7 +125,7 @@ def _made(decision: Decision) -> Instant:
 
 
 def _waiting_events(seat: SeatTimeline, policy: Policy) -> list[Event]:
-    """List the questions that waited longer than a soft limit although no absence or hold explains it."""
+    """List the questions that waited longer than a soft limit without an absence or hold."""
     explained = [event.at for event in seat.events if event.kind in EXPLAIN_WAITING]
     waits = [(each.sendings[0].at, each) for each in seat.decisions if each.waited > policy.soft_limit]
     return [

@@ -1,4 +1,4 @@
-"""A folder of decisions as Parquet files, a game and table size each, and the list of them that is written last.
+"""A folder of decisions as Parquet files, one for each game and table size, and their list, which is written last.
 
 A row is a decision that a bot made itself: its view, its choice and the outcome. Rows are written and read a few
 thousand at a time, so that it does not matter how many there are. Needs pyarrow, and numpy to be read.
@@ -19,9 +19,9 @@ from engine.game import Game
 from engine.registry import GAMES
 
 INDEX: Final = "dataset.json"
-"""The list of files; a folder without it is torn."""
+"""The list of files; a folder without it is incomplete."""
 ROWS: Final = 4096
-"""Rows written together."""
+"""Number of rows written together."""
 FORMAT: Final = 1
 
 
@@ -82,11 +82,11 @@ def decision_rows(replay: Replay, bot: str = "") -> Iterator[DecisionRow]:
 
 
 class DatasetError(ValueError):
-    """A folder that is no dataset, or a torn one; the message names it and says what is wrong."""
+    """A folder is no dataset, or an incomplete one; the message names it and the problem."""
 
 
 class DatasetWriter:
-    """Writes a dataset into a new folder; `close` makes it whole."""
+    """Writes a dataset into a new folder; `close` completes it."""
 
     def __init__(self, folder: Path, bot: str = "") -> None:
         """Write to a new or empty folder, and collect the decisions of one bot.
@@ -105,7 +105,7 @@ class DatasetWriter:
 
     @property
     def rows(self) -> int:
-        """Decisions so far."""
+        """Number of decisions so far."""
         return sum(table.rows for table in self._tables.values())
 
     def add(self, replay: Replay) -> None:
@@ -192,8 +192,7 @@ class _TableWriter:
 def dataset_files(folder: Path) -> dict[str, Path]:
     """Return the files of a dataset by game and seats, such as "nullern-4".
 
-    Raises DatasetError for a folder that is none or that is torn: whose list, or one of whose files or rows, is
-    missing.
+    Raises DatasetError for a folder that is none or that lacks its list, a file or a row.
     """
     from pyarrow import ArrowInvalid
     from pyarrow.parquet import read_metadata
@@ -241,10 +240,10 @@ class DecisionBatch(NamedTuple):
 
 
 def batches(folder: Path, table: str, size: int = ROWS) -> Iterator[DecisionBatch]:
-    """Yield the decisions of a table, such as "nullern-4", so many at a time; the last batch may be smaller.
+    """Yield the decisions of a table, such as "nullern-4", in batches; the last one may be smaller.
 
-    Raises DatasetError as `dataset_files` does, for a table that the dataset does not have, for one whose decisions are
-    of other numbers or actions than this version's game has, and where pages of its file are damaged.
+    Raises DatasetError like `dataset_files`, for an unknown table, for observations or actions of another version of
+    the game, and for damaged pages of a file.
     """
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile

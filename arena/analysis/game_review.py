@@ -22,7 +22,7 @@ from arena.replay.replay import Replay
 from arena.replay.steps import Course
 
 MOST: Final = 3
-"""Choices that cost most, at most."""
+"""Most costly choices in a review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class RoundPoints:
     """One seat's round beside the house bot's."""
 
     round: int
-    """From 0."""
+    """Round, from 0."""
     points: int
     house: int
     """The house bot's points on the same cards in the same seat."""
@@ -47,7 +47,7 @@ class SeatReview:
     is_house: bool
     rounds: tuple[RoundPoints, ...]
     costly: tuple[Costly, ...] | None
-    """The choices that cost most, the dearest first; None if they were not looked for."""
+    """The costliest choices, the costliest first; None if they were not computed."""
 
     @property
     def points(self) -> int:
@@ -61,7 +61,8 @@ class SeatReview:
 
     @property
     def kept(self) -> str:
-        """In how many rounds it took the tricks that it had bid, of how many; empty in a game without bids."""
+        """Number of rounds in which it took the tricks that it had bid, and of all rounds; empty in a game without
+        bids."""
         bids = [each.kept for each in self.rounds if each.kept is not None]
         return f"{sum(bids)} of {len(bids)}" if bids else ""
 
@@ -96,7 +97,7 @@ class GameReview:
         ]
 
     def costly(self, seat: int, looked: Callable[[float], None] = lambda _: None) -> tuple[Costly, ...]:
-        """Find the choices of a seat that cost most, or read what was found; `looked` hears what part is done."""
+        """Find the costliest choices of a seat, or read the stored ones; `looked` is called with the progress."""
         key = self._key(f"seat {seat}")
         found = _read(key)
         if found is None:
@@ -116,7 +117,7 @@ class GameReview:
 
 
 def document(review: GameReview, seats: Sequence[SeatReview]) -> dict[str, Any]:
-    """Return what `--json` prints."""
+    """Return the output of `--json`."""
     actions = review.header.game.actions
 
     def of_choice(each: Costly) -> dict[str, Any]:
@@ -145,14 +146,14 @@ def _file(key: str) -> Path:
 
 
 def _read(key: str) -> tuple[Costly, ...] | None:
-    """Return what was found before; None where nothing is stored, or nothing that can be read."""
+    """Return the stored choices; None if there are none or they cannot be read."""
     with suppress(OSError, ValueError, TypeError):
         return tuple([Costly(**each) for each in json.loads(_file(key).read_text())])
     return None
 
 
 def _store(key: str, found: Sequence[Costly]) -> None:
-    """Store what was found for the next time; where that fails, it is found again."""
+    """Store the choices for the next time; if that fails, they are computed again."""
     with suppress(OSError):
         _file(key).parent.mkdir(parents=True, exist_ok=True)
         _file(key).write_text(json.dumps([each._asdict() for each in found]))

@@ -1,6 +1,6 @@
-"""The decisions of a replay that its bots made themselves, with the question of each as it was put to the bot.
+"""The decisions of a replay that its bots made themselves, each with its question to the bot.
 
-Questions come from playing the recorded inputs again. What the server or a house bot chose for a bot is left out.
+Questions come from playing the recorded inputs again. Choices of the server or a stand-in are left out.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ class OwnDecision(NamedTuple):
     """A decision that a bot made itself."""
 
     round: int
-    """From 0."""
+    """Round, from 0."""
     ask: Ask
-    """The question, with the seat, what it saw, and its legal actions."""
+    """The question, with the seat, its view and its legal actions."""
     action: int
 
 

@@ -1,4 +1,4 @@
-"""True if a replay is what was played: compared with a bot's receipt, and with what a server's log says now."""
+"""Comparison of a replay with a bot's receipt and with a server's log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class LogSource(Protocol):
-    """Where a log can be asked: a server or a data directory."""
+    """A source of a log: a server or a data directory."""
 
     def log_state(self) -> LogState: ...  # noqa: D102 - see `arena.queries.remote.Client`
     def log_entries(self, match_id: int) -> tuple[LogEntry, ...]: ...  # noqa: D102
@@ -27,7 +27,7 @@ class LogSource(Protocol):
 
 
 class NotProved(Exception):  # noqa: N818 - the name says it
-    """A replay is not what was played, or nothing shows that it is; the message says why."""
+    """A replay contradicts its proofs, or there is no proof; the message says why."""
 
 
 class LogProof(NamedTuple):
@@ -38,15 +38,16 @@ class LogProof(NamedTuple):
     number: int
     """Number of the leaf with the result."""
     size: int
-    """Leaves under the head that was shown."""
+    """Number of leaves under the shown head."""
     void: str
-    """Why the result was made void since; empty where it stands."""
+    """The reason why the result was annulled; empty if it stands."""
 
 
 def find_receipt(replay: Replay, directory: Path) -> Receipt:
-    """Return the receipt of a replay's match among the files of a directory, or in a file. NotProved.
+    """Return the receipt of a replay's match among the files of a directory, or in a file.
 
-    Bots of several servers may have receipts of a match of this number: one that says what the replay is comes first.
+    Bots of several servers may have receipts of a match with this number: one that agrees with the replay comes first.
+    Raises NotProved.
     """
     files = sorted(directory.glob("*.receipts")) if directory.is_dir() else [directory]
     match_id, found = replay.header.match_id, list[Receipt]()
@@ -63,7 +64,10 @@ def find_receipt(replay: Replay, directory: Path) -> Receipt:
 
 
 def compare_receipt(replay: Replay, receipt: Receipt) -> None:
-    """Compare a replay with a receipt. NotProved where it is not what the receipt says."""
+    """Compare a replay with a receipt.
+
+    Raises: NotProved: they differ.
+    """
     differing = _differences(replay, receipt.leaf)
     header, seat = replay.header, receipt.seat
     if receipt.commitment and receipt.commitment != header.commitment:
@@ -78,7 +82,7 @@ def compare_receipt(replay: Replay, receipt: Receipt) -> None:
 
 
 def compare_log(replay: Replay, source: LogSource, receipt: Receipt | None = None) -> LogProof:
-    """Compare a replay with a log as it is now; with a receipt also whether the log began as it was then.
+    """Compare a replay with the current log; with a receipt also check that the log continues the receipt's head.
 
     Raises: NotProved.
     """
@@ -135,7 +139,7 @@ def _sound(entry: LogEntry, keys: LogKeys) -> Mapping[str, Any]:
 
 
 def text_of(replay: Replay) -> str:
-    """Return the SHA-256, in hex, of a replay's text without its chains, as leaves have it."""
+    """Return the SHA-256, in hex, of a replay's text without its chains, as in leaves."""
     lines = [f"{without_chain(line)}\n" for line in replay.lines]
     return sha256("".join(lines).encode()).hexdigest()
 

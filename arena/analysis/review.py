@@ -1,12 +1,11 @@
 """The review of a seat: its points beside a house bot's on the same cards, and its costliest choices.
 
-A choice is measured against the other legal ones by playing the round to its end from worlds that the seat could be in
-for all it knew (`Game.sample`), every seat by a house bot. Its cost is what the best other choice would have brought
-more, in points of the round less the mean of the others': the mean over the same worlds for both. Each step has worlds
-of its own, since whatever is chosen by some worlds looks dearer in them than it is: the first decide which other choice
-is the best and which choices are looked at closely, the second which of these are named, and the third what these cost.
-Close to the end of a round worlds are solved (`arena.endings`) instead of played by a house bot, and all of them where
-they are few: then the cost is exact.
+A choice is compared with the other legal ones by playing the round to its end from worlds that fit the seat's view
+(`Game.sample`), with house bots in all seats. Its cost is the gain of the best other choice, in points of the round
+less the mean of the others', averaged over the same worlds for both. There are three sets of worlds, since a choice
+that is selected by some worlds looks costlier in them than it is. The first set decides the best other choice and the
+candidates, the second the named ones, and the third their cost. Close to the end of a round worlds are solved
+(`arena.endings`) instead of played by house bots. If there are few, all of them are solved: then the cost is exact.
 """
 
 from __future__ import annotations
@@ -27,32 +26,32 @@ from engine.game import OVER, Chance, Game, RoundReport, SeatView, State
 Worth: TypeAlias = Callable[[RoundReport], Sequence[int]]
 """The worth of a round by seat, in points, including later costs."""
 Draws: TypeAlias = Callable[[str], Chance]
-"""Gives a source of random numbers for a text; the same for the same text."""
+"""Returns a source of random numbers for a text; equal texts give equal numbers."""
 
 FIRST_WORLDS: Final = 16
 """Worlds in which all choices of a seat are compared."""
 WORLDS: Final = 200
-"""Worlds for choosing which choices to name, and as many fresh ones for measuring their cost."""
+"""Worlds for selecting the named choices, and as many fresh ones for measuring their cost."""
 CLOSELY: Final = 3
-"""For each choice that is wanted, so many are looked at closely."""
+"""Number of candidates for each named choice."""
 ENDING_LINES: Final = 200
-"""A choice after which no more lines of play are left than these is one of an ending."""
+"""Most lines of play after a choice that counts as one of an ending."""
 ALL_WORLDS: Final = 4_000
-"""Worlds of an ending up to which all are solved."""
+"""Most worlds of an ending of which all are solved."""
 CLEAR: Final = 2.0
-"""Standard errors above which a cost is no chance."""
+"""Standard errors above which a cost is significant."""
 
 
 class Costly(NamedTuple):
-    """A choice that another would have been better than."""
+    """A choice with a better alternative."""
 
     decision: int
     round: int
-    """From 0."""
+    """Round, from 0."""
     action: int
     better: int
     cost: float
-    """Points that the better one would have brought more, on the mean of the worlds."""
+    """Mean gain of the better one over the worlds, in points."""
     error: float
     """Standard error of the cost."""
 
@@ -69,7 +68,7 @@ class _Compared(NamedTuple):
 
 
 def house_rounds(replay: Replay, bot: HouseBot, chance: Chance) -> list[RoundReport]:
-    """Play the deals of a match with a house bot in every seat; the report of each round."""
+    """Play the deals of a match with a house bot in every seat; return the report of each round."""
     state, reports = replay.header.new_game(), []
     while state.player != OVER:
         reports.append(_play_round(state, bot, chance))
@@ -86,10 +85,10 @@ def costly(
     seed: str,
     looked: Callable[[float], None] = lambda _: None,
 ) -> tuple[Costly, ...]:
-    """Find the choices of a seat's own bot that cost most, the dearest first; fewer where no more surely cost anything.
+    """Find the costliest choices of a seat's own bot, the costliest first; fewer if no others are significant.
 
-    What one cost is the mean of worlds that had no part in its choice; so the interval of a cost may include 0.
-    The same for the same `seed`. `looked` is told what part of the work is done.
+    A cost comes from worlds that had no part in its selection, so its interval may include 0. Equal `seed`s give equal
+    results. `looked` is called with the progress.
     """
     own = [number for number in range(1, len(course.steps)) if _chose(course.steps, number, seat)]
     table, compared = _Table(course.replay.header.game, bot, worth, draws), []
@@ -123,7 +122,7 @@ def costly(
 
 
 def _chose(steps: Sequence[Step], number: int, seat: int) -> bool:
-    """True if the bot of a seat itself had a choice at a step."""
+    """True if a seat's own bot had several legal actions at a step."""
     made = steps[number].made
     return (
         made is not None and (made.seat, made.forced) == (seat, None) and len(steps[number - 1].state.legal(seat)) > 1
@@ -136,7 +135,7 @@ def _action(step: Step) -> int:
 
 
 class _Table:
-    """Where choices are tried: with house bots in every seat."""
+    """A table for trying choices, with house bots in every seat."""
 
     def __init__(self, game: Game, bot: HouseBot, worth: Worth, draws: Draws) -> None:
         self._game, self._bot, self._worth, self._draws = game, bot, worth, draws
@@ -149,9 +148,9 @@ class _Table:
     def cost(
         self, state: State[SeatView, RoundReport], seat: int, action: int, better: int, seed: str
     ) -> tuple[int, float, float]:
-        """Return which action would have been better, how much, and the standard error of that.
+        """Return the better action, its gain and the gain's standard error.
 
-        It is the one that was named, unless all worlds were solved, which tell.
+        The action is the one selected before, unless all worlds were solved.
         """
         solver, view = EndingSolver(self._worth, ENDING_LINES), state.view(seat)
         try:
@@ -168,7 +167,7 @@ class _Table:
     def values(
         self, state: State[SeatView, RoundReport], seat: int, actions: Sequence[int], seed: str, worlds: int
     ) -> dict[int, list[float]]:
-        """Return by action what it brings in each of so many worlds that the seat could be in."""
+        """Return the value of each action in each of a number of worlds that fit the seat's view."""
         view, chance = state.view(seat), self._draws(seed)
         found: dict[int, list[float]] = {action: [] for action in actions}
         for number in range(worlds):
@@ -178,7 +177,7 @@ class _Table:
         return found
 
     def _brings(self, state: State[SeatView, RoundReport], action: int, seat: int, chance: Chance) -> float:
-        """Play a choice, and the round to its end; what it brought the seat, less the mean of the others."""
+        """Play a choice and the rest of the round; return the seat's points less the mean of the others."""
         number = state.round
         state.apply(action, seat)
         over = state.round != number or state.player == OVER

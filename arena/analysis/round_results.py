@@ -26,5 +26,5 @@ def round_results(course: Course) -> tuple[RoundResult, ...]:
 
 
 def bids_kept(rounds: Iterable[RoundResult], seats: Sequence[int]) -> list[bool]:
-    """Return True for each bid of these seats that was kept, and False for each other."""
+    """Return for each bid of these seats whether it was fulfilled."""
     return [each.kept[seat] for each in rounds for seat in seats if each.kept]

@@ -1,7 +1,7 @@
-"""Two matches on one deal, round by round: up to where the same was chosen, and who chose otherwise first.
+"""Two matches on one deal, compared round by round up to the first different choice.
 
-A round's cards follow from the deal alone, so that each round begins alike again, whatever became of the ones before;
-only the points so far may be others.
+A round's cards follow from the deal alone, so each round begins alike, whatever happened before; only the points so far
+may differ.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class DealsDiffer(ValueError):  # noqa: N818 - the name says what is the matter
 
 
 class ChosenOtherwise(NamedTuple):
-    """A seat that chose otherwise in the same position."""
+    """A seat with a different choice in the same position."""
 
     seat: int
     one: Made
@@ -31,17 +31,17 @@ class RoundTwice(NamedTuple):
     """A round that was played twice; a match that was interrupted lacks reports."""
 
     round: int
-    """From 0."""
+    """Round, from 0."""
     alike: int
-    """Choices before the first that differs."""
+    """Number of choices before the first different one."""
     otherwise: tuple[ChosenOtherwise, ...]
-    """The first seats that chose otherwise: several if seats choose at once, none if all rounds are alike."""
+    """The first seats with a different choice: several if seats choose at once, none if the rounds are alike."""
     one: RoundReport | None
     other: RoundReport | None
 
 
 def rounds_twice(one: Replay, other: Replay) -> tuple[RoundTwice, ...]:
-    """Compare two replays of one deal, as far as both go. Raises DealsDiffer."""
+    """Compare two replays of one deal, up to the end of the shorter one. Raises DealsDiffer."""
     for what, first, second in (
         ("the game", one.header.game.name, other.header.game.name),
         ("the number of seats", len(one.header.bots), len(other.header.bots)),
@@ -56,7 +56,7 @@ def rounds_twice(one: Replay, other: Replay) -> tuple[RoundTwice, ...]:
 
 
 def _by_round(replay: Replay) -> list[list[Step]]:
-    """Return the positions of each round, beginning with the one in which it was dealt."""
+    """Return the positions of each round, beginning with its deal."""
     rounds: list[list[Step]] = []
     last: Step | None = None
     for step in steps(replay):
@@ -84,7 +84,7 @@ def _compared(number: int, one: Sequence[Step], other: Sequence[Step]) -> RoundT
 
 
 def _at_once(positions: Sequence[Step]) -> Iterator[dict[int, Made]]:
-    """Yield the choices of a round, by seat, of all that were made at once."""
+    """Yield the simultaneous choices of a round, by seat."""
     at = 0
     while at < len(positions) - 1:
         waiting = len(positions[at].state.waiting())

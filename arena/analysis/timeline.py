@@ -41,7 +41,7 @@ class AnswerReceived(NamedTuple):
     at: Instant
     action: int
     refused: Refusal | None
-    """Why it was refused; None if it was applied."""
+    """The reason of a refusal; None if it was applied."""
     late_by: int
     """Microseconds since the decision was lost to time; 0 if it was not."""
 
@@ -60,13 +60,13 @@ class Decision:
     bank: int
     """Microseconds in the bank at that instant."""
     sendings: tuple[Sending, ...] = ()
-    """When it was sent to the bot: again after an absence, never if it was made for the bot before."""
+    """Times at which it was sent to the bot: again after an absence, never if it was made for the bot before."""
     answers: tuple[AnswerReceived, ...] = ()
     made: Instant | None = None
     """Instant at which it was made; None if it was open when the match was broken off."""
     action: int | None = None
     forced: Cause | None = None
-    """Why it was made for the bot; None if the bot made it."""
+    """The reason why it was made for the bot; None if the bot made it."""
     spent: int = 0
     """Microseconds spent on the clock: since sending, less the round trip up to the allowance."""
     bank_after: int = 0

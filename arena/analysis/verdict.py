@@ -1,4 +1,4 @@
-"""True if a replay is what was played: what was checked and what was not, in words."""
+"""The report of `arena replay verify`: what was proved, and what was not checked."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Proofs:
     receipt: Receipt | None = None
     log: LogProof | None = None
     problem: str = ""
-    """Why it is not borne out, or nothing shows that it is; empty where all that was asked bears it out."""
+    """The reason why the proofs fail or are missing; empty if all requested proofs hold."""
 
 
 def prove(replay: Replay, receipts: Path | None, source: LogSource | None) -> Proofs:
-    """Ask receipts and log, where they are given; errors of the log's source are its own."""
+    """Compare with receipts and log, if given. Raises errors of the log's source."""
     receipt, log = None, None
     try:
         if receipts is not None:
@@ -62,7 +62,7 @@ def verified(replay: Replay) -> ReplayVerdict:
 
 
 def checked(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> list[str]:
-    """Return what was shown of a replay that is verified and borne out, in words."""
+    """Describe what is proved of a verified replay."""
     receipt, log = proofs.receipt, proofs.log
     words = [
         f"the chain of {verdict.lines} lines is unbroken",
@@ -87,7 +87,7 @@ def checked(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> list[str]
 
 
 def unchecked(replay: Replay, proofs: Proofs) -> list[str]:
-    """Return what was not shown, in words."""
+    """Describe what was not checked."""
     if replay.header.dealt_by == DEALT_BY_MATCH_RUNNER:
         return ["dealt by the match runner, on one machine: nobody else has a receipt or a log to bear it out"]
     if proofs.log is not None and proofs.log.void:

@@ -1,1 +1,1 @@
-"""A finished match as text: record it, read it, verify it, look at it. docs/replay-format.md describes the format."""
+"""A finished match as text: recording, reading, verifying, rendering. docs/replay-format.md describes the format."""

@@ -19,7 +19,7 @@ _OPENING: Final = ',"chain":"'
 _CLOSING: Final = '"}'
 _SUFFIX: Final = len(_OPENING) + 2 * sha256().digest_size + len(_CLOSING)
 _GZIP: Final = 31  # zlib's number for a gzip header with the largest window
-_LEVEL: Final = 1  # digests hardly shrink: the default level makes files a tenth smaller and takes three times as long
+_LEVEL: Final = 1  # digests hardly compress: the default level saves a tenth of the size and takes three times as long
 _MAGIC: Final = b"\x1f\x8b"
 
 
@@ -28,12 +28,12 @@ class PackingError(ValueError):
 
 
 class PackedReplay(NamedTuple):
-    """A replay as it is stored."""
+    """A replay in its stored form."""
 
     content: bytes
     """The gzip file, without the chain."""
     text: bytes | None
-    """SHA-256 of its text without the chain; None where there is no text."""
+    """SHA-256 of its text without the chain; None without a text."""
 
 
 class Chain:
@@ -58,7 +58,7 @@ def without_chain(line: str) -> str | None:
 
 
 def with_chain(content: bytes) -> bytes:
-    """Add the chain to a packed replay; one that has it already is returned unchanged. Raises PackingError."""
+    """Add the chain to a packed replay, or return it unchanged if it has one. Raises PackingError."""
     lines = unpack(content).decode().split("\n")[:-1]
     return content if without_chain(lines[0]) else pack(map(Chain().line, lines))
 
@@ -69,14 +69,14 @@ def pack(lines: Iterable[str]) -> bytes:
 
 
 def pack_replay(lines: Iterable[str]) -> PackedReplay:
-    """Pack lines as `pack` does, and return the digest of their text as well."""
+    """Pack lines like `pack`, and return the digest of their text as well."""
     text = "\n".join([*lines, ""]).encode()
     packer = zlib.compressobj(_LEVEL, wbits=_GZIP)
     return PackedReplay(packer.compress(text) + packer.flush(), sha256(text).digest())
 
 
 def text_digest(content: bytes) -> bytes | None:
-    """Return the SHA-256 of a packed replay's text without its chain; None where it is damaged or empty."""
+    """Return the SHA-256 of a packed replay's text without its chain; None if it is damaged or empty."""
     try:
         text = unpack(content)
         lines = text.decode().split("\n")

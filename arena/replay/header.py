@@ -23,7 +23,7 @@ class MatchKind(Enum):
     CASUAL = "casual"
     """It moves no rating."""
     CHALLENGE = "challenge"
-    """It moves no rating; its bots were asked by name and agreed."""
+    """It moves no rating; its bots were named and agreed."""
 
 
 class OfferOutcome(Enum):
@@ -54,7 +54,7 @@ DEALT_BY_SERVER: Final = "server"
 
 
 DEALT_BY_MATCH_RUNNER: Final = "match runner"
-"""The party that drew it where `arena match` played: nobody committed to anything, and nonces are zero."""
+"""The party that drew the seed of a game of `arena match`: there is no commitment, and nonces are zero."""
 
 
 class SeatedBot(NamedTuple):
@@ -64,7 +64,7 @@ class SeatedBot(NamedTuple):
     house: bool
     """True if it is a house bot."""
     newcomer: bool = False
-    """True if it had not finished a match yet, and so has less time to come back."""
+    """True if it had not finished a match yet, and so has less time to return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Header:
     nonces: tuple[bytes, ...] = field(repr=False)
     """The bots' nonces by seat, 16 bytes each; a house bot's are zero."""
     stand_in: str
-    """The house bot that plays for bots that are gone, with its version."""
+    """The house bot that plays for absent bots, with its version."""
     policy: Policy
     started: int
     """Start of the match in microseconds since 1970 (UTC)."""
@@ -95,7 +95,7 @@ class Header:
     rating_rule: int = RATING_RULE
     """Number of the rule by which ratings follow from the result: `arena.match.result`."""
     offers: tuple[SeatOffer, ...] = ()
-    """The seats offered to bots, in the order of the answers; of matches from before format 4 unknown."""
+    """The seats offered to bots, in the order of the answers; unknown before format 4."""
 
     def new_match(self) -> Match:
         """Create the match before its first input. Raises OptionError for options that the game does not have."""

@@ -21,7 +21,7 @@ from arena.replay.view_digests import QUESTION_ENCODERS, RoundDigests
 from engine.game import Game, RoundReport
 
 VERSION: Final = max(QUESTION_ENCODERS)
-"""Version of the format that is written; older ones can still be read."""
+"""Version of the written format; older ones can still be read."""
 INPUTS: Final[dict[str, type[Input]]] = {
     "begun": Begun,
     "sent": Sent,
@@ -43,12 +43,12 @@ HEADER_START: Final = '{"arena_replay":'
 """Beginning of a header's line; no other line begins like this."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _write: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_quoted: Final = cache(_write)  # for names of actions, which are few
+_quoted: Final = cache(_write)  # for the few names of actions
 _policy: Final = cache(asdict)  # a server has one policy
 
 
 def header_line(header: Header, rated: bool = False, version: int = VERSION) -> str:
-    """Write the first line, the header's."""
+    """Write the first line, the header."""
     return _write(_header(header, rated, version))
 
 
@@ -100,14 +100,14 @@ def read_instant(text: str) -> int:
         if written_instant(microseconds) == text:
             return microseconds
     except (TypeError, OverflowError):
-        pass  # no time zone, or a year that is none
+        pass  # no time zone, or an invalid year
     raise ValueError(f"{text!r} is not an instant as replays have them")
 
 
 def input_line(event: Input, game: Game, version: int = VERSION) -> str:
     """Write the line of an input in a version of the format.
 
-    Nearly all are `Sent` or `Acted`, for which formatting is faster than an encoder.
+    For `Sent` and `Acted`, nearly all inputs, formatting is faster than an encoder.
     """
     if isinstance(event, Sent):
         return f'{{"in":"sent","at":{event.at},"seat":{event.seat},"decision":{event.decision},"lag":{event.lag}}}'
@@ -201,7 +201,7 @@ def _result(over: Over, rating_rule: int) -> dict[str, Any]:
 
 
 def _name(game: Game, action: int) -> str | None:
-    """Return the name of an action; None for a number that is no action's."""
+    """Return the name of an action; None for an unknown number."""
     return game.actions[action].name if 0 <= action < len(game.actions) else None
 
 

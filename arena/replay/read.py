@@ -1,4 +1,4 @@
-"""Reading of replay files: checks their form and hash chain. Whether the contents are true, `verify` checks."""
+"""Reading of replay files: checks their form and hash chain. The contents are checked by `verify`."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def read(source: Path | bytes, name: str = "replay") -> Replay:
 
 
 def read_unfinished(lines: Sequence[str], name: str) -> tuple[Header, tuple[Input, ...]]:
-    """Read header and inputs of a match that is not over from their lines without a chain. Raises ReplayError."""
+    """Read header and inputs of an unfinished match from its lines without a chain. Raises ReplayError."""
     return _Reader(name).unfinished(lines)
 
 
 class _Reader:
-    """Reader of one file, which keeps the current line for messages."""
+    """Reader of one file, which knows the current line for messages."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -102,7 +102,7 @@ class _Reader:
         return tuple(lines)
 
     def _objects(self, lines: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-        """Parse the lines one after the other and check their chain."""
+        """Parse the lines in order and check their chain."""
         chain = Chain()
         for self._line, line in enumerate(lines, 1):
             text = without_chain(line)
@@ -195,7 +195,7 @@ class _Reader:
             self._fail(f"there is no input {name!r}; there are {', '.join(INPUTS)}")
         kind = INPUTS[name]
         if self._version < 4 and (added := ADDED_IN_4.get(kind)) is not None:
-            line.setdefault(*added)  # the journal of a match may go on in a newer version
+            line.setdefault(*added)  # the journal of a match may continue in a newer version
         removed = kind is Restored and "removed" in line
         check(line, {**shape.INPUTS[name], **shape.OF_A_REMOVAL} if removed else shape.INPUTS[name])
         line.pop("name", None)

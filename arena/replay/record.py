@@ -1,8 +1,8 @@
 # Compiled: every decision comes by here.
 """Recording of a match while it runs, as the lines of its replay.
 
-Many matches run at once: a `Recorder` keeps the lines, not the inputs and effects, and questions only until the end of
-their round. It never changes what it is given.
+Many matches run at once, so a `Recorder` stores lines instead of inputs and effects, and questions only until the end
+of their round. It never changes its arguments.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from arena.replay.view_digests import ViewDigests
 
 
 class Draft(NamedTuple):
-    """The replay of a match without its ratings, which the process that rates it adds."""
+    """The replay of a match without its ratings. The process that computes them adds them."""
 
     text: str
-    """All lines but that of the ratings."""
+    """All lines except that of the ratings."""
     names: list[str]
     """Names of the bots by seat."""
 
     def complete(self, ratings: Sequence[ChangeLike]) -> PackedReplay:
-        """Add the ratings by seat, if there are any; the replay packed, without the chain, as it is stored."""
+        """Add the ratings by seat, if any; return the packed replay without its chain, the stored form."""
         return pack_replay([self.text, *([ratings_line(ratings, self.names)] if ratings else [])])
 
 
@@ -56,14 +56,14 @@ class Recorder:
         self._over: Over | None = None
 
     def add(self, event: Input, effects: Sequence[Effect], line: str) -> None:
-        """Add an input, its effects in their order, and the line of the input.
+        """Add an input, its effects in order, and the line of the input.
 
-        If it raises, `lines` is as before.
+        If it raises, `lines` is unchanged.
         """
         lines = [line]
         refused = False
         for effect in effects:
-            if type(effect) is Ask:  # nearly always
+            if type(effect) is Ask:  # the usual case
                 self._shown.add(effect)
                 self._stopwatch.due(effect.seat, effect.decision)
                 continue
@@ -85,7 +85,7 @@ class Recorder:
     def lines(self, ratings: Sequence[ChangeLike] | None = None) -> list[str]:
         """Return the lines of the replay without their chain; `ratings` by seat, None for a match that is not rated.
 
-        While the match is not over, the lines of the result and the ratings are missing.
+        Before the end of the match the lines of the result and the ratings are missing.
         """
         lines = self._all_but_ratings(rated=ratings is not None)
         if self._over is not None and ratings is not None:
@@ -98,7 +98,7 @@ class Recorder:
         return Draft("\n".join(self._all_but_ratings(self._header.kind is MatchKind.RATED)), self._names())
 
     def replay(self, ratings: Sequence[ChangeLike] | None = None) -> bytes:
-        """Return the replay packed and without its chain, as it is stored; `ratings` as for `lines`.
+        """Return the packed replay without its chain, the stored form; `ratings` as for `lines`.
 
         Raises ValueError when the match is not over.
         """

@@ -22,7 +22,7 @@ class Made(NamedTuple):
     decision: int
     action: int
     forced: Cause | None
-    """Why the server or a house bot made it; None if the bot did."""
+    """The reason why the server or a house bot made it; None if the bot did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Step:
     round: int
     """Round of that choice, from 0."""
     state: State[SeatView, RoundReport] = field(repr=False)
-    """The position, not to be changed. After the last choice of a round the next round is dealt already."""
+    """The position, which must not be changed. After the last choice of a round it has the next deal."""
     ended: RoundReport | None
     """Report of the round that this choice ended; None if it ended none."""
 
@@ -56,7 +56,7 @@ def steps(replay: Replay) -> Sequence[Step]:
 def _choices(replay: Replay) -> Iterator[tuple[Instant, Made]]:
     match = replay.header.new_match()
     for event in replay.inputs:
-        # Expiring the clocks first changes nothing, but separates what was forced before an answer from its effects.
+        # Expiring the clocks first changes nothing, but separates choices forced before an answer from its effects.
         yield from _forced(event.at, match.receive(TimeUp(event.at)))
         if not isinstance(event, Acted | StoodIn):
             yield from _forced(event.at, match.receive(event))
@@ -83,7 +83,7 @@ class Course:
     """A replay with its positions, which can be looked up by round."""
 
     def __init__(self, replay: Replay, positions: Sequence[Step] | None = None) -> None:
-        """`positions` where they are known, as of a game that still goes on."""
+        """`positions` if they are known, as for a running game."""
         self.replay = replay
         self.steps = steps(replay) if positions is None else positions
         ends = [number for number, step in enumerate(self.steps) if step.ended is not None]
@@ -92,7 +92,7 @@ class Course:
 
     @property
     def rounds(self) -> int:
-        """Number of rounds that were begun."""
+        """Number of rounds that have begun."""
         return len(self._ends)
 
     @property

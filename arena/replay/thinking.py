@@ -1,5 +1,5 @@
 # Compiled: every decision comes by here.
-"""Think times of the bots of a match, as figures that can be summed over matches. It attributes no blame."""
+"""Think times of the bots of a match, as sums that can be added over matches, without blame."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Seat:
 
 
 class Stopwatch:
-    """Measures the think times of a match. House bots have none, as nothing is sent to them."""
+    """Measures the think times of a match. House bots have none, as they get no messages."""
 
     __slots__ = ("_lag_allowance", "_seats")
 
@@ -45,14 +45,14 @@ class Stopwatch:
         self._seats = [_Seat() for _ in range(seats)]
 
     def due(self, number: int, decision: int) -> None:
-        """Count a decision that a seat is asked for, perhaps again, or that is made for it."""
+        """Count a decision that a seat owes or that is made for it; a repeated question counts once."""
         seat = self._seats[number]
         if seat.decision != decision:
             seat.decision = decision
             seat.due += 1
 
     def sent(self, event: Sent) -> None:
-        """Start the time of a decision handed to the transport; ignore one that the seat is not asked for."""
+        """Start the time of a decision that the transport got; ignore one that the seat does not owe."""
         if 0 <= event.seat < len(self._seats):
             seat = self._seats[event.seat]
             if seat.decision == event.decision:

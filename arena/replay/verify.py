@@ -33,12 +33,12 @@ seats are spoilt (empty: none), by seat, and the pairs of seats beyond a quota, 
 
 
 class ReplayDifference(NamedTuple):
-    """The first line that differs from what re-playing gives."""
+    """The first line that differs from the replayed one."""
 
     line: int
     """Number of the line, from 1."""
     expected: str | None
-    """The line that re-playing gives; None where the file should have ended."""
+    """The replayed line; None if the file should have ended."""
     found: str
     """The line in the file."""
     text: str
@@ -60,12 +60,12 @@ class ReplayVerdict:
 
     @property
     def verified(self) -> bool:
-        """True if every line is what re-playing gives."""
+        """True if every line equals the replayed one."""
         return self.difference is None
 
 
 def verify(replay: Replay, rate: Rate | None = None) -> ReplayVerdict:
-    """Verify a replay by playing it again. Without `rate` the ratings after the match are taken from the file."""
+    """Verify a replay by playing it again. Without `rate` the ratings after the match are not checked."""
     difference = _commitment(replay) or _offers(replay) or _body(replay, rate)
     rated = replay.ratings is not None and rate is not None and difference is None
     return ReplayVerdict(replay.source, difference, len(replay.lines), len(replay.inputs), replay.result, rated)
@@ -79,7 +79,7 @@ def _commitment(replay: Replay) -> ReplayDifference | None:
 
 
 def _offers(replay: Replay) -> ReplayDifference | None:
-    """Check that the seats that bots accepted are those they have; what formats before 4 do not tell is not asked."""
+    """Check that bots have the seats that they accepted; formats before 4 have no offers to check."""
     header = replay.header
     if replay.version < 4 or header.dealt_by != DEALT_BY_SERVER:
         return None
@@ -105,11 +105,11 @@ def _body(replay: Replay, rate: Rate | None) -> ReplayDifference | None:
         expected = next(lines, None)
         if expected != found:
             return ReplayDifference(number, expected, found, _difference_text(expected, found))
-    return problem  # re-playing has ended, too: the last line, of the result or the ratings, ends every record
+    return problem  # replaying has ended, too: the last line, of the result or the ratings, ends every record
 
 
 def _rated(replay: Replay, rate: Rate | None) -> tuple[RecordedRatingChange, ...] | None:
-    """Compute the expected rating changes; places are taken from the file, whose result line is compared as well."""
+    """Compute the expected rating changes from the file's places; its result line is compared as well."""
     if replay.ratings is None or rate is None:
         return replay.ratings
     before = [change.before for change in replay.ratings]

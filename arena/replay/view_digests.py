@@ -66,7 +66,7 @@ class ViewDigests:
 def _marshalled(questions: list[QuestionFields]) -> bytes:
     """Encode the questions in Python's marshal format 2, described byte by byte in docs/replay-format.md.
 
-    It runs for every decision, and no other encoder written in C takes bytes, tuples and None as they are.
+    It runs for every decision, and no other encoder in C accepts bytes, tuples and None directly.
     """
     return dumps(questions, 2)[_LIST:]
 

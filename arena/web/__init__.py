@@ -1,1 +1,1 @@
-"""The pages: ladder, bots, matches, replays, rules in a browser. They read what everybody may, and change nothing."""
+"""The pages: ladder, bots, matches, replays, rules in a browser. They read public data and change nothing."""

@@ -1,4 +1,4 @@
-"""The application: which page answers which address, and what a request gets that no page answers."""
+"""The application: the page for each address, and the answer to requests without a page."""
 
 from __future__ import annotations
 
@@ -86,9 +86,10 @@ def application(
     open_server: OpenServer | None = None,
     play_socket: PlaySocket | None = None,
 ) -> Starlette:
-    """Return the pages over a data source; `root` is the path before theirs behind a proxy, such as "/arena".
+    """Return the pages over a data source; `root` is the path that a proxy removes, such as "/arena".
 
-    `open_server` opens the server whose running matches are shown; without one none are. `play_socket` lets bots play.
+    `open_server` opens the server whose running matches are shown; without it there are none. `play_socket` lets bots
+    play.
     """
     counts = RequestCounts()
     reader = Reader(open_source)
@@ -119,7 +120,7 @@ def application(
             HTTPException: _refused,
         },
     )
-    made.router.redirect_slashes = False  # a redirect would leave out the root
+    made.router.redirect_slashes = False  # a redirect would omit the root
     made.state.reader = reader
     made.state.health = SourceHealth(reader)
     made.state.counts = counts
@@ -172,7 +173,8 @@ def _failed(connection: HTTPConnection) -> Response:
 
 
 def _error(request: Request, status: int, title: str, why: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a page for a browser, and a problem in JSON for an address of the interface or who accepts only that."""
+    """Return a page for a browser, and a problem in JSON for an address of the interface or a client that accepts only
+    JSON."""
     accepted = request.headers.get("accept", "")
     if f"{request.scope['path']}/".startswith(f"{PATH}/") or ("json" in accepted and "html" not in accepted):
         return problem(status, why, headers)

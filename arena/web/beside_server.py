@@ -1,6 +1,6 @@
-"""The pages in a process that a server starts beside itself.
+"""The pages in a process that a server starts.
 
-`python -m arena.web.beside_server DATA LISTEN SOCKET PROXIES ORIGINS`; it ends when the server does, however that ends.
+`python -m arena.web.beside_server DATA LISTEN SOCKET PROXIES ORIGINS`; it ends with the server, however that ends.
 """
 
 from __future__ import annotations
@@ -25,16 +25,15 @@ from arena.web.serving import run
 
 
 def main(data: str, listen: str, unix_socket: str, proxies: str, web_origin: str) -> None:
-    """Tell the server the address of the pages, or what is wrong, and show them until it ends.
+    """Report the address of the pages, or an error, to the server, and serve them until it ends.
 
-    `proxies` are those that the server believes whose a connection is, too; `web_origin` names other sites whose pages
-    may do more than read.
+    `proxies` are the server's trusted proxies; `web_origin` names other sites whose pages may do more than read.
     """
     _log_to_stderr()
     sites = Sites(host_and_port(listen)[0], web_origin)
     rules = RequestRules(proxies=networks(proxies) if proxies else (), sites=sites)
     with connected() as parent, opening_directory(Path(data)) as open_source:
-        parent.receive()  # what is said before the server asks would be lost with the word that this process is ready
+        parent.receive()  # a report before the server asks would be lost with this process's ready message
         try:
             run(
                 open_source,
@@ -50,7 +49,7 @@ def main(data: str, listen: str, unix_socket: str, proxies: str, web_origin: str
 
 
 def _log_to_stderr() -> None:
-    """Have warnings written where the server's log is: what is printed nobody reads."""
+    """Write warnings to standard error, the server's log: nobody reads standard output."""
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -1,4 +1,4 @@
-"""Two caches: one of the entries used last, one of results that are returned again for a while."""
+"""Two caches: one of the least recently used kind, one with a time to live."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Default = TypeVar("Default")
 
 
 class LruCache(Generic[Key, Value]):
-    """At most `most` entries; the one that was not read or written for the longest time is dropped first."""
+    """At most `most` entries; the least recently used one is dropped first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -42,19 +42,19 @@ class LruCache(Generic[Key, Value]):
             self._entries.popitem(last=False)
 
     def get(self, key: Key, default: Default) -> Value | Default:
-        """Return an entry, or the default where there is none."""
+        """Return an entry, or the default if there is none."""
         return self[key] if key in self._entries else default
 
 
 class TtlCache:
-    """Results by key, each returned again until it is too old. A request for what is being made waits for it."""
+    """Results by key, each returned until it is too old. A request for a result in progress waits for it."""
 
     def __init__(self) -> None:
         self._made: LruCache[Hashable, tuple[float, Any]] = LruCache(MOST)
         self._turns: LruCache[Hashable, anyio.Lock] = LruCache(MOST)
 
     async def get(self, key: Hashable, make: Callable[[], Awaitable[Value]], seconds: float) -> Value:
-        """Return what `make` returned for this key at most so many seconds ago; errors are not stored."""
+        """Return the result of `make` for this key, cached for at most `seconds`; errors are not cached."""
         turn = self._turns.get(key, None)
         if turn is None:
             self._turns[key] = turn = anyio.Lock()

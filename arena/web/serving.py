@@ -22,9 +22,9 @@ from arena.web.requests.connections import Connections, serve_by
 from arena.web.requests.each_request import USUAL, RequestRules
 
 GRACE: Final = 3.0
-"""Seconds that requests may still take after a signal."""
+"""Seconds for running requests after a signal."""
 UNREAD_LIMIT: Final = 20.0
-"""Seconds after which a reader that takes nothing of what is sent is dropped, where the system can tell (Linux)."""
+"""Seconds after which a client that reads nothing is dropped, where the system can tell (Linux)."""
 UNREAD_BYTES: Final = 1 << 18
 """Approximate bytes of an answer that the system buffers for a reader."""
 
@@ -38,9 +38,10 @@ def run(
     open_server: OpenServer | None = None,
     play_socket: PlaySocket | None = None,
 ) -> None:
-    """Serve the pages at "host:port" until SIGINT or SIGTERM; tells `ready` their address. RuntimeError.
+    """Serve the pages at "host:port" until SIGINT or SIGTERM; call `ready` with their address.
 
-    `open_server` opens the server whose running matches are shown; without one none are. `play_socket` lets bots play.
+    `open_server` opens the server whose running matches are shown; without it there are none. `play_socket` lets bots
+    play. Raises RuntimeError.
     """
     raise_file_limit()
     serve_by(Connections(rules.proxies))
@@ -50,14 +51,14 @@ def run(
     named = f"[{host}]" if ":" in host else host
     pages = application(open_source, root, rules, open_server, play_socket)
     gc.collect()
-    gc.freeze()  # what is there from the beginning made a page take 70 ms longer now and then
+    gc.freeze()  # collecting the initial objects made a page take 70 ms longer now and then
     gc.set_threshold(20_000, 20, 50)
     trio.run(_serve, pages, config, partial(ready, f"http://{named}:{port}{root}/"))
 
 
 def configured(sockets: Iterable[socket.socket]) -> Config:
-    """Return how listening sockets, which it takes over, are served."""
-    for each in sockets:  # connections that are accepted get these from them
+    """Return the configuration for serving listening sockets, which it takes over."""
+    for each in sockets:  # accepted connections inherit these
         each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, UNREAD_BYTES)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(1000 * UNREAD_LIMIT))
@@ -66,9 +67,9 @@ def configured(sockets: Iterable[socket.socket]) -> Config:
     config.include_server_header = False
     config.graceful_timeout = GRACE
     config.loglevel = "WARNING"
-    config.h2_max_concurrent_streams = 1  # else a reader that takes nothing would hold a hundred answers in memory
+    config.h2_max_concurrent_streams = 1  # otherwise a client that reads nothing would hold a hundred answers in memory
     config.websocket_max_message_size = LARGEST_FRAME
-    config.websocket_permessage_deflate = False  # what unpacks to more than it seems
+    config.websocket_permessage_deflate = False  # messages that unpack to more than they seem
     return config
 
 

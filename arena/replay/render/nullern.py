@@ -33,12 +33,12 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         super().__init__(Faces(NULLERN), _LEGEND, picture, dealt, marks)
 
     def kept(self, report: RoundReport) -> Sequence[bool]:
-        """Return by seat whether it took as many tricks as it had bid."""
+        """Return by seat whether it fulfilled its bid."""
         assert isinstance(report, NullernRound)
         return [bid == taken for bid, taken in zip(report.bids, report.taken, strict=True)]
 
     def worth(self, report: RoundReport) -> Sequence[int]:
-        """Return the points by seat, less what a Hupfer costs (N7)."""
+        """Return the points by seat, less the cost of a Hupfer (N7)."""
         assert isinstance(report, NullernRound)
         return [points - HUPFER_COST * hupfer for points, hupfer in zip(report.points, report.missed, strict=True)]
 
@@ -63,7 +63,7 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         return [f"{size}, blind" if seen.last else size]
 
     def _seats(self, scene: Scene[NullernPicture, NullernMarks]) -> RenderableType:
-        """Draw bids in the order of bidding, tricks taken and Hupfers; then who leads first and why."""
+        """Draw bids in the order of bidding, tricks taken and Hupfers; then the first leader with the reason."""
         seen = scene.seen
         table = seats_table("bid in turn", "Hupfers", "result" if seen.over else "net")
         for seat in seen.bidding_order:
@@ -151,7 +151,7 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
 
 
 def _first_lead(scene: Scene[NullernPicture, NullernMarks]) -> Text:
-    """Tell who leads the first trick and why (N4)."""
+    """Describe who leads the first trick and why (N4)."""
     leader = scene.seen.leaders[0]
     name, bid = seat_in_words(scene.header, leader), scene.seen.bids[leader]
     return Text(f"{name} leads first: the first to name the highest bid, {bid}.")

@@ -47,7 +47,7 @@ class NullernPicture(Picture):
 
 @dataclass(frozen=True, slots=True)
 class NullernMarks(Marks):
-    """Why the server made choices of a round; None for a bot's own choice."""
+    """The reasons why the server made choices of a round; None for a bot's own choice."""
 
     bids: Mapping[int, Cause | None]
     """Causes of bids, by seat."""
@@ -80,7 +80,7 @@ def dealt(course: Course, number: int, seat: int | None) -> NullernPicture:
 
 
 def marks(course: Course, index: int) -> NullernMarks:
-    """Collect why choices of the round up to a step were forced."""
+    """Collect the reasons of forced choices of the round up to a step."""
     bids: dict[int, Cause | None] = {}
     plays: list[Cause | None] = []
     actions = course.replay.header.game.actions

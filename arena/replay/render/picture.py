@@ -1,6 +1,6 @@
 """Visible state of a round of a trick-taking game at one step, for one seat or with all hands open.
 
-A picture is made from the engine's views, so it shows exactly what the seat was shown. Games extend it.
+A picture comes from the engine's views, so it shows exactly what the seat was shown. Games extend it.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Why the server made choices of a round; None for a bot's own choice."""
+    """The reasons why the server made choices of a round; None for a bot's own choice."""
 
     plays: Sequence[Cause | None]
     """Causes in the order of play."""
 
     def play(self, seen: Picture, number: int, place: int) -> Cause | None:
-        """Return why the server made a play; None if the bot made it."""
+        """Return the reason why the server made a play; None if the bot made it."""
         return self.plays[number * seen.seats + place]
 
 

@@ -1,7 +1,7 @@
-"""A replay to step through in a notebook: one frame of HTML that loads nothing and knows nothing of its page.
+"""A replay to step through in a notebook: one frame of HTML that loads nothing and is independent of its page.
 
-The frame is a document of its own, so that neither its styles nor its names meet those of the page or of another
-replay there. Its content security policy lets it load nothing.
+The frame is a separate document, so that its styles and names do not clash with those of the page or of another replay.
+Its content security policy lets it load nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from arena.replay.replay import Replay
 from arena.replay.steps import Course
 
 HEIGHT: Final = 720
-"""Pixels of the frame; it is scrolled where a step needs more."""
+"""Height of the frame in pixels; it scrolls if a step needs more."""
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 _DOCUMENT: Final = Markup(
     '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -35,16 +35,19 @@ _DOCUMENT: Final = Markup(
 
 
 class Player:
-    """A replay as Jupyter shows it; also a document, `document()`, to be written to a file."""
+    """A replay that Jupyter can show, or `document()` as a file."""
 
     def __init__(self, replay: Replay, seat: int | None = None) -> None:
-        """Take a replay as a seat saw it, with all hands open for None. ShowError for a seat that it has not."""
+        """Show a replay from a seat's view, or with all hands open for None.
+
+        Raises: ShowError: there is no such seat.
+        """
         self._course = Course(replay)
         self._seat = seat
         self._first = self._frame(1)
 
     def document(self) -> str:
-        """Return a page that needs nothing else."""
+        """Return a self-contained page."""
         course, header = self._course, self._course.replay.header
         frames = [self._first, *(self._frame(step) for step in range(2, len(course.steps) + 1))]
         forced = [step for step, each in enumerate(course.steps, 1) if each.made and each.made.forced]

@@ -67,7 +67,7 @@ class Renderer(Protocol):
         """Return by seat whether it took the tricks that it had bid or predicted; None in a game without bids."""
 
     def worth(self, report: RoundReport) -> Sequence[int]:
-        """Return what a round brought by seat, in points, with all that it costs at the end of the game."""
+        """Return a round's points by seat, including later costs at the end of the game."""
 
     @property
     def part(self) -> str:
@@ -89,4 +89,4 @@ class Renderer(Protocol):
         """Draw the position at a step and the choice that led to it."""
 
     def table(self, course: Course, index: int, seat: int | None) -> TableScene | None:
-        """Return what lies on the table at a step; None for a game that has no tricks."""
+        """Return the table at a step; None for a game without tricks."""

@@ -1,4 +1,4 @@
-"""HTML of what the command line draws: texts, tables and groups of Rich, their styles as classes."""
+"""The command line's drawings as HTML: texts, tables and groups of Rich, with styles as classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.text import Text
 from arena.replay.render.tricks import Fitted
 
 WIDE: Final = 200
-"""Columns for what is drawn to fit: a page can be scrolled."""
+"""Columns available to drawings: a page can scroll."""
 _CONSOLE: Final = Console(width=WIDE, color_system="truecolor", force_terminal=True)
 
 
@@ -22,7 +22,7 @@ class NoHtmlError(TypeError):
 
 
 def html(drawn: RenderableType) -> Markup:
-    """Return what a Rich renderable shows, as HTML without any style of its own. Raises: NoHtmlError."""
+    """Return a Rich renderable as HTML without styles. Raises: NoHtmlError."""
     match drawn:
         case Group():
             return Markup("").join(map(html, drawn.renderables))

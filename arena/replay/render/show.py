@@ -67,7 +67,7 @@ def show_step(course: Course, number: int, seat: int | None = None) -> Renderabl
 
 
 def table_scene(course: Course, number: int, seat: int | None = None) -> TableScene | None:
-    """Return what lies on the table at a step; None for a game that has no tricks."""
+    """Return the table at a step; None for a game without tricks."""
     return _renderer(course).table(course, _index("step", number, len(course.steps)), _seat(course, seat))
 
 
@@ -76,7 +76,10 @@ def _renderer(course: Course) -> Renderer:
 
 
 def renderer_of(game: Game) -> Renderer:
-    """Return a game's renderer; ShowError without one."""
+    """Return a game's renderer.
+
+    Raises: ShowError: there is none.
+    """
     if game.name not in RENDERERS:
         where = f"write arena/replay/render/{game.name}.py and name it in arena/replay/render/show.py"
         raise ShowError(f"{game.title} has no renderer to show it: {where}")

@@ -30,7 +30,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         super().__init__(Faces(SIXTH_SENSE), _LEGEND, picture, dealt, marks)
 
     def kept(self, report: RoundReport) -> Sequence[bool]:
-        """Return by seat whether it took as many tricks as it had foretold; a card may foretell several numbers."""
+        """Return by seat whether its prediction was right; a card may predict several numbers."""
         assert isinstance(report, SixthSenseRound)
         return [taken in CARDS[card].values for card, taken in zip(report.predictions, report.taken, strict=True)]
 
@@ -46,7 +46,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         seen, table = scene.seen, seats_table("foretold")
         for seat, card in enumerate(seen.predictions):
             foretold = Text("?" if seen.leaders else "–", style="dim") if card is None else self._faces.code(card)
-            if seen.leaders or card is not None:  # who has chosen is hidden until all have (S4)
+            if seen.leaders or card is not None:  # hide who has chosen until all have (S4)
                 foretold.append_text(forced_sign(scene.made.predictions.get(seat)))
             table.add_row(
                 seat_name(scene.header, seat),

@@ -34,7 +34,7 @@ class YesNoAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SixthSenseMarks(Marks):
-    """Why the server made choices of a round, and the answers that no card shows."""
+    """The reasons why the server made choices of a round, and the answers that no card shows."""
 
     predictions: Mapping[int, Cause | None]
     """Causes of predictions, by seat; None for a bot's own choice."""

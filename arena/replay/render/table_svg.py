@@ -1,8 +1,8 @@
 """A table at one step as SVG: the seats around it with their hands, the trick in the middle.
 
-It needs nothing but itself: no style sheet, no script, no font. Text has the colour of the page around it. Each seat
-and each played card is a group that is drawn around its origin and moved to its place by `transform`, so that a style
-sheet may put it elsewhere: where the window is narrow, one seat below the other.
+It needs no style sheet, script or font. Text has the colour of the surrounding page. Each seat and each played card is
+a group around its own origin, moved to its place by `transform`, so that a style sheet can move it: in narrow windows,
+one seat below the other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ INKS: Final = {
     "blue": "#1f4fb0",
     "purple": "#7b2a8f",
 }
-"""Dark enough on a white card: a contrast of at least 4.5 (WCAG 2.2 AA). Other colours are black."""
+"""Colours dark enough on a white card: a contrast of at least 4.5 (WCAG 2.2 AA). Other colours are black."""
 PAPER: Final = "#ffffff"
 BACK: Final = "#4a5568"
 CARD: Final = (34, 46)
@@ -34,11 +34,11 @@ SMALL: Final = (22, 28)
 ROW: Final = 9
 """Cards of a hand in one row."""
 NAME: Final = 18
-"""Usual letters of a name at most."""
+"""Most letters of a name, of usual width."""
 
 
 def table_svg(scene: TableScene, title: str) -> str:
-    """Draw a table; `title` is what a screen reader says of it."""
+    """Draw a table; `title` is its text for screen readers."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" class="table of-{len(scene.seats)}"'
         f' role="img" preserveAspectRatio="xMidYMin" font-family="system-ui, sans-serif">',
@@ -53,7 +53,7 @@ def table_svg(scene: TableScene, title: str) -> str:
 
 
 def _placed(name: str, x: float, y: float, parts: Iterable[str]) -> Iterator[str]:
-    """Draw what has its origin in its middle at a place."""
+    """Draw a centred group at a place."""
     yield f'<g class="{name}" transform="translate({x:.1f} {y:.1f})">'
     yield from parts
     yield "</g>"
@@ -68,7 +68,7 @@ def _turned(card: CardFace | None) -> Iterator[str]:
 
 
 def _seat(number: int, seat: SeatScene, angle: float) -> Iterator[str]:
-    """Draw a seat at an angle: clockwise from the bottom, as it is played."""
+    """Draw a seat at an angle: clockwise from the bottom, in the order of play."""
     x, y = WIDTH / 2 + 268 * cos(angle), HEIGHT / 2 + 176 * sin(angle)
     rows = max(-(-len(seat.hand or ()) // ROW), 1)
     x, y = min(max(x, 106), WIDTH - 106), min(max(y, 50), HEIGHT - 30 - rows * (SMALL[1] + 2))
@@ -126,6 +126,6 @@ def _text(
 
 
 def _short(name: str) -> str:
-    """Return a name cut to what fits over a hand: some characters are as wide as two usual letters."""
+    """Return a name shortened to fit over a hand: some characters are as wide as two usual letters."""
     widths = [*accumulate(2 if letter in "MWmw" or letter > "ÿ" else 1 for letter in name)]
     return name if not widths or widths[-1] <= NAME else name[: bisect_right(widths, NAME - 1)] + "…"

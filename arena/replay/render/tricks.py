@@ -41,7 +41,7 @@ class Fitted:
 
     def __init__(self, draw: Callable[[int], RenderableType]) -> None:
         self.drawn = draw
-        """Returns it for so many columns."""
+        """Returns the drawing for a number of columns."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self.drawn(options.max_width)
@@ -119,7 +119,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         return Group(*parts)
 
     def table(self, course: Course, index: int, seat: int | None) -> TableScene:
-        """Return what lies on the table at a step: the trick that was begun last."""
+        """Return the table at a step: the trick that began last."""
         scene, made = self._scene(course, index, seat), course.steps[index].made
         seen, header = scene.seen, scene.header
         trick = seen.begun - 1 if seen.begun else None
@@ -154,7 +154,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
 
     @abstractmethod
     def _called(self, seen: PictureT, seat: int) -> str:
-        """Return what a seat bid or foretold; empty where it is not known."""
+        """Return a seat's bid or prediction; empty if unknown."""
 
     def _may_know(self, scene: Scene[PictureT, MarksT], made: Made) -> bool:
         """True if the scene's seat may know who made the last choice."""
@@ -226,7 +226,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
 
     def _tricks(self, scene: Scene[PictureT, MarksT], numbers: Sequence[int], columns: int) -> Table:
         seen, table = scene.seen, plain_table()
-        # Some columns are for the rest, and two a seat lie between.
+        # Some columns are for the other cells, and two for each seat's spacing.
         width = max(4, min(9, (min(columns, 80) - 6) // seen.seats - 2))
         table.add_column("#", justify="right")
         for seat in range(seen.seats):

@@ -1,6 +1,6 @@
-"""Answers: pages from templates with their headers, downloads, what a client has already, and problems.
+"""Answers: pages from templates with their headers, downloads, 304 for cached content, and problems.
 
-Answers that a client may have already follow RFC 9110 (section 13), problems RFC 9457.
+Conditional requests follow RFC 9110 (section 13), problems RFC 9457.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ HEADERS: Final[Mapping[str, str]] = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-cache",
 }
-"""Headers of every answer. Nothing is loaded from elsewhere, only files of ours run, no page is framed."""
+"""Headers of every answer: nothing loads from elsewhere, only our scripts run, no page is framed."""
 REPLAY_TYPE: Final = "application/octet-stream"
 PROBLEM_TYPE: Final = "application/problem+json"
 FAULT: Final = "a fault of the server; its log says more"
-"""Detail of an error that nobody expected."""
+"""Detail of an unexpected error."""
 SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
     "description": "An error (RFC 9457).",
@@ -54,7 +54,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 
 
 class WithHeaders:
-    """Adds `HEADERS` to every answer that does not set them itself, and tells the pages what precedes their paths."""
+    """Adds `HEADERS` to every answer that does not set them itself, and gives the pages their path prefix."""
 
     def __init__(self, app: ASGIApp, root: str) -> None:
         self._application = app
@@ -77,7 +77,7 @@ class WithHeaders:
 
 
 def page(request: Request, template: str, status: int = 200, **context: Any) -> Response:
-    """Return a page from a template; a browser that has just this page already is told so."""
+    """Return a page from a template, or 304 for a browser that has it."""
     text = _TEMPLATES.get_template(template).render(
         root=request.scope["root"],
         path=request.scope["root"] + request.url.path,
@@ -90,12 +90,12 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
 
 
 def fragment(template: str, macro: str, *values: Any) -> str:
-    """Return a part of a page, which a macro of a template makes of values."""
+    """Return a part of a page, from a template's macro and values."""
     return str(getattr(_TEMPLATES.get_template(template).module, macro)(*values)).strip()
 
 
 def _margin(error: float, digits: int = 0) -> str:
-    """Return what lies to either side in a 95 % interval."""
+    """Return half the width of a 95 % interval."""
     return f"{CONFIDENCE * error:.{digits}f}"
 
 
@@ -104,7 +104,7 @@ def _instant(at: datetime) -> str:
 
 
 def _stamp(at: datetime) -> str:
-    """Return an instant as an address names it."""
+    """Return an instant in its form for addresses."""
     return at.astimezone(UTC).replace(tzinfo=None).isoformat()
 
 
@@ -154,13 +154,13 @@ def entity_tag(content: bytes) -> str:
 
 
 def held(request: Request, tag: str) -> bool:
-    """Return whether the client has the content of this tag, however a proxy has weakened its own."""
+    """Return whether the client has the content of this tag, even if a proxy has weakened its tag."""
     known = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
     return "*" in known or tag.removeprefix("W/") in known
 
 
 def conditional(request: Request, content: bytes, media_type: str, headers: Mapping[str, str]) -> Response:
-    """Return a content, or 304 where the client has it."""
+    """Return a content, or 304 if the client has it."""
     tag = entity_tag(content)
     if held(request, tag):
         return Response(status_code=304, headers={**headers, "etag": tag})
@@ -168,13 +168,13 @@ def conditional(request: Request, content: bytes, media_type: str, headers: Mapp
 
 
 def replay_download(request: Request, match_id: int, content: bytes) -> Response:
-    """Return a replay's bytes. They are few, and sent whole: no part can be asked for."""
+    """Return a replay's bytes. They are few and sent whole, without ranges."""
     name = f"match-{match_id}.replay"
     headers = {"content-disposition": f'attachment; filename="{name}"', "accept-ranges": "none"}
     return conditional(request, content, REPLAY_TYPE, headers)
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: str) -> Response:
-    """Return an error with what was wrong; `more` are further members."""
+    """Return an error with its description; `more` are further members."""
     document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, **more}
     return Response(json_text(document), status, headers=dict(headers or {}), media_type=PROBLEM_TYPE)

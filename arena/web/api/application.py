@@ -1,4 +1,4 @@
-"""The interface as an application of its own, which the pages' application mounts."""
+"""The interface as a separate application, which the pages' application mounts."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from arena.web.api.parameters import Asked, BadParameterError
 from arena.web.reading.reader import Missing, Unavailable
 
 PATH: Final = "/api/v1"
-"""Where it is mounted."""
+"""The path at which it is mounted."""
 JSON: Final = "application/json"
 PREFLIGHT: Final = 86_400
-"""Seconds for which a browser need not ask again what pages of other sites may ask."""
+"""Seconds for which a browser may cache the answer to a CORS preflight request."""
 RETRY: Final = "5"
-"""Seconds after which to ask again what could not be answered."""
+"""Seconds after which to retry a request that could not be answered."""
 
 
 def api_application(sources: Sources) -> Starlette:
-    """Return the interface over what it reads."""
+    """Return the interface over its sources."""
     readers = Middleware(
         CORSMiddleware,
         allow_origins=["*"],
@@ -85,7 +85,10 @@ async def _answer(endpoint: Endpoint, sources: Sources, request: Request) -> Res
 
 
 def _asked(endpoint: Endpoint, request: Request) -> Asked:
-    """Return the parameters' values; BadParameterError, also where one is unknown or there twice."""
+    """Return the parameters' values.
+
+    Raises: BadParameterError: also for unknown and repeated parameters.
+    """
     queried = {each.name for each in endpoint.parameters if each.where == "query"}
     seen: set[str] = set()
     for name, value in request.query_params.multi_items():
@@ -121,4 +124,4 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    return problem(500, FAULT, {"access-control-allow-origin": "*"})  # it is made outside of the middleware
+    return problem(500, FAULT, {"access-control-allow-origin": "*"})  # it is created outside of the middleware

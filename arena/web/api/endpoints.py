@@ -1,4 +1,4 @@
-"""The endpoints: what each address answers. Everything else about them is made of these declarations."""
+"""The endpoints, one for each address. Everything else about them follows from these declarations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from engine.registry import GAMES
 Result = TypeVar("Result")
 
 PROFILED: Final = 500
-"""Newest matches of a game that a profile sums up, unless asked otherwise."""
+"""Default number of a game's newest matches in a profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class Sources:
     table_ladders: TableLadders
 
     async def read(self, query: Callable[[DataSource], Result]) -> Result:
-        """Return what a query of the data source returns. Raises: Missing, Unavailable."""
+        """Return the result of a query of the data source. Raises: Missing, Unavailable."""
         return await self.reader.read(query)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A document, and what of the address changes for the next page; None on the last."""
+    """A document, and the changes of the address for the next page; None on the last."""
 
     document: object
     following: Mapping[str, object] | None = None
@@ -57,10 +57,10 @@ Replying = Callable[[Sources, Asked], Awaitable[Reply]]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One address that is asked with GET."""
+    """One address for GET requests."""
 
     path: str
-    """Below the interface's own, with parameters in braces."""
+    """Path below the interface's own, with parameters in braces."""
     name: str
     """Name in the description, unique."""
     summary: str
@@ -69,7 +69,7 @@ class Endpoint:
     answer: Replying
     parameters: tuple[Parameter, ...] = ()
     fresh: int = 1
-    """Seconds for which a proxy or browser may answer again with what it has."""
+    """Seconds for which a proxy or browser may reuse the answer."""
 
 
 def limit(of: str, default: int = 50) -> Parameter:

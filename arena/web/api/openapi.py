@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of the interface, made of the endpoints' declarations."""
+"""The OpenAPI 3.1 document of the interface, from the endpoints' declarations."""
 
 from __future__ import annotations
 

@@ -12,19 +12,19 @@ from arena.web.requests.numbers import whole_number
 from engine.registry import GAMES
 
 SHOWN: Final = 80
-"""Characters of a wrong value that are repeated."""
+"""Characters of a wrong value that an error repeats."""
 
 
 class BadParameterError(Exception):
-    """A parameter that cannot be understood, is missing, or that there is none of."""
+    """A parameter is invalid, missing or unknown."""
 
     def __init__(self, name: str, value: str, what: str, in_path: bool = False) -> None:
-        """`what`: what is wrong, after its name."""
+        """`what`: the problem, worded to follow the name."""
         super().__init__(f"{name} {what}")
         self.name = name
         self.value = value[:SHOWN]
         self.in_path = in_path
-        """True if it stands in the path: then there is nothing at the address."""
+        """True if it is part of the path: then nothing exists at the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class Parameter:
     schema: Mapping[str, Any]
     """JSON Schema of its value."""
     read: Callable[[str], Any]
-    """Makes a value of its text; ValueError whose message is the rule that the text breaks."""
+    """Converts its text to a value. Raises ValueError with the broken rule as its message."""
     where: Literal["path", "query"] = "query"
     required: bool = False
     default: Any = None
 
     def value(self, text: str | None) -> Any:
-        """Return the value of a text, the default where there is none. Raises: BadParameterError."""
+        """Return the value of a text, or the default without one. Raises: BadParameterError."""
         if not text:
             if self.required:
                 raise BadParameterError(self.name, "", "is required here", self.where == "path")
@@ -68,7 +68,7 @@ def number(name: str, description: str, least: int, most: int, default: int | No
 
 
 def words(name: str, description: str, **more: Any) -> Parameter:
-    """Return the parameter of a text as it is."""
+    """Return the parameter of an unchanged text."""
     return Parameter(name, description, {"type": "string"}, str, **more)
 
 
@@ -86,7 +86,7 @@ def game(where: Literal["path", "query"]) -> Parameter:
 
 
 def instant(name: str, description: str) -> Parameter:
-    """Return the parameter of a date or time, of UTC unless it names another zone; required."""
+    """Return the required parameter of a date or time, in UTC unless it names another zone."""
 
     def read(text: str) -> datetime:
         rule = "is a date or time since 1970 in ISO 8601, such as 2026-01-31 or 2026-01-31T18:00:00Z"

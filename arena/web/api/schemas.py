@@ -1,4 +1,4 @@
-"""JSON Schema of rows: made of their fields' types and docstrings."""
+"""JSON Schema of rows, from their fields' types and docstrings."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ SIMPLE: Final[Mapping[object, Mapping[str, Any]]] = {
 
 
 class Schemas:
-    """Schemas that refer to those of rows, which are collected."""
+    """A collection of row schemas, to which other schemas refer."""
 
     def __init__(self) -> None:
         self.rows: dict[str, Mapping[str, Any]] = {}
-        """By the name of a row's class."""
+        """Schemas by the name of a row's class."""
 
     def schema(self, shape: Any) -> Mapping[str, Any]:
         """Return the schema of a type, of an object `{"name": shape}` or of an array `[shape]`. Raises: TypeError."""
@@ -61,7 +61,7 @@ class Schemas:
 
     def _row(self, row: type) -> Mapping[str, Any]:
         if row.__name__ not in self.rows:
-            self.rows[row.__name__] = {}  # a row may hold rows of its own kind
+            self.rows[row.__name__] = {}  # a row may contain rows of its own kind
             hints, meanings = get_type_hints(row), field_docstrings(row)
             properties = {}
             for each in fields(row):
@@ -75,7 +75,7 @@ class Schemas:
 
 @cache
 def field_docstrings(row: type) -> Mapping[str, str]:
-    """Return what the text below each field of a class says, by the field's name; nothing without the source."""
+    """Return the docstring below each field of a class, by name; nothing without the source."""
     try:
         [definition] = ast.parse(dedent(inspect.getsource(row))).body
     except (OSError, TypeError):

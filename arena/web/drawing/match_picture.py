@@ -1,6 +1,6 @@
-"""A match as a picture of 1200 × 630 pixels, which other sites show beside a link to it: who played, and how it ended.
+"""A match as a picture of 1200 × 630 pixels, which other sites show beside a link to it: players and result.
 
-Pillow draws it with a font of its own: most sites take no SVG, and a server may have no fonts.
+Pillow draws it with its own font: most sites accept no SVG, and a server may have no fonts.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont, ImageFont
 
 SIZE: Final = (1200, 630)
-"""Pixels that most sites ask for."""
+"""Size in pixels that most sites ask for."""
 EDGE: Final = 70
 """Pixels that stay empty on every side."""
 ROW: Final = 58
 KEPT: Final = 256
-"""Pictures that are kept, of some 15 kB each."""
+"""Number of cached pictures, of some 15 kB each."""
 PAPER: Final = "#eef2f9"
 INK: Final = "#1c1f23"
 DIM: Final = "#5a6067"
@@ -50,12 +50,12 @@ class PicturedMatch(NamedTuple):
 
 
 class MatchPictures:
-    """Pictures by what they say, drawn one at a time in a thread of their own, and kept for a while."""
+    """Pictures by content, drawn one at a time in a separate thread, and cached."""
 
     def __init__(self) -> None:
         self._kept: LruCache[PicturedMatch, bytes] = LruCache(KEPT)
         self._limiter = anyio.CapacityLimiter(1)
-        """Limiter of its own, so that requests waiting for a picture take no thread from other pages."""
+        """A separate limiter, so that requests waiting for a picture take no thread from other pages."""
 
     async def picture(self, match: PicturedMatch) -> bytes:
         """Return the picture of a match as a PNG file. It may take some hundredths of a second."""
@@ -89,7 +89,7 @@ def _drawn(match: PicturedMatch) -> bytes:
 
 
 def _cards(draw: ImageDraw.ImageDraw, seats: Sequence[PicturedSeat]) -> None:
-    """Draw a line of cards between heading and result, as much of them as there is room for."""
+    """Draw a line of cards between heading and result, as far as there is room."""
     bottom = SIZE[1] - EDGE - ROW * len(seats) - 24
     for number, colour in enumerate(COLOURS):
         left, top = EDGE + 62 * number, EDGE + 76
@@ -98,7 +98,7 @@ def _cards(draw: ImageDraw.ImageDraw, seats: Sequence[PicturedSeat]) -> None:
 
 
 def _fitting(draw: ImageDraw.ImageDraw, words: str, font: FreeTypeFont | ImageFont, width: int) -> str:
-    """Return words, cut where they are wider than so many pixels."""
+    """Return words, shortened to a width in pixels."""
     words = "".join(letter if letter.isprintable() else "?" for letter in words)
     if draw.textlength(words, font) <= width:
         return words

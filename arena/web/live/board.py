@@ -1,8 +1,8 @@
-"""Boards: parts of pages that change while they are looked at, rendered once for all who look, as server-sent events.
+"""Boards: parts of pages that change, rendered once for all viewers, as server-sent events.
 
-A board is a list of rows with keys. Whoever looks is sent all rows, then those that changed; who is slow skips what
-came between, so that nobody costs more memory than one message. A viewer waits for one event and sends one message:
-all that has to do with time is done once, for all of them.
+A board is a list of rows with keys. A viewer gets all rows, then those that changed; a slow one skips intermediate
+states, so that no viewer costs more memory than one message. A viewer waits for one event and sends one message; all
+timing is done once, for all of them.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Rows: TypeAlias = Mapping[str, str]
 """HTML of rows by key, in order."""
 
 INTERVAL: Final = 1.0
-"""Seconds between two messages to a viewer, at least."""
+"""Least seconds between two messages to a viewer."""
 RETRY: Final = 5000
-"""Milliseconds after which a browser comes back."""
+"""Milliseconds after which a browser reconnects."""
 MOST_VIEWERS: Final = 2000
 MOST_OF_ADDRESS: Final = 50
-"""Streams at once, in all where the process may open so many files, and of one address other than this machine."""
+"""Limits of open streams: in all, if the process may open as many files, and of one address other than this machine."""
 SILENCE: Final = 15.0
 """Seconds without news after which a comment is sent, so that proxies keep the stream open."""
 
@@ -45,16 +45,16 @@ class Board:
         self.viewers = 0
 
     async def refresh(self, *, first: bool = False) -> None:
-        """Render it anew, with `first` only if it never was, and have viewers sent what changed."""
+        """Render it anew, with `first` only if it never was, and send the changes to viewers."""
         async with self._lock:
             if first and self._version:
                 return
             try:
                 rows = dict(await self._render())
             except (Missing, Unavailable):
-                return  # the next time, perhaps
+                return  # perhaps the next time
             except Exception:
-                log.exception("a part of a page was not rendered")  # as a page that is answered 500
+                log.exception("a part of a page was not rendered")  # like a page that is answered with 500
                 return
             if rows == self._rows and list(rows) == list(self._rows) and self._version:
                 return
@@ -65,12 +65,12 @@ class Board:
             self.wake()
 
     def wake(self) -> None:
-        """Have viewers sent what changed, or where nothing did an empty comment."""
+        """Wake the viewers to send changes, or an empty comment without any."""
         self._changed.set()
         self._changed = trio.Event()
 
     async def messages(self) -> AsyncGenerator[bytes, None]:
-        """Yield what a viewer is to be sent, the newest first of all; an empty comment where nothing happens."""
+        """Yield messages for a viewer, beginning with the current state; an empty comment if nothing changes."""
         self.viewers += 1
         try:
             await self.refresh(first=self.viewers > 1)

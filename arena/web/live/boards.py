@@ -1,4 +1,4 @@
-"""The boards of an application by name, the TV among them: their contents and the times of their rendering."""
+"""The boards of an application by name, the TV included: their contents and their rendering."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from arena.web.live.feed import LiveFeed, LiveTable, OpenServer
 from arena.web.reading.reader import Missing, Reader, Unavailable
 
 SCREENS: Final = 4
-"""Rounds that are shown at once on the TV."""
+"""Number of rounds shown at once on the TV."""
 READING: Final = 8.0
-"""Seconds that a round stays on the TV, at least."""
+"""Least seconds that a round stays on the TV."""
 MOST_BOARDS: Final = 500
-"""Boards that are kept; those that nobody looks at are forgotten first."""
+"""Most boards in memory; those without viewers are dropped first."""
 _ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)
 
 
@@ -44,7 +44,7 @@ class Screens:
         self._seen = 0
 
     def rounds(self) -> list[tuple[LiveTable, RoundRow]]:
-        """Return the rounds to be shown now."""
+        """Return the current rounds."""
         fresh = min(self._feed.seen - self._seen, len(self._feed.newest))
         self._seen = self._feed.seen
         newest_first = list(self._feed.newest)[::-1]
@@ -53,7 +53,7 @@ class Screens:
         return [(table, report) for _, table, report in self._shown]
 
     def _put(self, table: LiveTable, report: RoundRow, now: float) -> None:
-        """Show a round in place of one of its match, or of the oldest, unless that has not been read yet."""
+        """Show a round in place of one of its match, or of the oldest, if that was shown long enough."""
         place = next((number for number, each in enumerate(self._shown) if each[1] is table), None)
         if place is None and len(self._shown) < SCREENS:
             self._shown.append((now, table, report))
@@ -65,7 +65,7 @@ class Screens:
 
 
 class Live:
-    """The boards of an application, and what they are made of."""
+    """The boards of an application, and their sources."""
 
     def __init__(self, reader: Reader, open_server: OpenServer | None, root: str) -> None:
         self.feed = LiveFeed(open_server)
@@ -78,7 +78,7 @@ class Live:
 
     @asynccontextmanager
     async def running(self, _: Starlette) -> AsyncIterator[None]:
-        """Follow the server and refresh the boards that are looked at, for the block."""
+        """Follow the server and refresh boards with viewers, for the block."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.feed.run)
             nursery.start_soon(self._refresh)
@@ -86,7 +86,10 @@ class Live:
             nursery.cancel_scope.cancel()
 
     def board(self, name: str) -> Board:
-        """Return the board of a name, such as "ladder/nullern" or "matches/7"; Missing if there is none."""
+        """Return the board of a name, such as "ladder/nullern" or "matches/7".
+
+        Raises: Missing: there is none.
+        """
         if name not in self._boards:
             render = self._renderer(name)
             for old in [each for each, board in self._boards.items() if not board.viewers]:
@@ -96,17 +99,17 @@ class Live:
         return self._boards[name]
 
     async def rows(self, name: str) -> Rows:
-        """Return the rows of a board as they are now."""
+        """Return the current rows of a board."""
         rows: Rows = await self._renderer(name)()
         return rows
 
     @property
     def has_server(self) -> bool:
-        """True if there is a server to ask."""
+        """True if there is a server."""
         return self._open_server is not None
 
     async def status(self) -> StatusRow:
-        """Return how the server is. Raises: Unavailable."""
+        """Return the state of the server. Raises: Unavailable."""
         if self._open_server is None:
             raise Unavailable(self.feed.silent)
         try:
@@ -191,7 +194,7 @@ class Live:
         return {row.bot: html for row, html in zip(ladder.standings, rows, strict=True)}
 
     async def _refresh(self) -> None:
-        """Refresh what is looked at, as it changes, once a second at most."""
+        """Refresh changed boards with viewers, once a second at most."""
         ended: dict[str, int] = {}
         status_at, woken_at = 0.0, monotonic()
         while True:

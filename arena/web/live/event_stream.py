@@ -21,8 +21,8 @@ log = structlog.get_logger("arena.web")
 
 
 class EventStream(Response):
-    """A stream of server-sent events. A viewer that does not read is dropped by the operating system, as any reader is
-    (`arena.web.serving.UNREAD_LIMIT`), and is told at the beginning when to come back.
+    """A stream of server-sent events. The operating system drops a viewer that does not read
+    (`arena.web.serving.UNREAD_LIMIT`); the stream's beginning says when to reconnect.
     """
 
     def __init__(self, board: Board, viewers: OpenByOrigin, origin: Origin) -> None:
@@ -35,13 +35,13 @@ class EventStream(Response):
         self._origin = origin
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send what changes until the viewer is gone or does not read."""
+        """Send changes until the viewer is gone or does not read."""
         try:
             with self._viewers.counted(self._origin):
                 await self._send_all(receive, send)
         except TooManyOpen as full:
             headers = {"retry-after": "60", "content-type": "text/plain; charset=utf-8"}
-            if not scope.get("http_version", "1.1").startswith("2"):  # whoever waits for nothing holds no open file
+            if not scope.get("http_version", "1.1").startswith("2"):  # a refused viewer holds no open file
                 headers["connection"] = "close"
             await Response(f"streams of events: {full}; come back later\n", 503, headers)(scope, receive, send)
 
@@ -61,10 +61,10 @@ class EventStream(Response):
 
 
 class Viewers(OpenByOrigin):
-    """Counts the streams of events that are open. Each is an open file: where the system allows few, few may look."""
+    """Counts the open event streams. Each is an open file, so the system's limit bounds the viewers."""
 
     def __init__(self) -> None:
-        """Allow as many as the process may open files for, and at most `MOST_VIEWERS`; where they are fewer, log it."""
+        """Allow as many as the process may open files for, and at most `MOST_VIEWERS`; log if they are fewer."""
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         few = MOST_VIEWERS if files == resource.RLIM_INFINITY else files - files // READERS
         self.most = max(1, min(MOST_VIEWERS, few))
@@ -74,7 +74,7 @@ class Viewers(OpenByOrigin):
 
 
 def raise_file_limit() -> None:
-    """Let this process open as many files as most viewers need, as far as the system lets it."""
+    """Raise this process's limit of open files to the viewers' need, as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_VIEWERS * READERS
     if soft != resource.RLIM_INFINITY and soft < wanted:

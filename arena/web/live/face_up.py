@@ -1,6 +1,6 @@
-"""A finished round as it lies on the table, face up: what was called, the tricks, and what each seat got.
+"""A finished round face up: bids or predictions, tricks, and points.
 
-It is made of what the report of a round says, whichever game of tricks it is.
+It comes from the round's report, for any trick-taking game.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ class Trick(NamedTuple):
 
     leader: int
     taker: int | None
-    """None where nobody took it."""
+    """The seat that took it; None if nobody did."""
     cards: Sequence[str]
-    """By seat."""
+    """The cards by seat."""
 
 
 class FaceUp(NamedTuple):
-    """A round of which everything lies open."""
+    """A round with all cards open."""
 
     turned: str
-    """The card turned over; empty where none was."""
+    """The card turned over; empty without one."""
     called: Sequence[str]
     """The bids, or the cards that predict, by seat."""
     taken: Sequence[int]
@@ -35,7 +35,7 @@ class FaceUp(NamedTuple):
 
 
 def face_up(game: str, row: RoundRow) -> FaceUp | None:
-    """Return a round as it lies there; None of a game that this program does not know, or that has no tricks."""
+    """Return a round face up; None for an unknown game or one without tricks."""
     record, known = row.record, GAMES.get(game)
     if known is None or not {"plays", "leaders", "takers", "taken"} <= record.keys():
         return None

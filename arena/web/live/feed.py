@@ -1,6 +1,6 @@
 """The running matches of a server, stored for all pages: one stream to the server for any number of viewers.
 
-Where there is no server, or it does not answer, nothing is running that anybody could be shown, and the feed says why.
+Without a server, or if it does not answer, there are no running matches to show, and the feed has the reason.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from arena.store.base.errors import Refused
 OpenServer: TypeAlias = Callable[[], AbstractContextManager[Client]]
 
 KEPT_ROUNDS: Final = 60
-"""The newest rounds that are kept to be shown."""
+"""Number of newest rounds in memory."""
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 5.0
-"""Seconds before a server that did not answer is asked again: the first pause, doubled each time, and its limit."""
+"""Seconds before retrying a server that did not answer: the first pause, which doubles each time, and its limit."""
 NO_SERVER: Final = (
     "These pages read a data directory only, and running matches are not in it. "
     "`arena serve --web` and `arena web --server` show them."
@@ -36,33 +36,33 @@ NOT_YET: Final = "The server has not answered yet."
 
 @dataclass(slots=True)
 class LiveTable:
-    """A match that is being played."""
+    """A running match."""
 
     match_id: int
     game: str
     kind: str
     bots: tuple[str, ...]
     points: list[PointsRow]
-    """Points of the rounds that are over, in order."""
+    """Points of the finished rounds, in order."""
     rounds: list[RoundRow] = field(default_factory=list)
-    """The finished rounds that were seen whole, in order."""
+    """The completely received finished rounds, in order."""
 
 
 class LiveFeed:
-    """The matches that a server plays. `changed` is set, and replaced, when something happened."""
+    """The running matches of a server. `changed` is set, and replaced, at each event."""
 
     def __init__(self, open_server: OpenServer | None) -> None:
         self._open = open_server
         self.tables: dict[int, LiveTable] = {}
-        """By number."""
+        """Matches by number."""
         self.newest: deque[tuple[LiveTable, RoundRow]] = deque(maxlen=KEPT_ROUNDS)
-        """The newest rounds that were seen, the newest last."""
+        """The newest received rounds, the newest last."""
         self.seen = 0
-        """Number of rounds seen in all."""
+        """Number of all received rounds."""
         self.ended: dict[str, int] = {}
-        """By game, how many matches were seen to end."""
+        """By game, the number of matches that ended."""
         self.silent = NO_SERVER if open_server is None else NOT_YET
-        """Why nothing is told; empty while the server tells."""
+        """The reason why there is no feed; empty while the server sends."""
         self.changed = anyio.Event()
 
     async def run(self) -> None:
@@ -78,7 +78,7 @@ class LiveFeed:
             await anyio.sleep(pause)
 
     def _follow(self) -> tuple[str, bool]:
-        """Follow the server until it ends the stream; why, and whether it told anything. In a thread."""
+        """Follow the server, in a thread, until it ends the stream; return the reason and whether it sent anything."""
         assert self._open is not None
         told = False
         fresh: list[LiveRow] = []
@@ -97,7 +97,7 @@ class LiveFeed:
         return "The server ended the stream; it is tried again.", told
 
     def _begin_anew(self, events: list[LiveRow]) -> None:
-        """Take what runs as the whole truth: what is known of other matches is over."""
+        """Replace all state by the running matches: others are over."""
         known, self.tables = self.tables, {}
         self._take(events)
         for match_id, table in self.tables.items():
@@ -117,7 +117,7 @@ class LiveFeed:
                         event.match_id, event.game, event.kind.value, event.bots, list(event.rounds)
                     )
                 case RoundRow() | EndRow() if event.match_id not in self.tables:
-                    continue  # no server tells of a match before it began; this one is not to end the pages
+                    continue  # no server sends events before a match's beginning; a faulty one must not end the pages
                 case RoundRow():
                     table = self.tables[event.match_id]
                     table.points.append(PointsRow(event.points, event.scores))

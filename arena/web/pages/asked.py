@@ -14,12 +14,18 @@ from arena.web.requests.numbers import SHOWN, whole_number
 
 
 def game_asked(request: Request) -> str:
-    """Return the game that the path names; Missing if there is none of this name."""
+    """Return the game that the path names.
+
+    Raises: Missing: there is none.
+    """
     return known_game(request.path_params["game"])
 
 
 def known_game(name: str) -> str:
-    """Return the name of a game; Missing if there is none."""
+    """Return the name of a game.
+
+    Raises: Missing: there is none.
+    """
     try:
         games_named(name)
     except Refused as error:
@@ -28,7 +34,7 @@ def known_game(name: str) -> str:
 
 
 def number_asked(request: Request, name: str, largest: int = LARGEST_MATCH) -> int | None:
-    """Return a whole number from 0 to `largest`; None where it is not asked for. Raises: Missing."""
+    """Return a whole number from 0 to `largest`; None if it is not given. Raises: Missing."""
     typed = request.query_params.get(name, "")
     if not typed:
         return None
@@ -39,8 +45,8 @@ def number_asked(request: Request, name: str, largest: int = LARGEST_MATCH) -> i
 
 
 def instant_asked(request: Request, name: str, *, begins: bool = False) -> datetime | None:
-    """Return an instant, in UTC where nothing else is said; of a day its end, or its beginning where that is what is
-    wanted. None, Missing as above.
+    """Return an instant, in UTC unless it names another zone; for a day its end, or on request its beginning. None and
+    Missing as above.
     """
     typed = request.query_params.get(name, "")
     if not typed:

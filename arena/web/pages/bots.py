@@ -1,4 +1,4 @@
-"""The list of bots, and one bot: its ratings, what its matches say of it, its versions and newest matches."""
+"""The list of bots, and one bot: its ratings, profile, versions and newest matches."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from arena.web.pages.asked import known_game
 from arena.web.reading.reader import Missing
 
 LAST: Final = 150
-"""Newest matches that a profile sums up, and over which its rating is drawn."""
+"""Number of newest matches in a profile and in the drawn rating."""
 LISTED: Final = 20
-"""Newest matches that are listed, and whose replays are read."""
+"""Number of newest matches that are listed, and whose replays are read."""
 VERSIONS: Final = 20
 OPPONENTS: Final = 12
-"""The most frequent opponents that are shown; a page of their own lists all, over more matches."""
+"""Number of most frequent opponents shown; a separate page lists all, over more matches."""
 AGE: Final = 10.0
-"""Seconds that the rank shown here may be old: reading a ladder costs as much as all else of the page."""
+"""Seconds for which the rank is cached: reading a ladder costs as much as the remaining page."""
 EVENTS: Final = 1000
-"""Newest decisions of the operator among which those about a bot are looked for."""
+"""Number of newest operator's decisions that are searched for those about a bot."""
 
 
 class InGame(NamedTuple):
@@ -42,7 +42,7 @@ class InGame(NamedTuple):
     versions: tuple[VersionRow, ...]
     matches: tuple[MatchRow, ...]
     faults: tuple[tuple[int, int, int], ...]
-    """Newest matches in which decisions were made for it: match, seat, and how many."""
+    """Newest matches with forced decisions: match, seat, and number."""
 
     @property
     def curve(self) -> Markup:
@@ -57,7 +57,7 @@ async def bots(request: Request) -> Response:
 
 
 async def bot(request: Request) -> Response:
-    """Show one bot in the game of its newest match, or in the one that is asked for."""
+    """Show one bot in the game of its newest match, or in the requested one."""
     typed, asked = request.path_params["name"], request.query_params.get("game", "")
     if asked:
         known_game(asked)
@@ -101,7 +101,7 @@ async def bot(request: Request) -> Response:
 
 
 def _present_name(events: Sequence[BotEventRow], typed: str) -> str:
-    """Return the name that a bot has now; `typed` is that or one that it had before."""
+    """Return a bot's current name; `typed` is that or a former one."""
     for event in reversed(events):  # the oldest first
         if event.kind is BotEventKind.RENAMED and event.name.lower() == typed.lower():
             typed = event.new_name or typed
@@ -138,7 +138,7 @@ def _in_game(source: DataSource, game: str, name: str) -> InGame | None:
 
 
 def _about(events: Sequence[BotEventRow], name: str, entry: BotRow | None) -> list[BotEventRow]:
-    """Return what the operator did about a bot under any name that it had, or about its owner."""
+    """Return the operator's decisions about a bot, under any of its names, or about its owner."""
     names, owner = {name.lower()}, (entry.owner.lower() if entry else "")
     found = []
     for event in events:  # the newest first: a name leads to the one before

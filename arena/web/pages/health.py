@@ -1,4 +1,4 @@
-"""Pages for whoever watches over the server: `/healthz`, and figures for Prometheus at `/metrics`."""
+"""Pages for monitoring: `/healthz`, and figures for Prometheus at `/metrics`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 STALE: Final = timedelta(minutes=10)
-"""Age of a result that should long be in the fitted ladder."""
+"""Age at which a result missing in the fitted ladder is a fault."""
 LOOKED_AT: Final = 20
-"""Newest matches of a game that are looked at."""
+"""Number of a game's newest matches that are checked."""
 KEPT: Final = 1.0
-"""Seconds for which a finding is told again: who asks all the time costs nothing."""
+"""Seconds for which a finding is cached, so that frequent requests cost nothing."""
 PAGE_METRICS: Final[Mapping[str, str]] = {
     "arena_web_requests": "Requests that were answered, by status.",
     "arena_web_request_seconds": "From a request to the beginning of its answer.",
@@ -46,11 +46,11 @@ class SourceHealth:
         self._reader = reader
         self._now = now
         self._behind: dict[str, tuple[datetime | None, datetime]] = {}
-        """By game, when a ladder was published and the end of the oldest match that was seen not to be in it."""
+        """By game, a ladder's time of publication and the end of the oldest match known to be missing in it."""
         self._cache = TtlCache()
 
     async def troubles(self) -> list[str]:
-        """Return what is wrong, in words; nothing when all is well."""
+        """Describe what is wrong; nothing if all is well."""
         return await self._cache.get("troubles", self._look, KEPT)
 
     async def _look(self) -> list[str]:
@@ -71,9 +71,9 @@ class SourceHealth:
         return found
 
     def stale(self, ladder: LadderRows, newest: tuple[MatchRow, ...]) -> bool:
-        """Return whether results are missing in a ladder that have been there for long; `newest` matches of its game.
+        """Return whether a ladder lacks old results; `newest` are the newest matches of its game.
 
-        Where many are played at a time the newest ones are all young: what was seen before counts as well.
+        If many are played, the newest ones are all young, so earlier findings count as well.
         """
         published = ladder.published
         missing = [
@@ -94,14 +94,14 @@ class SourceHealth:
 
 
 async def healthz(request: Request) -> Response:
-    """Say whether all is well: 200, or 503 with what is not."""
+    """Report health: 200, or 503 with the troubles."""
     troubles = await request.app.state.health.troubles()
     content = json_text({"healthy": not troubles, "troubles": troubles})
     return Response(content, 503 if troubles else 200, {"cache-control": "no-store"}, "application/json")
 
 
 async def metrics(request: Request) -> Response:
-    """Return the figures, and those of the process, in the format that is accepted."""
+    """Return the figures, and those of the process, in the accepted format."""
     from prometheus_client import ProcessCollector
     from prometheus_client.exposition import choose_encoder
     from prometheus_client.registry import Collector, CollectorRegistry
@@ -118,7 +118,7 @@ async def metrics(request: Request) -> Response:
     ProcessCollector(registry=registry)
     try:
         encode, media_type = choose_encoder(request.headers.get("accept", ""))
-    except (TypeError, ValueError):  # it compares the version that is accepted with its own, whatever that is
+    except (TypeError, ValueError):  # it compares the accepted version with its own, whatever that is
         encode, media_type = choose_encoder("")
     return Response(encode(registry), 200, {"cache-control": "no-store", "content-type": media_type})
 

@@ -32,7 +32,7 @@ async def home(request: Request) -> Response:
 
 
 async def ladder(request: Request) -> Response:
-    """Show one ladder, of all tables or of those of one size; or as it was published until some instant."""
+    """Show one ladder, of all tables or of one size, or a past one."""
     game, seats = game_asked(request), number_asked(request, "seats", 100) or 0
     at = instant_asked(request, "at")
     if at is not None:

@@ -1,4 +1,4 @@
-"""Pages of what is played now: running matches, one of them, newly finished rounds (TV), and how the server is."""
+"""Live pages: running matches, one of them, newly finished rounds (TV), and the state of the server."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from arena.web.live.event_stream import EventStream
 
 
 def live_of(request: Request) -> Live:
-    """Return what is live in the application that serves a request."""
+    """Return the boards of the application that serves a request."""
     found: Live = request.app.state.live
     return found
 
 
 async def events(request: Request) -> Response:
-    """Stream what changes on a board."""
+    """Stream the changes of a board."""
     live = live_of(request)
     if request.method == "HEAD":
         live.board(request.path_params["name"])
@@ -29,13 +29,13 @@ async def events(request: Request) -> Response:
 
 
 async def running(request: Request) -> Response:
-    """List the matches that are being played."""
+    """List the running matches."""
     live = live_of(request)
     return page(request, "live.html", rows=await live.rows("matches"), silent=live.feed.silent)
 
 
 async def match(request: Request) -> Response:
-    """Show the finished rounds of a match that is being played; one that is over has a page of its own."""
+    """Show the finished rounds of a running match; a finished one has its own page."""
     live, number = live_of(request), request.path_params["number"]
     table = live.feed.tables.get(number)
     if table is None:
@@ -55,7 +55,7 @@ async def tv(request: Request) -> Response:
 
 
 async def status(request: Request) -> Response:
-    """Show how the server is; without one, that there is none."""
+    """Show the state of the server, or that there is none."""
     live = live_of(request)
     rows = await live.rows("status") if live.has_server else {}
     return page(request, "status.html", rows=rows, silent="" if rows else live.feed.silent)

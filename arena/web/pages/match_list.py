@@ -40,7 +40,7 @@ async def matches(request: Request) -> Response:
 
 
 def _wanted(request: Request) -> MatchFilter:
-    """Return what the address asks for. Raises: Missing."""
+    """Return the filters of the address. Raises: Missing."""
     given = request.query_params
     game, state = given.get("game", ""), given.get("state", "")
     if game:

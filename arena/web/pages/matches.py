@@ -28,7 +28,7 @@ from arena.web.reading.reviews import Review, TooManyReviews
 from engine.registry import GAMES
 
 PICTURE_FRESH: Final = 300
-"""Seconds for which a picture may be shown again: a name may be taken away."""
+"""Seconds for which a picture may be cached: a name may be removed."""
 
 
 class Shown(NamedTuple):
@@ -36,15 +36,15 @@ class Shown(NamedTuple):
 
     match: MatchRow
     drawn: Markup | None
-    """Points by round; None where there is no replay."""
+    """Points by round; None without a replay."""
     rounds: Sequence[int]
     """The step with which each round begins."""
     why_not: str
-    """Why its replay cannot be shown here; empty if it can, and where there is none."""
+    """The reason why its replay cannot be shown here; empty if it can, or if there is none."""
 
 
 async def match(request: Request) -> Response:
-    """Show one match: its result, and points by round where its replay is kept."""
+    """Show one match: its result, and points by round if it has a replay."""
     number = request.path_params["number"]
 
     def query(source: DataSource) -> Shown:
@@ -86,7 +86,7 @@ async def step(request: Request) -> Response:
 
 
 async def round_frames(request: Request) -> Response:
-    """Return all steps of a round as they are drawn, for a page that steps through them without asking again."""
+    """Return all drawn steps of a round, for a page that steps through them without further requests."""
     number, wanted = request.path_params["number"], request.path_params["round"]
     seat = number_asked(request, "seat", 100)
     review = request.app.state.reviews.of(number)
@@ -155,7 +155,7 @@ def _named(query: Any) -> Any:
 
 
 def _costly(ready: ReadyReplay, review: Review | None, seat: int | None) -> dict[int, Mapping[str, Any]]:
-    """Return what the analysis has found, by step: of one seat, or of all."""
+    """Return the analysis by step, for one seat or for all."""
     if review is None or review.found is None:
         return {}
     of_seats = [each for each in review.found["seats"] if seat is None or each["seat"] == seat]
@@ -164,7 +164,7 @@ def _costly(ready: ReadyReplay, review: Review | None, seat: int | None) -> dict
 
 
 def _frame(course: Course, index: int, seat: int | None, costly: Mapping[int, Mapping[str, Any]]) -> Markup:
-    """Return one step as HTML: the table, below it the same in words, and what may be chosen next."""
+    """Return one step as HTML: the table, the same in words, and the legal actions."""
     words = html(show_step(course, index, seat))
     scene = table_scene(course, index, seat)
     after = _cost(costly.get(index)) + _legal(course, index, seat)
@@ -175,7 +175,7 @@ def _frame(course: Course, index: int, seat: int | None, costly: Mapping[int, Ma
 
 
 def _cost(choice: Mapping[str, Any] | None) -> Markup:
-    """Say what the analysis found of the choice that led here; empty if it found nothing."""
+    """Describe the analysed cost of the choice that led here; empty without one."""
     if choice is None:
         return Markup("")
     return Markup('<p class="costly">This choice, {}, cost {:.1f} ± {:.1f} points against {}.</p>').format(
@@ -184,7 +184,7 @@ def _cost(choice: Mapping[str, Any] | None) -> Markup:
 
 
 def _legal(course: Course, index: int, seat: int | None) -> Markup:
-    """List what may be chosen next, the choice that follows marked; of one seat only its own."""
+    """List the legal actions with the next choice marked; for one seat only its own."""
     step, parts = course.steps[index - 1], Markup("")
     names, bots = course.replay.header.game.actions, course.replay.header.bots
     following = {each.made.seat: each.made.action for each in reversed(course.steps[index:]) if each.made is not None}
@@ -203,7 +203,7 @@ def _legal(course: Course, index: int, seat: int | None) -> Markup:
 
 
 async def check(request: Request) -> Response:
-    """Show what was checked of a replay and what was not; where it differs, how."""
+    """Show the check of a replay: what was checked, what was not, and the first difference."""
     number = request.path_params["number"]
 
     def query(source: DataSource) -> dict[str, Any]:
@@ -211,7 +211,7 @@ async def check(request: Request) -> Response:
         replay, verdict = ready.course.replay, ready.verdict
         try:
             proofs = prove(replay, None, source)
-        except Refused as error:  # a directory on which no server has begun a log
+        except Refused as error:  # a directory without a log
             proofs, why = prove(replay, None, None), str(error)
         else:
             why = ""
@@ -232,7 +232,7 @@ async def check(request: Request) -> Response:
 
 
 async def analysis(request: Request) -> Response:
-    """Show an analysis as far as it has come, or a button that asks for it."""
+    """Show an analysis as far as it has come, or a button that starts it."""
     number = request.path_params["number"]
     review = request.app.state.reviews.of(number)
 
@@ -247,7 +247,7 @@ async def analysis(request: Request) -> Response:
 
 
 async def ask(request: Request) -> Response:
-    """Have a match analysed, and show what comes of it.
+    """Start the analysis of a match, and show it.
 
     Raises:
         SiteRefused: a page of another site asks.

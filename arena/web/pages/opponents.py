@@ -15,9 +15,9 @@ from arena.web.pages.asked import known_game, number_asked
 from arena.web.reading.reader import Missing
 
 LISTED: Final = 50
-"""Opponents of a page."""
+"""Number of opponents on a page."""
 MOST: Final = 1 << 31
-"""Opponents after which no page begins."""
+"""Number of opponents after which no page begins."""
 
 
 async def opponents(request: Request) -> Response:

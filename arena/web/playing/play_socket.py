@@ -1,8 +1,8 @@
 """`/play`: the conversation of `PlayService.Play` over a WebSocket, relayed to the server.
 
-One message a frame, binary or as JSON (protobuf's mapping); before it the bot's token, in a frame of its own, and
-perhaps a registration. The server counts the connection as of the browser's address. Frames of the conversation are
-read once the token is accepted, and each way only as fast as the other side takes what there is.
+Each frame is one message, binary or as JSON (protobuf's mapping). Before the conversation come frames with the bot's
+token and, if needed, a registration. The server counts the connection for the browser's address. Frames of the
+conversation are read once the token is accepted, in each direction only as fast as the receiver reads.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from arena.web.requests.connections import SECOND_FILES, files_allowed
 from arena.web.requests.sites import SiteRefused, Sites
 
 LARGEST_FRAME: Final = 1 << 16
-"""Bytes of a frame from a bot, at most; characters of one with text."""
+"""Largest frame of a bot in bytes, or in characters for text."""
 LARGEST_OPENING: Final = 4096
-"""Characters of a frame before the conversation."""
+"""Largest frame before the conversation, in characters."""
 OPENING_LIMIT: Final = 10.0
 """Seconds for each frame before the conversation."""
 MOST_SOCKETS: Final = 500
 MOST_OF_ADDRESS: Final = 50
-"""WebSockets open at once, in all where the process may open so many files, and of one address."""
+"""Limits of open WebSockets: in all, if the process may open as many files, and of one address."""
 FULL_RETRY: Final = 60
-"""Seconds after which one is to come back that was one too many."""
+"""Seconds after which a refused client should retry."""
 FIRST_CODE: Final = 4000
 """The code of a close frame is this and the status; 1000 is OK (RFC 6455, 7.4.2)."""
 DOMAIN: Final = "arena"
@@ -82,7 +82,7 @@ class PlaySocket:
             await _close(socket, end)
 
     async def _opened(self, socket: WebSocket, host: str) -> str:
-        """Return the token that a bot shows, after the registrations that it asks for. Raises: CallRefused."""
+        """Return a bot's token, after handling its registrations. Raises: CallRefused."""
         while True:
             with trio.move_on_after(OPENING_LIMIT) as waiting:
                 opening = _opening(await socket.receive())
@@ -97,7 +97,7 @@ class PlaySocket:
 
 
 class NoServer:
-    """Says that nobody plays here: the pages are not those beside a server."""
+    """Refuses all: these pages have no server beside them."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a WebSocket."""
@@ -106,9 +106,10 @@ class NoServer:
 
 
 async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
-    """Relay messages both ways until either side ends it; CallRefused with the status, WebSocketDisconnect."""
+    """Relay messages both ways until either side ends it. Raises CallRefused with the status, or
+    WebSocketDisconnect."""
     ended: list[Exception] = []
-    binary = False  # as the bot's latest frame is
+    binary = False  # in the format of the bot's latest frame
 
     async def hear() -> None:
         nonlocal binary
@@ -122,7 +123,7 @@ async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
                 try:
                     await call.send(message)
                 except CallRefused:
-                    return  # `receive` raises it, too, after what the server said before
+                    return  # `receive` raises it, too, after earlier messages of the server
         except (WebSocketDisconnect, CallRefused) as end:
             ended.append(end)
         nursery.cancel_scope.cancel()
@@ -159,7 +160,10 @@ async def _close(socket: WebSocket, end: CallRefused) -> None:
 
 
 def _frame(received: Any) -> str | bytes:
-    """Return what a frame holds; WebSocketDisconnect where there is none any more."""
+    """Return the content of a frame.
+
+    Raises: WebSocketDisconnect: there is none any more.
+    """
     if received["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(received.get("code", 1005))
     text: str | None = received.get("text")
@@ -182,7 +186,7 @@ def _opening(received: Any) -> dict[str, Any]:
 
 
 def _document(frame: str) -> Any:
-    """Return what a text is as JSON. Raises: CallRefused."""
+    """Parse a text as JSON. Raises: CallRefused."""
     try:
         return json.loads(frame)
     except (ValueError, RecursionError) as error:

@@ -1,1 +1,1 @@
-"""The reads and computations of pages, done beside the event loop and cached for a while."""
+"""The reads and computations of pages, outside the event loop and cached."""

@@ -1,7 +1,7 @@
-"""Points by round and bids of a bot's newest matches, read from their replays beside the pages.
+"""Points by round and bids of a bot's newest matches, read from their replays in the background.
 
-Reading a replay takes as long as several pages, so no page waits for it: a process of its own reads them, each once,
-and a page says how many of them it knows.
+Reading a replay takes as long as several pages, so no page waits for it: a separate process reads each once, and a page
+says how many are read.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from arena.web.caches import LruCache
 from arena.web.reading.reader import OpenSource
 
 MOST_WAITING: Final = 200
-"""Replays that wait to be read; the pages ask again for the others."""
+"""Most replays that wait to be read; the pages ask again for the others."""
 KEPT: Final = 5000
 IDLE: Final = 30.0
-"""Seconds after which a process that has nothing to read ends."""
+"""Seconds after which an idle process ends."""
 
 
 class RoundMean(NamedTuple):
-    """A bot in rounds of one number."""
+    """A bot's mean in rounds of one number."""
 
     round: int
-    """From 1."""
+    """Round, from 1."""
     matches: int
     points: float
-    """The mean."""
+    """Mean points."""
 
 
 class BidRecord(NamedTuple):
     """The bids in the replays of a bot's newest matches."""
 
     known: int
-    """Matches whose replays were read."""
+    """Number of matches whose replays were read."""
     waiting: int
-    """Matches whose replays are yet to be read."""
+    """Number of matches whose replays are not read yet."""
     rounds: tuple[RoundMean, ...]
     bids: int
     made: int
-    """Bids that it kept."""
+    """Number of fulfilled bids."""
 
 
 class BotRecords:
-    """Rounds of matches by their number; None for one whose replay cannot be read. For several threads."""
+    """Rounds of matches by number; None for one with an unreadable replay. Safe for threads."""
 
     def __init__(self, open_source: OpenSource) -> None:
         self._open = open_source
@@ -61,7 +61,7 @@ class BotRecords:
         self._lock = Condition()
 
     def record(self, rows: Sequence[MatchRow], bot: str) -> BidRecord:
-        """Return what is known of a bot in these matches; the other replays are read meanwhile."""
+        """Return a bot's record in these matches so far; the other replays are read in the background."""
         points: dict[int, list[int]] = {}
         bids: list[bool] = []
         known = waiting = 0
@@ -114,7 +114,7 @@ class BotRecords:
                     self._keep(number, rounds)
 
     def _next(self) -> int | None:
-        """Return the match whose replay is to be read next; None, and be over, when none came for a while."""
+        """Return the match whose replay is read next; None, and finish, when none came for a while."""
         with self._lock:
             self._reading = bool(self._lock.wait_for(lambda: self._waiting, IDLE))
             return self._waiting[0] if self._reading else None

@@ -20,15 +20,15 @@ OpenSource: TypeAlias = Callable[[], AbstractContextManager[DataSource]]
 Result = TypeVar("Result")
 
 AT_ONCE: Final = 4
-"""Queries at the same time; others wait."""
+"""Most simultaneous queries; others wait."""
 SECONDS: Final = 1.0
-"""Seconds for which a result is shown again: a ladder is on screen within two seconds after a match."""
+"""Seconds for which a result is cached, so that a ladder is on screen within two seconds after a match."""
 TABLE_LADDER: Final = 60.0
-"""Seconds for which a ladder of one table size is shown again."""
+"""Seconds for which a ladder of one table size is cached."""
 
 
 class Missing(Exception):  # noqa: N818 - the name says what is the matter
-    """There is nothing of what was asked for; the message says what."""
+    """The requested thing does not exist; the message names it."""
 
 
 class Removed(Missing):
@@ -40,7 +40,7 @@ class NotShown(Exception):  # noqa: N818
 
 
 class Busy(Exception):  # noqa: N818
-    """More was asked for than is worked on at a time; the message says when to come back."""
+    """Too much work was requested; the message says when to retry."""
 
 
 class Unavailable(Exception):  # noqa: N818
@@ -55,7 +55,7 @@ class Reader:
         self._limiter = anyio.CapacityLimiter(AT_ONCE)
 
     async def read(self, query: Callable[[DataSource], Result]) -> Result:
-        """Return what a query returns, which may do other slow work, too."""
+        """Return the result of a query, which may do other slow work, too."""
         return await run_sync(partial(self._read, query), limiter=self._limiter)
 
     def _read(self, query: Callable[[DataSource], Result]) -> Result:
@@ -69,19 +69,19 @@ class Reader:
 
 
 class FreshRows:
-    """Results of queries that many pages need, each read once for all of them and shown for a moment."""
+    """Results of queries that many pages need, each read once for all of them and cached briefly."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._cache = TtlCache()
 
     async def read(self, key: Hashable, query: Callable[[DataSource], Result], age: float = SECONDS) -> Result:
-        """Return what a query returned, at most so many seconds ago; `key` says which query it is."""
+        """Return the result of a query, cached for at most `seconds`; `key` identifies the query."""
         return await self._cache.get(key, partial(self._reader.read, query), age)
 
 
 class TableLadders:
-    """Ladders of one table size. Each is fitted for who asks: one at a time, and shown for a minute."""
+    """Ladders of one table size, fitted on request, one at a time, and cached for a minute."""
 
     def __init__(self, reader: Reader) -> None:
         self._fresh = FreshRows(reader)
@@ -89,6 +89,9 @@ class TableLadders:
         """Lock on which requests await another fit, without occupying threads that other pages need."""
 
     async def ladder(self, game: str, seats: int) -> LadderRows:
-        """Return a ladder as it was within the last minute; Missing for a table that the game has not."""
+        """Return a ladder of the last minute.
+
+        Raises: Missing: the game has no such table.
+        """
         async with self._turn:
             return await self._fresh.read((game, seats), lambda source: source.ladder(game, seats), TABLE_LADDER)

@@ -1,4 +1,4 @@
-"""Replays played through and kept for a while, ready to be stepped through."""
+"""A cache of replays with all their positions, for stepping."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from arena.web.caches import LruCache
 from arena.web.reading.reader import Missing, NotShown, Removed
 
 KEPT: Final = 16
-"""Replays kept ready to be stepped through."""
+"""Number of cached replays."""
 
 
 class ReadyReplay:
-    """A replay played through, and where one goes in it."""
+    """A replay with all its positions, and navigation between them."""
 
     def __init__(self, replay: Replay) -> None:
         self.course = course = Course(replay)
@@ -49,9 +49,9 @@ class ReadyReplay:
         return self._by_decision.get(decision)
 
     def ways(self, index: int, costly: Sequence[int] = ()) -> dict[str, int | None]:
-        """Return the steps to go to from one, by what they are called; None where there is none.
+        """Return the targets of navigation from a step, by name; None for a missing one.
 
-        `costly` are the steps of choices that cost most, in order.
+        `costly` are the steps of the costliest choices, in order.
         """
         return {
             "previous round": _before(self._rounds, index),
@@ -66,14 +66,14 @@ class ReadyReplay:
 
 
 class ReadyReplays:
-    """The replays that were looked at last, ready to be stepped through. For several threads."""
+    """The replays that were viewed last. Safe for threads."""
 
     def __init__(self) -> None:
         self._kept: LruCache[int, ReadyReplay] = LruCache(KEPT)
         self._lock = Lock()
 
     def ready(self, source: DataSource, number: int) -> ReadyReplay:
-        """Return a finished match's replay. Missing, Removed; NotShown for one that this version cannot read."""
+        """Return a finished match's replay. Raises Missing, Removed, and NotShown if this version cannot read it."""
         with self._lock:
             if number in self._kept:
                 return self._kept[number]
@@ -92,7 +92,7 @@ def match_row(source: DataSource, number: int) -> MatchRow:
 
 
 def replay_file(source: DataSource, number: int) -> bytes:
-    """Return the replay file of a finished match. Missing, Removed; NotShown for one that is damaged."""
+    """Return the replay file of a finished match. Raises Missing, Removed, and NotShown if it is damaged."""
     try:
         return source.replay(number)
     except StoreError as error:

@@ -1,4 +1,4 @@
-"""Reads replays in a process of its own and sends back what each seat made of its rounds.
+"""Reads replays in a separate process and returns each seat's results by round.
 
 It runs at the lowest priority, so that neither a server nor the pages wait for it, and ends with its parent.
 """
@@ -15,7 +15,7 @@ from arena.replay.steps import Course
 
 
 def main() -> None:
-    """Answer until there is no more."""
+    """Answer until the input ends."""
     give_way(19)
     with connected() as parent:
         while replays := parent.receive():

@@ -1,4 +1,4 @@
-"""Analyses of matches: each is worked out once, one at a time, by a process of its own, and kept."""
+"""Analyses of matches: each is computed once, one at a time, in a separate process, and cached."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from arena.web.caches import LruCache
 
 MOST: Final = 8
 MOST_OF_ADDRESS: Final = 2
-"""Analyses that wait or are being worked out, in all and of one address other than this machine."""
+"""Limits of waiting and running analyses: in all, and of one address other than this machine."""
 KEPT: Final = 256
-"""Analyses kept in memory; what costs most of them, their choices, is stored as `arena why --game` stores it."""
+"""Number of analyses in memory; their expensive part, the choices, is stored like that of `arena why --game`."""
 LIMIT: Final = 1800.0
 """Seconds after which an analysis is given up."""
 
 
 class TooManyReviews(Exception):  # noqa: N818 - the name says what is the matter
-    """So many analyses wait, in all or of one address, that no more are taken."""
+    """Too many analyses wait, in all or of one address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +33,17 @@ class Review:
     """The output of `arena why --game --json`; None before anything is found. Seats not examined have `costly` None."""
     over: bool = False
     failed: str = ""
-    """Why it failed; empty if it did not."""
+    """The reason of a failure; empty without one."""
 
 
 class Reviews:
-    """The analyses that were asked for. For several threads."""
+    """The requested analyses. Safe for threads."""
 
     def __init__(self) -> None:
         self._kept: LruCache[int, Review] = LruCache(KEPT)
         self._waiting: deque[tuple[int, bytes, Origin]] = deque()
         self._asked = OpenByOrigin(MOST, MOST_OF_ADDRESS)
-        """Analyses that are not over, by who asked for them."""
+        """Unfinished analyses, by the requesting address."""
         self._working = False
         self._lock = Lock()
 
@@ -53,10 +53,9 @@ class Reviews:
             return self._kept.get(number, None)
 
     def ask(self, number: int, replay: bytes, origin: Origin) -> None:
-        """Have a match analysed unless it is; one that failed is tried again.
+        """Start the analysis of a match unless there is one; a failed one is repeated.
 
-        Raises:
-            TooManyReviews: it cannot wait, too.
+        Raises: TooManyReviews: it cannot wait, too.
         """
         with self._lock:
             known = self._kept.get(number, None)
@@ -89,7 +88,7 @@ class Reviews:
                 self._kept[number] = replace(self._kept.get(number, Review()), over=True, failed=failed)
 
     def _analyse(self, number: int, replay: bytes) -> str:
-        """Run the process; return why it failed, empty if it did not."""
+        """Run the process; return the reason of a failure, or an empty text."""
         with BlockingHelper("arena.web.reading.review_process") as helper:
             limit = Timer(LIMIT, helper.process.kill)
             limit.daemon = True

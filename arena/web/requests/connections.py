@@ -1,7 +1,7 @@
-"""Connections of browsers: limited in number, and each for itself.
+"""Connections of browsers: limited in number, and independent of each other.
 
-anycorn accepts without a limit and runs all connections in one group of tasks. So an error in one of them, or one file
-more than the system allows, would end them all, and the pages.
+anycorn accepts without a limit and runs all connections in one nursery. So an error in one of them, or one file more
+than the system allows, would end them all, and the pages.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from arena.web.requests.failures import FailureLog
 
 MOST: Final = 8000
 MOST_OF_ADDRESS: Final = 200
-"""Connections open at once, in all where the process may open so many files, and of one address."""
+"""Limits of open connections: in all, if the process may open as many files, and of one address."""
 SECOND_FILES: Final = 8
 """One in this many of the files that the process may open is reserved for the relays of bots that play."""
 THIS_MACHINE: Final = "127.0.0.1"
 
 
 def files_allowed() -> int:
-    """Return the files that this process may open, and no more than it has a use for."""
+    """Return the number of files that this process may open, up to its need."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if files == resource.RLIM_INFINITY else min(MOST, files)
 
 
 class Connections:
-    """The connections that are open."""
+    """The open connections."""
 
     def __init__(self, proxies: Networks) -> None:
-        """`proxies`: the addresses whose connections are many readers', and limited in all only."""
+        """`proxies`: addresses with many readers, whose connections are limited in all only."""
         files = files_allowed()
         self._limits = ConnectionLimits(files - files // SECOND_FILES, MOST_OF_ADDRESS)
         self._proxies = proxies
         self._log = FailureLog()
 
     async def serve(self, host: str, run: Callable[[], Awaitable[None]]) -> None:
-        """Serve a connection of a numeric address, unless there are too many: then return at once."""
+        """Serve a connection of a numeric address; return at once if there are too many."""
         origin = self._limits.admit(THIS_MACHINE if among(host, self._proxies) else host, monotonic())
         if origin is None:
             return
@@ -58,10 +58,10 @@ class Connections:
 
 
 def serve_by(connections: Connections) -> None:
-    """Have anycorn serve all connections of this process by these rules."""
+    """Make anycorn serve all connections of this process by these rules."""
 
     class Connection(tcp_server.TCPServer):
-        """A connection that is counted, ends by itself, and does not wait for a request that cannot come any more."""
+        """A counted connection that fails alone, and does not wait for a request that cannot come any more."""
 
         _ended = False
 

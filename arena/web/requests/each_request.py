@@ -1,4 +1,4 @@
-"""Every request before it reaches a page: whose it is, whether it is one too many, and its line in the access log."""
+"""Every request before it reaches a page: its address, its limit, and its line in the access log."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ log = structlog.get_logger("arena.web")
 STARTS: Final = ("http.response.start", "websocket.http.response.start", "websocket.accept")
 """Messages by which an answer begins."""
 LONGEST: Final = 200
-"""Characters of a path that are logged."""
+"""Logged characters of a path."""
 BUCKETS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
-"""Upper bounds of the times of answers that are counted together, in seconds."""
+"""Upper bounds of the buckets of response times, in seconds."""
 MOST: Final = 100_000
-"""Addresses that are remembered at most; the one that has asked for nothing for the longest is forgotten first."""
+"""Most addresses in memory; the least recently active one is forgotten first."""
 SAVED: Final = 10.0
-"""Seconds for which what an address does not ask for is saved up."""
+"""Seconds for which unused requests of an address are saved up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class RequestRules:
     rate: float = 20.0
     """Requests a second of one address; 0 for any number."""
     proxies: Networks = ()
-    """Proxies that are believed whose the requests are."""
+    """Trusted proxies, which name the address of a request."""
     access_log: bool = False
     sites: Sites = UNNAMED
     """Sites whose pages may do more than read."""
@@ -55,14 +55,14 @@ class RequestCounts:
     def __init__(self) -> None:
         self.by_status: Counter[int] = Counter()
         self.times = [0] * (len(BUCKETS) + 1)
-        """Answers by bucket."""
+        """Numbers of answers by bucket."""
         self.seconds = 0.0
         self.limited = 0
-        """Requests refused as one too many."""
+        """Number of requests refused by the limit."""
         self.open = 0
 
     def answered(self, status: int, seconds: float) -> None:
-        """Count an answer that began after so many seconds: it may go on for hours."""
+        """Count an answer that began after a number of seconds; it may go on for hours."""
         self.by_status[status] += 1
         self.seconds += seconds
         self.times[next((place for place, most in enumerate(BUCKETS) if seconds <= most), len(BUCKETS))] += 1
@@ -86,7 +86,7 @@ class EachRequest:
         began, status, sent, until_answer = perf_counter(), 0, 0, 0.0
         host, port = scope["client"] or ("", 0)
         address = reader_address(host, Headers(scope=scope), self._proxies)
-        scope["client"] = (address, port)  # whoever serves the request counts by it, too
+        scope["client"] = (address, port)  # the handlers count by it, too
 
         async def sending(message: Message) -> None:
             nonlocal status, sent, until_answer
@@ -108,7 +108,7 @@ class EachRequest:
             self._counts.open -= 1
             seconds = perf_counter() - began
             self._counts.answered(status or 500, until_answer or seconds)
-            if self._access_log:  # no query and no header: who asks may have put a secret there
+            if self._access_log:  # no query and no header: they may contain a secret
                 log.info(
                     "request",
                     address=address,
@@ -141,9 +141,9 @@ class AddressLimit:
         return len(self._full_at)
 
     def wait(self, origin: Origin) -> float:
-        """Count a request; 0, or the seconds after which to ask again: then it is to be refused, and was not counted.
+        """Count a request and return 0, or return the seconds after which to retry, uncounted: then it must be refused.
 
-        Programs of this machine have no limit, as behind them there may be a proxy with many readers that is not named.
+        Programs of this machine have no limit, as they may be an unnamed proxy with many readers.
         """
         if not self._each or origin in (LOOPBACK, UNIX):
             return 0.0

@@ -1,6 +1,6 @@
-"""Requests that fail for a reason that nobody expected: what they are answered, and how often the log reports them.
+"""Requests that fail unexpectedly: their answer and their log lines.
 
-Whoever finds such a fault can cause it again and again, so the log has one line a minute for each address.
+A client can repeat such a fault at will, so the log has one line a minute for each address.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from arena.web.requests.each_request import LONGEST, STARTS
 log = structlog.get_logger("arena.web")
 
 INTERVAL: Final = 60.0
-"""Seconds between two lines about failures of one address, at least."""
+"""Least seconds between two lines about failures of one address."""
 MOST: Final = 10_000
-"""Addresses that are remembered, at most."""
+"""Most addresses in memory."""
 
 
 class FailureLog:
@@ -31,7 +31,7 @@ class FailureLog:
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._logged: LruCache[Origin, tuple[float, int]] = LruCache(MOST)
-        """When an address was last logged, and its failures since then."""
+        """By address, the time of its last line, and its failures since then."""
 
     def record(self, origin: Origin, event: str, error: Exception, path: str = "") -> None:
         """Log a failure with its traceback, or count it. The address is not logged: it is personal data."""
@@ -45,10 +45,10 @@ class FailureLog:
 
 
 class Failures:
-    """Middleware that answers requests which fail unexpectedly. An answer that has begun is cut off."""
+    """Middleware that answers unexpectedly failing requests. An answer that has begun is cut off."""
 
     def __init__(self, app: ASGIApp, answer: Callable[[HTTPConnection], ASGIApp]) -> None:
-        """`answer`: makes the answer to a request that has failed."""
+        """`answer` returns the response to a failed request."""
         self._application = app
         self._answer = answer
         self._log = FailureLog()

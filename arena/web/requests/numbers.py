@@ -13,7 +13,7 @@ SHOWN: Final = 40
 
 
 def whole_number(text: str, least: int, most: int) -> int | None:
-    """Return the number that ASCII digits write, or None for any other text and for a number out of bounds.
+    """Return the number written in ASCII digits, or None for any other text and for a number out of bounds.
 
     The length is checked first: Python refuses to read thousands of digits, even if all of them are zeros.
     """
@@ -39,5 +39,5 @@ class PathNumber(Convertor[int]):
         return number
 
     def to_string(self, value: int) -> str:
-        """Return the number as a path has it."""
+        """Return the number in its form for paths."""
         return str(value)

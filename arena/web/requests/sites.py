@@ -1,8 +1,8 @@
 """The origin of a request: its address, and the site whose page sends it. Few sites may do more than read.
 
-A browser sends a page's origin, and the name under which it found the server. Any page that somebody visits can open a
-WebSocket or send a form to a server on his machine, so the origin has to be the server's own or a named one. And any
-page's name can be made to lead to his machine, so the name has to be one of the server's.
+A browser sends a page's origin, and the name under which it found the server. Any visited page can open a WebSocket or
+send a form to a server on the visitor's machine, so the origin must be the server's own or a named one. And any page's
+name can resolve to that machine (DNS rebinding), so the name must be one of the server's.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WILDCARDS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - to be recognized, not t
 FOR: Final = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;,\s]*)', re.IGNORECASE)
 """The address in an element of `Forwarded` (RFC 7239, section 4)."""
 HOPS: Final = 20
-"""Addresses of a header that are looked at, the last ones."""
+"""Number of a header's last addresses that are read."""
 
 
 class SiteRefused(Exception):  # noqa: N818 - a decision, not an error
@@ -48,7 +48,7 @@ def site_names(web_origin: str) -> Mapping[str, str]:
 
 
 class Sites:
-    """The origins and names that may do more than read."""
+    """The origins and names that are allowed to do more than read."""
 
     def __init__(self, listens: str, web_origin: str) -> None:
         """`listens`: the host that the server was told to listen at; `web_origin` as of `site_names`, or nothing."""
@@ -97,10 +97,10 @@ UNNAMED: Final = Sites("", "")
 
 
 def reader_address(peer: str, headers: Headers, proxies: Networks) -> str:
-    """Return the numeric address of who asks.
+    """Return the numeric address of a client.
 
-    A proxy adds whom it had the request from at the end of `X-Forwarded-For` or `Forwarded`; what stands before that
-    anybody may have made up. So the last address counts that is no named proxy's; what another peer tells does not.
+    A proxy appends its peer's address to `X-Forwarded-For` or `Forwarded`; anybody may have forged the earlier ones. So
+    the last address counts that is no named proxy's. These headers are ignored from other peers.
     """
     address = peer
     for told in reversed(_told(headers)[-HOPS:]):

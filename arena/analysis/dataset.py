@@ -1,7 +1,7 @@
 """A folder of decisions as Parquet files, one for each game and table size, and their list, which is written last.
 
 A row is a decision that a bot made itself: its view, its choice and the outcome. Rows are written and read a few
-thousand at a time, so that it does not matter how many there are. Needs pyarrow, and numpy to be read.
+thousand at a time, so memory does not limit their number. Needs pyarrow, and numpy to be read.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class DecisionRow(NamedTuple):
     bot: str
     seat: int
     round: int
-    """From 0."""
+    """Round, from 0."""
     decision: int
     """Number in the match, from 1."""
     features: bytes
     """The seat's observation, as `game.observation` describes it: float32 of this machine's byte order."""
     mask: bytes
-    """By action of the game, 1 where it was legal."""
+    """By action of the game, 1 if it was legal."""
     action: int
     points: int
     """The seat's points in the round."""
@@ -47,9 +47,9 @@ class DecisionRow(NamedTuple):
 
 
 def decision_rows(replay: Replay, bot: str = "") -> Iterator[DecisionRow]:
-    """List the decisions of a finished match that its bots made themselves, of one bot or of all, in their order.
+    """List the decisions of a finished match that its bots made themselves, of one bot or of all, in order.
 
-    What the server or a house bot chose for a bot is left out. An interrupted match has none: nobody was placed.
+    Choices of the server or a stand-in are left out. An interrupted match has none: it has no places.
     """
     header, places = replay.header, replay.result.places
     if not places:

@@ -12,12 +12,12 @@ from engine.game import RoundReport
 
 
 class CardFace(NamedTuple):
-    """A card as it is seen on the table."""
+    """The visible side of a card on the table."""
 
     colour: str
     """Name of its colour, such as "red"; empty for a card that is face down."""
     text: str
-    """Value, or what it was played as."""
+    """Value, or the value as which it was played."""
     note: str = ""
     """A sign beside it, such as "*" for trump."""
     blocked: bool = False
@@ -29,7 +29,7 @@ class SeatScene(NamedTuple):
     name: str
     house: bool
     hand: tuple[CardFace, ...] | None
-    """None where it may not be seen."""
+    """The hand; None if hidden."""
     called: str
     """The bot's bid or prediction, in a few characters; empty if unknown."""
     taken: int
@@ -37,11 +37,11 @@ class SeatScene(NamedTuple):
     points: int | None
     """Points of the round; None until it is over."""
     card: CardFace | None
-    """The card that it played to the trick that is shown; None before it has played."""
+    """The card of the seat in the shown trick; None before it has played."""
     deals: bool
     leads: bool
     takes: bool
-    """True if it took the trick that is shown."""
+    """True if it took the shown trick."""
     chose: bool
     """True if the choice that led to this step was its own."""
 
@@ -51,9 +51,9 @@ class TableScene(NamedTuple):
 
     seats: tuple[SeatScene, ...]
     turned: CardFace | None
-    """The card that was turned for trump."""
+    """The card turned up for trump."""
     trick: int | None
-    """Number of the trick that is shown, from 0; None before the first."""
+    """Number of the shown trick, from 0; None before the first."""
 
 
 class Renderer(Protocol):

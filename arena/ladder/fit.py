@@ -1,10 +1,25 @@
 """The Bradley–Terry fit: maximum a posteriori strengths θ in log odds, by Newton's method.
 
-Prior: every version is N(0, 250 Elo); 0 is the field's centre, as the scale is fixed only afterwards. The relation
-between versions of one bot is the subject of `arena.ladder.shrinkage`. Pairs that count for one side only are added in
-a second step, which moves that side only: nobody else gains or loses by them. Time and memory grow with the pairs that
-have met, not with the square of the versions. Sums are in the order of the nodes, and nothing here uses BLAS or
-randomness: the result is the same to the last bit whatever the number of threads.
+We fit all results at once instead of updating ratings match by match, because our bots are frozen. A version has one
+strength for ever, so an old result is worth as much as a new one, and order carries no information. Updates in sequence
+would forget, and their result would depend on the order. Here a late insight about one bot reaches all its opponents.
+
+Each version has a strength; i beats j with odds exp(θ_i − θ_j). The prior is N(0, 250 Elo): it keeps a bot that never
+lost finite, and is weak otherwise. 0 is the field's centre; the scale is fixed only afterwards (`arena.ladder.fitted`).
+The relation between versions of one bot is the subject of `arena.ladder.shrinkage`, not of this fit. The log posterior
+is concave, so Newton's method finds its only maximum from anywhere, with a line search and a largest step for the
+first, wild steps. Each step solves a sparse system by conjugate gradients: time and memory grow with the pairs that
+have met, not with the square of the versions.
+
+Anybody must be able to recompute a published ladder bit for bit. So results enter as integer sums
+(`arena.ladder.pairs`), all sums are in the order of the nodes, and nothing uses randomness, or BLAS, whose result may
+depend on the number of threads. Wins and losses stay apart in the score, as their difference would lose the digits of a
+hopeless bot.
+
+The ugly part are pairs that count for one side only: losses of a bot that vanished, or meetings beyond the quota of
+young bots. They belong to no likelihood, for an outcome that is real for one and void for the other has none. We fit
+the others first and then move each such bot alone, with its opponents fixed: nobody else gains or loses by it. If two
+such bots have met, neither sees the other's move.
 """
 
 from __future__ import annotations

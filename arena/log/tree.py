@@ -1,8 +1,22 @@
 """The Merkle tree of RFC 6962 (also RFC 9162): hashes, and proofs of inclusion and consistency.
 
-A tree over n leaves is known by its *nodes*: `Nodes(level, index)` is the hash of the complete subtree over the leaves
-from index · 2**level up to, not including, (index + 1) · 2**level. All hashes are SHA-256 and have 32 bytes; leaves are
-counted from 0. Nothing here reads or writes anything.
+A server could change a result long after the match, and its database would look fine. So it publishes, again and again,
+one hash over all results so far: the root of this tree. Whoever remembers a root can be convinced by a few hashes that
+a leaf is under it, or that a later tree only added leaves. Nobody has to download the list or trust the server; two
+bots that compare roots can even detect that they were shown different lists. We took Certificate Transparency's tree
+because it is proven, and other people's verifiers work on it.
+
+A tree over n leaves splits at the largest power of two below n, so its left part is a complete tree that never changes
+again. A tree is known by its *nodes*: `Nodes(level, index)` is the hash of the complete subtree over the leaves from
+index · 2**level up to, not including, (index + 1) · 2**level. Beside its own hash, a new leaf completes one such
+subtree for each trailing one bit of its index, and the store adds these. Roots and proofs are computed from stored
+nodes on demand: log n of them, whatever the size. Leaves and nodes are hashed with different first bytes, otherwise a
+node could pass for a leaf.
+
+All hashes are SHA-256 and have 32 bytes; leaves are counted from 0, unlike the log's own numbers, which begin at 1.
+Nothing here reads or writes anything. The ugly part are the two verifying functions: they follow the RFC's bit tricks
+step by step, and we have not found a form that is both shorter and obviously right. The test vectors and the other
+clients' verifiers are their proof.
 """
 
 from __future__ import annotations

@@ -1,9 +1,22 @@
-"""The match state machine: takes timestamped inputs, keeps the game and the clocks, and returns effects.
+"""The match state machine: it gets timestamped inputs, holds the game and the clocks, and returns effects.
 
-The outcome depends only on the inputs and their instants: before an input is processed, everything due by then happens
-at the instant it was due. So it does not matter whether a timer or the late answer is processed first. Every answer is
-applied or refused. A match never raises on the contents of an input, never waits, reads no clock and draws no random
-numbers.
+We wanted one piece of code to decide everything about a match, on the server, in a replay and on an author's machine.
+So a match never waits, reads no clock, draws no random numbers and never raises on the contents of an input. All it
+knows of time are the instants of its inputs. Whoever feeds the same inputs gets the same effects: the driver in the
+server, `arena.replay.verify`, and a server that resumes from its journal.
+
+Timers and answers arrive in any order, and that must not matter. So `receive` first settles everything due by the
+input's instant, at the instant when it was due: clocks that ran out, bots that did not return, the hold after a
+restart. Then it handles the input. A late answer finds its decision already forced, whether or not the timer fired
+first; `TimeUp` itself does nothing. A driver that misses a deadline is therefore slow but never wrong.
+
+Decisions are numbered over the whole match. An answer names its decision, and is applied or refused, never both and
+never neither. After each change `_advance` asks all seats that must choose. It loops because a suspended seat is played
+at once, which may make the next seats choose.
+
+Two things are ugly. `_expired_at` remembers every forced decision until the end, only to tell a late bot how late it
+was. And `_presence` (absences, holds, clocks) mutates the same `Seat` objects as this class: clocks stop for absences,
+and absences end with rounds, so we found no clean cut between them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,21 @@
 # Compiled: every decision comes by here.
 """The bots of one class of paces in the pool of a game: those that wait, and those that will soon have room.
 
-All may sit at one table, as none is much slower than another.
+All bots of a lane may sit at one table, as none is much slower than another (`arena.scheduling.pace` says why this
+matters). The pool chooses a lane, and the lane chooses its bots, in two ways. For *contention* it takes the largest
+information gain. For *coverage* it takes turns: each bot draws a place in the current round when it begins to wait, and
+in the next round with every table. So a bot with room for 64 matches comes no oftener before one with room for a single
+match than the other way round, and a bot that was passed over keeps its place.
+
+A lane must answer a harder question, too: is it worth waiting? Bots that left one match together would otherwise be
+matched again at once, for ever. So if all waiting bots come from one match, they wait for a fraction of its length. And
+if too few owners wait, the lane counts owners whose bots should have room within the patience. An overdue bot is
+expected for one more patience only, or a hanging bot would keep everybody waiting.
+
+Everything is a sorted list that is updated bot by bot (`arena.scheduling.order`): the cost of a table must not depend
+on the number of waiting bots. The price, and the ugly part, is that a bot has to leave all its lists before any of its
+values changes, and enter them again afterwards. Bots beyond their share of tables live in a second lane, `further`,
+inside the first: the same questions, asked only when the first has no answer.
 """
 
 from __future__ import annotations

@@ -1,10 +1,27 @@
 # Compiled: every decision comes by here.
 """Paces of bots and the price of slow ones: arithmetic at the end of a match.
 
-A bot's *pace* is the mean time that it owes for a decision in a match: it rises to a match's value at once and is
-halved every few minutes. Its *balance*, in seconds, grows by a share of its time at tables and shrinks by the time in
-which only much slower bots owed an answer there: so it waits for them for at most that share of its time. Time comes
-from the caller.
+A bot may use all its time, and nobody is to be punished for thinking. But at a table of quick bots one slow bot makes
+all others wait, and on a ladder matches are the currency. So we do not limit slowness; we limit what it costs others.
+
+A bot's *pace* is the mean time that it owes for a decision in a match. It rises to a match's value at once and is
+halved every few minutes: a bot can become slow without warning, but must show for a while that it is quick again. Bots
+below 50 ms count as equally quick. Above that, paces fall into classes, one for each doubling, so that within a class
+nobody is *much slower* than another, that is, by more than a factor of two. Each class is a lane
+(`arena.scheduling.lane`), whose bots sit together freely.
+
+Crossing classes has a price. A bot's *balance*, in seconds, grows by a share of its time at tables (15 %) and shrinks
+by the time in which only much slower bots owed an answer there. It sits with a slower bot only while its balance is
+positive. So it spends at most that share of its time waiting for slow bots, however many of them there are and whatever
+names they use. A new balance is negative, so that a newcomer first plays with bots of its class.
+
+The expected cost is charged when a match begins, and corrected at its end. Otherwise a bot with many matches would join
+many slow tables before the first one has cost anything. `OwedTime` counts for sets of seats, as a bit mask, because the
+price depends on who owed an answer *alone*. Time comes from the caller.
+
+It is ugly that one number stands for a bot: its time for a decision depends on the game, and on how many matches it
+plays at once. The factor of two hides most of that. A bot of unknown pace counts as the slowest class, so it first
+plays house bots.
 """
 
 from __future__ import annotations

@@ -1,9 +1,24 @@
 # Compiled: every decision comes by here.
 """The ready check: a match waits until every seat has a bot that is Ready. Until then nothing is played or rated.
 
-Until then a bot learns neither the match nor its opponents, nor anything that two bots at one table could compare: each
-invitation has its own number and salt. If a bot declines, its seat is offered to the next bot or the house at once; if
-it is silent, after a while. The first Ready gets the seat.
+A bot that waits in a queue may have hung, and a connection may break at any moment. So we do not begin a match because
+the matchmaker chose some bots; we ask them first. The answer carries the bot's nonce, which the deal depends on: by
+then the server has committed to its seed, so neither side can choose the cards.
+
+The question must reveal nothing. Otherwise a bot could decline opponents that it does not like, or compare invitations
+with friends to sit with them. So an invitation names neither match nor opponents, and its number and salted commitment
+differ from seat to seat. Match, seat and names follow when everybody is ready. Challenges are the exception: their
+invitations name all bots, and they are not rated.
+
+Nobody should wait for a bot that does not come. If a bot declines, its seat is offered to the next bot or the house at
+once; if it is silent, after `offer` seconds, while its own invitation stays open. The first Ready gets the seat, and a
+later one a notice. After `seat` seconds the match takes whoever is sure to come, usually a house bot, or is called off.
+A bot that fails pauses, longer each time, and plays its next match with house bots; it loses no rating.
+
+It ends exactly once, in `_settle`, with all seats taken or with a `failure`. Then the lifecycle begins the match or
+withdraws the invitations, and `dissolve` cuts the links between bots and check. It is ugly that these links exist on
+both sides: a bot finds the check by its invitation, and the check its bots by seat. Each way out (Ready, decline,
+disconnect, timer, withdrawal) has to cut both, and an answer may always cross the cut on the wire.
 """
 
 from __future__ import annotations

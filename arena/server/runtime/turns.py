@@ -1,10 +1,24 @@
 # Compiled: every decision comes by here.
 """Turns: at the end of each the journal is committed once, then every sender sends.
 
-A turn is everything that happens at one time: messages that arrived together, a timer, the end of a match. The
-transport and the workers wrap each delivery in a turn (`with turns: …`); anything else that gives a sender something to
-send is followed by its own turn. While the journal cannot be written nothing leaves but a notice of that, and writing
-is retried.
+The promise to bots is that nothing leaves the server before its cause is stored: a bot must not see an answer that a
+restarted server does not know. The simple way, a write before each message, costs a system call for each message. A
+server with hundreds of matches has many events at the same moment, so we group them. A turn is everything that happens
+at one time: messages that arrived together, a timer, the end of a match. In a turn, code changes state, adds lines to
+the journal and registers senders with `due`, but nothing leaves. At its end there is one commit and then one `send` a
+sender, which puts all of a bot's questions into one message.
+
+The transport and the workers wrap each delivery in a turn (`with turns: …`). Anything else that gives a sender
+something to send is followed by its own turn. Code in a turn must not wait: turns do not nest or overlap because
+nothing inside yields to the event loop.
+
+Sending may cause new events; the matchmaker, a sender itself, announces matches. So the end of a turn repeats until
+nothing is due, with a commit before each round. A sender that became due again in the same round is left to the next
+one: its newest event is not stored yet.
+
+If the commit fails, the turn ends without sending. The senders stay due, `run` retries after a pause, and `tell` sends
+bots a notice outside of this order, the only message that does not depend on the journal. The ugly part: state has
+already changed by then, in memory. We do not roll it back; we only make sure that nobody sees it before it is stored.
 """
 
 from __future__ import annotations

@@ -1,17 +1,27 @@
 # Compiled: every decision comes by here.
 """The journal: a write-ahead log of the inputs of running matches, from which a restarted server continues them.
 
-Every input is written before anything that depends on it is sent. Lines are `match object`: first the match's header,
-then its inputs, in the format of a replay. The lines of a commit form a block with a checksum (`journal_blocks`), so a
-commit is read back whole or not at all, and damage costs the matches whose lines it hit. There is no fsync per commit:
-lines survive the end of the process, but perhaps not a crash of the machine. Whether a match still runs is in the
-database only.
+A match is a function of its inputs (`arena.match.match`), so we store inputs and no state. Every input is written
+before anything that depends on it is sent; a restarted server replays them and has the same match, with the same
+clocks. The database is too slow for that: it would need a transaction for each turn. The journal appends text to a
+file, in one write a turn.
+
+Lines are `match object`: first the match's header, then its inputs, in the format of a replay. The lines of a commit
+form a block with a checksum (`arena.store.journal.blocks`), so a commit is read back whole or not at all, and damage
+costs the matches whose lines it hit, not the others. A partly written block, as on a full disk, is cut off before the
+next write.
+
+There is no fsync for each commit. We want to survive the end of the process, which the operating system's cache does;
+an fsync would cost more than the whole turn. A crash of the machine may lose the last moments, and then the matches
+continue from an earlier decision. Results do not depend on this: they are in the database, which is synced. Whether a
+match still runs is in the database only, so a finished match's lines need no end mark.
 
 One file is appended to at a time. A file is deleted when all matches that began in it or earlier are over; opening the
-journal copies the running matches to a new file.
+journal copies the running matches to a new file. So one long match can hold back many files, which we accept.
 
-Each further process of a server has a journal of its own, in a folder below: its number. What a process leaves behind
-the first takes over. Where two journals have a match, the one that has more of it was written later.
+Each further process of a server has its own journal, in a folder below named by its number. When a process ends, the
+primary takes over its matches by copying their lines. It is ugly that two journals may then have the same match: the
+longer one is the later one, since lines are only added.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def command(as_json: bool) -> None:
 
 
 def _table(game: GameRow) -> Table:
-    from arena.cli.terminal.frame import framed
+    from arena.cli.terminal.fitted_table import framed
 
     table = framed(f"{game.title} ({game.name})")
     for name in ("Seats", "Deck", "Rounds"):

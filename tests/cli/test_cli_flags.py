@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from arena.cli.ladder.flags_table import MARK, flags_table
-from arena.cli.ladder.table import ladder_table
+from arena.cli.ladder.table import MARK, flags_table, ladder_table
 from arena.ladder.ladder import FlagKind
 from arena.queries.figures import flag_in_words
 from arena.store.base.rows import FlagRow

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from rich.console import Console
 
-from arena.cli.ladder.past_table import past_ladder_table
+from arena.cli.ladder.table import past_ladder_table
 from arena.store.base.rows import PastLadder, PastLadderRow
 from engine.registry import GAMES
 from tests.cli.cli_rig import BOTS, Played, arena, shown

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.ladder.flags_table import flags_table
-from arena.cli.terminal.frame import framed
+from arena.cli.ladder.table import flags_table
+from arena.cli.terminal.fitted_table import framed
 from arena.cli.terminal.tables import bot_name
 from arena.queries.figures import CONFIDENCE, is_house
 from arena.queries.profile import BotProfile, MatchPoints

@@ -1,9 +1,9 @@
-"""Progress of a running demo: a bar and the live ladder in a terminal, a few lines in a pipe."""
+"""Progress of a running demo: its matches counted, a bar and the ladder in a terminal, a few lines in a pipe."""
 
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -12,8 +12,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from arena.cli.data_source import LARGEST_PAGE
 from arena.cli.ladder.table import ladder_table
-from arena.store.base.rows import LadderRows
+from arena.store.base.rows import LadderRows, MatchState
+
+if TYPE_CHECKING:
+    from arena.queries.source import DataSource
+    from arena.store.base.rows import MatchRow
 
 LINES: Final = 5
 """Lines printed to a pipe in all."""
@@ -58,3 +63,48 @@ class DemoProgress:
         if not ladder.standings:
             return Padding(line, (1, 0))
         return Group(Padding(line, (1, 0)), ladder_table(ladder))
+
+
+class MatchCounter:
+    """A counter of matches; each update reads only those that were not settled at the last one."""
+
+    def __init__(self, source: DataSource, after: int) -> None:
+        """Count matches with numbers above `after`."""
+        self.begun = 0
+        """Matches seen so far, finished or not."""
+        self.finished = 0
+        self._source = source
+        self._settled = after
+        """Matches up to this number are over and counted; they are not read again."""
+        self._begun = self._finished = 0
+
+    def count(self) -> None:
+        """Update `begun` and `finished`."""
+        rows = self._unsettled()
+        self.begun = self._begun + len(rows)
+        self.finished = self._finished + _finished(rows)
+        first = min((row.match_id for row in rows if row.state is MatchState.PLAYING), default=None)
+        over = [row for row in rows if first is None or row.match_id < first]
+        if over:
+            self._settled = over[0].match_id
+            self._begun += len(over)
+            self._finished += _finished(over)
+
+    def _unsettled(self) -> list[MatchRow]:
+        """Return the matches that are not settled, newest first."""
+        found: list[MatchRow] = []
+        while True:
+            page = self._source.matches(limit=LARGEST_PAGE, before=found[-1].match_id if found else None)
+            new = [row for row in page if row.match_id > self._settled]
+            found += new
+            if len(new) < LARGEST_PAGE:
+                return found
+
+
+def newest(source: DataSource) -> int:
+    """Return the number of the newest match; 0 before the first."""
+    return max((row.match_id for row in source.matches(limit=1)), default=0)
+
+
+def _finished(rows: list[MatchRow]) -> int:
+    return sum(row.state is MatchState.FINISHED for row in rows)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from arena.analysis.verdict import prove, verified
 from arena.cli.data_source import DataPlace
-from arena.cli.demo.match_counter import MatchCounter
+from arena.cli.demo.progress import MatchCounter
 from arena.cli.ladder.table import ladder_table
 from arena.cli.replay.source import finished
 from arena.cli.replay.verify_report import drawn_verdict

@@ -73,7 +73,7 @@ def command(data: Path, game: str, seconds: float) -> None:
 def _play(console: Console, signals: Signals, programs: Children, data: Path, game: str, seconds: float) -> int | None:
     """Start everything and let it play; return the newest match before, None if a signal came before the server ran."""
     from arena.cli.demo.children import ChildFailed
-    from arena.cli.demo.match_counter import newest
+    from arena.cli.demo.progress import newest
     from arena.queries.remote import Declined, NoAnswer, connect
 
     console.print(f"Starting a server on {data}/ and three bots …")
@@ -117,8 +117,7 @@ def _watch(
 ) -> None:
     """Show the progress from the first match on, for so many seconds or until a signal."""
     from arena.cli.demo.children import ChildFailed
-    from arena.cli.demo.match_counter import MatchCounter
-    from arena.cli.demo.progress import DemoProgress
+    from arena.cli.demo.progress import DemoProgress, MatchCounter
 
     counter = MatchCounter(client, before)
     began = time.monotonic()

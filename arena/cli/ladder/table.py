@@ -1,4 +1,4 @@
-"""The ladder as a table that fits the width of the screen. It only draws rows.
+"""A ladder as a table that fits the width of the screen, now or as published in the past, and its flags as one.
 
 On a narrow screen the least important columns are left out first; rank, interval of ranks, bot and rating always stay.
 If there is room, the rating intervals are drawn on one scale, which shows which of them overlap.
@@ -12,13 +12,23 @@ from functools import partial
 from math import inf
 from typing import Final, Literal
 
+from rich.console import Group, RenderableType
 from rich.text import Text
 
-from arena.cli.ladder.flags_table import MARK
 from arena.cli.terminal.fitted_table import DrawnColumn, FittedTable, TableColumn
 from arena.cli.terminal.tables import bot_name, owner_name, unlisted
-from arena.queries.figures import CONFIDENCE, SHARED, Leaders, flagged, leaders, quota_in_words, share_in_words
-from arena.store.base.rows import LadderRow, LadderRows, PastLadderRow
+from arena.queries.figures import (
+    CONFIDENCE,
+    FLAG_MEANING,
+    SHARED,
+    Leaders,
+    flag_in_words,
+    flagged,
+    leaders,
+    quota_in_words,
+    share_in_words,
+)
+from arena.store.base.rows import FlagRow, LadderRow, LadderRows, PastLadder, PastLadderRow
 
 NARROWEST: Final = 15
 WIDEST: Final = 41
@@ -27,6 +37,8 @@ MEDALS: Final = {1: "bold yellow", 2: "bold white", 3: "bold dark_orange3"}
 UNKNOWN: Final = Text("–", style="dim")
 RATING: Final = "Elo ± 95 %"
 INTERVALS: Final = "intervals"
+PAST_LEFT_OUT_FIRST: Final = ("Fitted", "Version", "Owner", "Opponents", "Matches", "P(best)", "Ranks")
+MARK: Final = "⚑"
 
 
 class _Ladder:
@@ -243,3 +255,39 @@ COLUMNS: Final = (
 IMPORTANCE: Final = {INTERVALS: 90.0} | {each.name: each.importance for each in COLUMNS if each.importance < inf}
 LEFT_OUT_FIRST: Final = sorted(IMPORTANCE, key=lambda name: IMPORTANCE[name])
 """Columns to leave out when the screen is too narrow, in this order."""
+
+
+def past_ladder_table(ladder: PastLadder) -> RenderableType:
+    """Draw a ladder that was published."""
+    assert ladder.published is not None, "there is a ladder"
+    rows, first = ladder.standings, leaders(ladder.standings)
+    ranks = [f"{row.rank_low}–{row.rank_high}" if row.rank_low < row.rank_high else f"{row.rank_low}" for row in rows]
+    columns = [
+        TableColumn("#", [Text(str(first.rank(row))) for row in rows]),
+        TableColumn("Ranks", [Text(words) for words in ranks]),
+        TableColumn("Bot", [bot_name(row.bot, row.house) for row in rows], "left", folds=True),
+        TableColumn("Owner", [Text(owner_name(row.owner, row.bot, row.house)) for row in rows], "left", True, "dim"),
+        TableColumn("Version", [Text(row.version) for row in rows], "left", True, "dim"),
+        TableColumn("Elo ± 95 %", [Text(f"{row.rating:.0f} ± {CONFIDENCE * row.deviation:.0f}") for row in rows]),
+        TableColumn(
+            "Fitted", [Text(f"{row.fitted:.0f} ± {CONFIDENCE * row.fitted_deviation:.0f}") for row in rows], style="dim"
+        ),
+        TableColumn("P(best)", [chance_of_best(first, row) for row in rows]),
+        TableColumn("Matches", [Text(str(row.matches)) for row in rows]),
+        TableColumn("Opponents", [Text(str(row.opponents)) for row in rows]),
+    ]
+    when = f"{ladder.published.astimezone():%Y-%m-%d %H:%M:%S}"
+    title = f"Ladder of {ladder.game} as published {when}, up to event {ladder.through}"
+    table = FittedTable(title, columns, PAST_LEFT_OUT_FIRST)
+    return Group(table, Text(SHARED, "dim")) if first.names else table
+
+
+def flags_table(game: str, flags: Sequence[FlagRow]) -> RenderableType:
+    """Draw at least one flag, with what it means."""
+    columns = [
+        TableColumn("Kind", [Text(flag.kind.value) for flag in flags], "left", style="dim"),
+        TableColumn("What stands out", [Text(flag_in_words(flag)) for flag in flags], "left", folds=True),
+        TableColumn("Results", [Text(str(flag.matches)) for flag in flags]),
+        TableColumn("Errors", [Text(f"{abs(flag.errors):.1f}") for flag in flags]),
+    ]
+    return Group(FittedTable(f"What stands out in {game}", columns, ("Kind",)), Text(FLAG_MEANING, "dim"))

@@ -193,7 +193,7 @@ def _print_past(at: datetime, game: str | None, place: DataPlace, as_json: bool)
     if as_json:
         print_json({"ladders": ladders})
         return
-    from arena.cli.ladder.past_table import past_ladder_table
+    from arena.cli.ladder.table import past_ladder_table
 
     for ladder in ladders:
         if ladder.published is not None:
@@ -219,7 +219,7 @@ def _print_flags(ladders: Sequence[LadderRows], as_json: bool) -> None:
     if as_json:
         print_json({"games": [{"game": ladder.game, "flags": ladder.flags} for ladder in ladders]})
         return
-    from arena.cli.ladder.flags_table import flags_table
+    from arena.cli.ladder.table import flags_table
 
     console = screen()
     for ladder in ladders:
@@ -233,7 +233,7 @@ def _print_versions(bot: str, versions: Mapping[str, Sequence[VersionRow]], as_j
     if as_json:
         print_json({"bot": bot, "games": [{"game": name, "versions": rows} for name, rows in versions.items()]})
         return
-    from arena.cli.ladder.versions_table import versions_table
+    from arena.cli.ladder.history import versions_table
 
     console = screen()
     for name, rows in versions.items():

@@ -26,7 +26,7 @@ def command(to: Path, data: Path, as_json: bool) -> None:
     JSON: {"backup", "at", "bytes", "matches", "running", "replays"}
     Matches are those finished, running those that a server started on it continues.
     """
-    from arena.cli.terminal.copy_progress import copy_progress
+    from arena.cli.terminal.screen import copy_progress
     from arena.store.backup import back_up
     from arena.store.base.errors import StoreError
 

@@ -96,7 +96,7 @@ def audit(context: click.Context, data: Path, replays: bool, as_json: bool) -> N
     start; "kinds" counts them by kind; "replays" were compared, null without --replays;
     "leaf" is null for a fault of no single one, and "more" faults are not listed.
     """
-    from arena.cli.terminal.copy_progress import copy_progress
+    from arena.cli.terminal.screen import copy_progress
     from arena.store.base.errors import StoreError
     from arena.store.log.audit import audit as audit_log
     from arena.store.opening import open_readonly

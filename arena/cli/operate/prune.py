@@ -24,7 +24,7 @@ def command(keep: int, data: Path, as_json: bool) -> None:
     \b
     JSON: {"pruned"}
     """
-    from arena.cli.terminal.copy_progress import copy_progress
+    from arena.cli.terminal.screen import copy_progress
     from arena.store.base.errors import StoreError, StoreLocked
     from arena.store.opening import open_to_amend
     from arena.store.replays.replays import prune

@@ -26,7 +26,7 @@ def command(backup: Path, data: Path, as_json: bool) -> None:
     JSON: {"data", "at", "bytes", "matches", "running", "replays"}
     As of `arena backup`; at is when the backup was begun.
     """
-    from arena.cli.terminal.copy_progress import copy_progress
+    from arena.cli.terminal.screen import copy_progress
     from arena.store.backup import restore
     from arena.store.base.errors import StoreError
     from arena.store.base.rows import instant

@@ -1,12 +1,22 @@
-"""The server process: sets up logging and signals, and connects store, arena and transport."""
+"""The server process: sets up logging, signals and a Unix socket, and connects store, arena and transport.
+
+The socket is for those who have the data directory: every server listens there besides its address.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import signal
+import socket
 import ssl
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -16,7 +26,6 @@ import trio
 from arena import STALE_BUILD, build
 from arena.api.server import serve_arena
 from arena.cli.operate.log_output import log_to_stderr
-from arena.cli.operate.server_socket import with_socket
 from arena.cli.operate.web_process import show_pages
 from arena.processes.memory import collect_rarely, keep_in_huge_pages
 from arena.server.arena import open_arena
@@ -26,6 +35,7 @@ from arena.server.runtime.wall_clock import now_us
 from arena.store.base.errors import DiskFull, StoreError, StoreReplaced
 from arena.store.store import Store, open_store
 from arena.store.writer.process import WriterProcess, fork_writer_process
+from arena.transport.sockets import LONGEST_UNIX_PATH
 from arena.transport.tls import load_credentials
 
 if TYPE_CHECKING:
@@ -34,7 +44,7 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
     from arena.server.config import Config
 
-
+SOCKET: Final = "arena.socket"
 SAYS_EVERY: Final = 3.0
 """Seconds between two lines about work that takes long."""
 NOTHING_LOST: Final = (
@@ -43,6 +53,41 @@ NOTHING_LOST: Final = (
 )
 """Message for a server that ends on a full disk: nothing is lost, and the remedy."""
 log = structlog.get_logger("arena")
+
+
+@contextmanager
+def with_socket(config: Config) -> Iterator[Config]:
+    """Yield the configuration with a Unix socket: in the data directory, unless --unix-socket names one.
+
+    Where the data directory cannot hold it, because of its file system or the length of its path, it is in a temporary
+    directory for the block.
+    """
+    if config.transport.unix_socket is not None:
+        yield _listening_at(config, config.transport.unix_socket.absolute())
+    elif _can_hold_sockets(data := config.data.absolute()):
+        yield _listening_at(config, data / SOCKET)
+    else:
+        with tempfile.TemporaryDirectory(prefix="arena-") as directory:
+            yield _listening_at(config, Path(directory) / SOCKET)
+
+
+def _listening_at(config: Config, path: Path) -> Config:
+    return replace(config, transport=replace(config.transport, unix_socket=path))
+
+
+def _can_hold_sockets(directory: Path) -> bool:
+    """Return whether a socket can be made in a directory, and its path be told to gRPC, which splits it at commas."""
+    trial = directory / f"{SOCKET}.{os.getpid()}"
+    if len(os.fsencode(trial)) > LONGEST_UNIX_PATH or "," in str(directory):
+        return False
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
+            made.bind(str(trial))
+        trial.unlink()
+    except OSError:
+        return False
+    return True
 
 
 def run_server(config: Config) -> None:

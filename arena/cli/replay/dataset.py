@@ -50,7 +50,7 @@ def dataset(
     if find_spec("pyarrow") is None:
         raise click.ClickException("pyarrow is not installed: pip install pyarrow, or arena with its extra, dataset")
     from arena.analysis.dataset import DatasetError, DatasetWriter, dataset_files
-    from arena.cli.terminal.copy_progress import copy_progress
+    from arena.cli.terminal.screen import copy_progress
     from arena.replay.replay import ReplayError
 
     begun = None if since is None else since.replace(tzinfo=UTC)

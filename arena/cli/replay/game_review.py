@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.analysis.game_review import GameReview, SeatReview
-from arena.cli.terminal.frame import framed
+from arena.cli.terminal.fitted_table import framed
 from arena.cli.terminal.tables import bot_name
 from arena.queries.figures import CONFIDENCE
 

@@ -10,17 +10,31 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.terminal.frame import framed
-
+FRAME: Final = box.Box("╭──╮\n│  │\n├──┤\n│  │\n├──┤\n├──┤\n│  │\n╰──╯\n")
+"""A rounded frame without lines between columns."""
 WORDS: Final = r"\s+(?!⌂)"
 """Between words; the house's sign stays beside its name."""
 LONGEST_WORD: Final = 24
 """Characters of a word that is never broken; a longer one may be."""
+
+
+def framed(title: str) -> Table:
+    """Return an empty table in the common style."""
+    return Table(
+        title=title,
+        title_style="bold",
+        title_justify="left",
+        box=FRAME,
+        border_style="dim",
+        header_style="bold cyan",
+        collapse_padding=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)

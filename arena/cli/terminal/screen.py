@@ -1,9 +1,12 @@
-"""Output of verbs: a Rich console for people, one JSON document for programs."""
+"""Output of verbs: a Rich console for people, one JSON document for programs, progress of a copy on standard error."""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from inspect import cleandoc
 from textwrap import fill
@@ -14,8 +17,6 @@ import click
 from arena.queries.json_form import json_key, json_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rich.console import Console
 
 PIPE_WIDTH: Final = 120
@@ -67,3 +68,24 @@ def _shape(row: type) -> str:
         several = f"[{inner}]" if Ellipsis in kinds else inner
         parts.append(f'"{json_key(each)}": {several}' if inner else f'"{json_key(each)}"')
     return f"{{{', '.join(parts)}}}"
+
+
+@contextmanager
+def copy_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that shows how much of how much is done; in a pipe what takes no second shows nothing."""
+    console, shown = screen(stderr=True), time.monotonic()
+    if console.is_terminal:
+        from rich.progress import Progress
+
+        with Progress(console=console, transient=True) as progress:
+            task = progress.add_task(what)
+            yield lambda done, whole: progress.update(task, completed=done, total=whole)
+        return
+
+    def show(done: int, whole: int) -> None:
+        nonlocal shown
+        if time.monotonic() - shown >= 1:
+            shown = time.monotonic()
+            console.print(f"{what}: {100 * done // max(whole, 1)} %", soft_wrap=True)
+
+    yield show

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from arena.cli.terminal.screen import json_option, print_json, screen
-from arena.cli.workbench.match_subject import match_subject
+from arena.cli.workbench.match_options import match_subject, refuse_apart, sequential_test
 from arena.cli.workbench.sandbox_option import SandboxCommand, probed_sandbox, refuse_without_commands, sandbox_option
-from arena.cli.workbench.sequential_test import refuse_apart, sequential_test
 from engine.registry import GAMES
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ def command(
         with closing(SetsFile(out, subject)) as file:
             interrupted = _play(subject, file, ordered, concurrency, dask, sandbox, out, replays)
             if picture is not None and ordered.sets:
-                from arena.cli.workbench.match_plot import plot_match
+                from arena.cli.workbench.match_report import plot_match
 
                 plot_match(picture, subject, ordered)
     except (LocalMatchError, OSError) as error:

@@ -1,25 +1,42 @@
-"""The report of a match on this machine, drawn: the verdict in words, the figures, and both bots side by side."""
+"""The report of a match on this machine, drawn: the verdict in words, the figures, both bots side by side, a plot."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from io import StringIO
+from math import sqrt
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
+from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
-from arena.local.match.comparison import Comparison, Measure
+from arena.cli.terminal.plot import Point, plot
+from arena.local.match.comparison import Comparison, Measure, within
 from arena.local.match.comparison import within as half_width
 from arena.local.match.design import Design
 from arena.local.match.sequential import LEAST_SETS, ScoreUnit, SequentialOutcome, SequentialTest, bound
 
 if TYPE_CHECKING:
-    from arena.local.match.ordered_sets import OrderedSets
+    from arena.local.match.ordered_sets import OrderedPairs, OrderedSets
     from arena.local.match.sets import Subject
 
+BRIGHT: Final = [
+    (90, 96, 110),
+    (255, 107, 107),
+    (110, 222, 120),
+    (250, 215, 90),
+    (98, 160, 255),
+    (206, 140, 255),
+    (95, 215, 235),
+]
+THEME: Final = TerminalTheme((18, 20, 26), (222, 226, 232), [*BRIGHT, (222, 226, 232)], [*BRIGHT, (255, 255, 255)])
+"""Card colours that look like what they are called."""
 BARS: Final = "▁▂▃▄▅▆▇█"
 CLASSES: Final = 24
 """Bars of the histogram."""
@@ -34,6 +51,16 @@ QUANTITIES: Final = {
     Design.ONE_TABLE: "points at one table, deals played twice with seats exchanged{beside}",
     Design.INDEPENDENT: "points above the mean of the others, on deals of their own, against {field}",
 }
+WIDTH: Final = 100
+HEIGHT: Final = 18
+
+
+def draw_svg(file: Path, title: str, picture: RenderableType, width: int) -> None:
+    """Draw a picture of a terminal with this number of columns. Raises: OSError."""
+    console = Console(record=True, width=width, file=StringIO(), force_terminal=True)
+    console.print(picture)
+    svg = console.export_svg(title=title, theme=THEME)
+    file.write_text(re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL), "utf-8")
 
 
 def match_report(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> RenderableType:
@@ -170,3 +197,30 @@ def _by_seat(points: Sequence[float | None]) -> str:
     there = [each for each in points if each is not None]
     middle = fmean(there)
     return " ".join("–" if each is None else f"{each - middle:+.1f}" for each in points)
+
+
+def plot_match(file: Path, subject: Subject, ordered: OrderedPairs) -> None:
+    """Draw each pair with enough sets. Raises: OSError."""
+    parts: list[RenderableType] = []
+    for each in ordered.pairs:
+        one, other = each.names
+        parts.append(Text(f"{one} against {other}: points, the mean of the sets so far with its 95 % interval", "bold"))
+        points = running(each.scores)
+        if points:
+            parts += [plot(points, WIDTH, HEIGHT, LEAST_SETS), Text()]
+        else:
+            parts.append(Text(f"{len(each.scores)} sets are too few to draw: it takes {LEAST_SETS}\n", "yellow"))
+    draw_svg(file, f"arena match · {subject.game} for {subject.seats}", Group(*parts), WIDTH)
+
+
+def running(scores: Sequence[float]) -> list[Point]:
+    """Return the mean after each set, from the first that says anything on, with the half width of its interval."""
+    points, total, squares = [], 0.0, 0.0
+    for count, score in enumerate(scores, start=1):
+        total += score
+        squares += score * score
+        if count >= LEAST_SETS:
+            mean = total / count
+            variance = max(0.0, squares - total * mean) / (count - 1)
+            points.append(Point(mean, within(count) * sqrt(variance / count)))
+    return points

@@ -161,8 +161,7 @@ def _play(
     as_json: bool,
 ) -> tuple[LiveGame, PlayedGame]:
     """Play and draw. Raises: LocalMatchError, OSError."""
-    from arena.cli.workbench.keyboard_seat import KeyboardSeat
-    from arena.cli.workbench.live_view import lines, pictures
+    from arena.cli.workbench.live_view import KeyboardSeat, lines, pictures
     from arena.local.play.live_game import LiveGame
     from arena.local.play.player_process import PlayerProcess
     from arena.local.play.players import load

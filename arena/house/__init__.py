@@ -52,14 +52,15 @@ HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
 SEARCH_BOTS: Final[Mapping[str, HouseBot]] = MappingProxyType(
     {"nullern": nullern.SearchBot(), "sixth_sense": sixth_sense.SearchBot()}
 )
-"""By game, the house bot that searches: a thousand times as slow as `HOUSE_BOTS`, stronger as docs/house-bots.md says.
+"""The house bot that searches, by game: a thousand times as slow as `HOUSE_BOTS`, and as strong as docs/house-bots.md
+says.
 
-It plays for whoever names it; a server seats it at few tables, as `arena.server.matchmaking.search_seats` says.
+Local matches seat it by name; a server seats it at few tables (`arena.server.matchmaking.search_seats`).
 """
 
 
 def named_bots(game: str) -> tuple[HouseBot, ...]:
-    """Return the house bots that can be named in a game, the weakest first."""
+    """Return the house bots of a game that can be named, the weakest first."""
     return (*HOUSE_BOTS[game], SEARCH_BOTS[game]) if game in SEARCH_BOTS else HOUSE_BOTS[game]
 
 
@@ -71,7 +72,7 @@ def _reduced(bot: HouseBot) -> tuple[Callable[[str, str], HouseBot], tuple[str, 
     return _named_bot, (bot.game, bot.name)
 
 
-# Pickled and copied, a bot is its name: the same bot wherever it is read.
+# Pickles and copies hold the name, so that reading one gives the same bot.
 for _game in HOUSE_BOTS:
     for _bot in named_bots(_game):
         copyreg.pickle(type(_bot), _reduced)
@@ -83,7 +84,10 @@ LUCK: Final = frozenset({"nullern"})
 THINKERS: Final[tuple[HouseBot, ...]] = tuple(
     bot for bots in HOUSE_BOTS.values() for bot in bots if not isinstance(bot, RandomBot)
 )
-"""House bots of all games that think and do not search: those that replay deals. Replays refer to them by index."""
+"""House bots of all games that think but do not search.
+
+They replay deals for the luck column. Messages refer to them by index.
+"""
 
 CHOOSERS: Final[tuple[HouseBot, ...]] = (*THINKERS, *SEARCH_BOTS.values())
-"""House bots that worker processes choose for, and refer to by index: `THINKERS` first."""
+"""House bots for which worker processes choose, by index: `THINKERS` first."""

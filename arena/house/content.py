@@ -1,8 +1,8 @@
-"""The content of a house bot's version: the text of the modules that decide its choices, and nothing else.
+"""The version of a house bot: a digest of the text of the modules that decide its choices.
 
-A version is worked out anew at every start, so no edit can be forgotten; whoever touches a bot's module, if only a
-comment, has made another bot, with a rating of its own. The engine's text is no part of it: a rule that changes is
-another game, and `tests/house` pins each bot's choices over whole games, which shows what the engine changes in them.
+It is computed at every start, so no edit can be forgotten. Any change of a bot's module, even of a comment, makes
+another bot with a rating of its own. The engine's text is left out: a changed rule would be another game. `tests/house`
+pins each bot's choices over whole games, which reveals effects of a changed engine.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ DIGITS: Final = 8
 
 
 def version(*modules: str) -> str:
-    """The version of a bot that these modules make, named in any order: its own and those of the house it imports.
+    """Return the version of a bot with these modules, in any order: its own and those of the house that it imports.
 
-    The first digits of the SHA-256 of their texts, line ends as on Unix. OSError where there is no source text.
+    It is the first digits of the SHA-256 of their texts, with line ends as on Unix.
+
+    Raises:
+        OSError: A module's source is missing.
     """
     digest = sha256()
     for name in sorted(modules):

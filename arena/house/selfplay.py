@@ -25,8 +25,11 @@ def baseline(
     """Compute the bot's mean score by seat, in points; the same for the same arguments.
 
     Repetitions differ in the random bytes given to the bot; for a bot that ignores them, one is enough. `key` is the
-    match key. The game is stopped after this many `rounds`, or played to its end if None. Raises OptionError as
-    `Game.new`, ValueError for a key of another length or less than one repetition.
+    match key. The game is stopped after this many `rounds`, or played to its end if None.
+
+    Raises:
+        OptionError: As for `Game.new`.
+        ValueError: The key has another length, or there is less than one repetition.
     """
     course = replays(game, seats, options, key, rounds, repetitions, bot)
     while True:
@@ -88,7 +91,7 @@ class BaselineResult(NamedTuple):
 
 
 def course(request: BaselineRequest) -> Iterator[BaselineResult | None]:
-    """Yield None after every choice, and at last the result."""
+    """Yield None after every choice, and finally the result."""
     number, game, seats, options, key, rounds, repetitions, bot = request
     try:
         scores = yield from replays(GAMES[game], seats, options, key, rounds, repetitions, THINKERS[bot])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def work(server: Parent) -> None:
-    """Answer the server's messages until it is gone."""
+    """Answer the server's messages until the connection ends."""
     courses: deque[Iterator[BaselineResult | None]] = deque()
     while True:
         if courses and not server.waiting():

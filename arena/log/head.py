@@ -1,4 +1,4 @@
-"""Heads: what a log was at one moment, signed; and entries, which prove that a leaf is in it."""
+"""Signed heads, the state of a log at one moment; and entries, which prove that a leaf is in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from arena.log.tree import leaf_hash, root_of_inclusion
 
 
 class LogHead(NamedTuple):
-    """A log of so many leaves, signed by its key."""
+    """The size and root of a log at one moment, signed by its key."""
 
     size: int
     root: bytes
@@ -40,14 +40,14 @@ class LogState(NamedTuple):
     """A log as it is at one moment."""
 
     keys: tuple[bytes, ...]
-    """The leaves under the head that name its keys, the first first."""
+    """The leaves under the head that name its keys, in order."""
     head: LogHead
     restores: tuple[LogEntry, ...] = ()
     """The leaves of restorations from backups."""
 
 
 def log_name(first_key: bytes) -> str:
-    """Return the name of a log, which stays when its key is changed: the SHA-256 of its first public key, in hex."""
+    """Return the name of a log: the SHA-256 of its first public key, in hex. It stays when the key changes."""
     return sha256(first_key).hexdigest()
 
 
@@ -57,5 +57,5 @@ def head_text(log: str, size: int, root: bytes) -> bytes:
 
 
 def rotation_text(log: str, new_key: bytes) -> bytes:
-    """Return the text by whose signature a key names the one that signs after it."""
+    """Return the text with whose signature a key names its successor."""
     return f"arena-log/{log}\nkey\n{new_key.hex()}\n".encode()

@@ -1,6 +1,6 @@
-"""The keys of a log one after the other, as its leaves name them: each signs the next.
+"""The successive keys of a log, as its leaves name them: each signs the next.
 
-They are Ed25519 by the library `cryptography`, imported where it is first used.
+They are Ed25519 by the library `cryptography`, which is imported on first use.
 """
 
 from __future__ import annotations
@@ -101,7 +101,8 @@ class LogKeys:
     def __init__(self, leaves: Sequence[bytes]) -> None:
         """Read all leaves of the kind `key`, the log's first one first.
 
-        LeafError where one is none, does not come after the one before, or is not signed by the key before it.
+        Raises:
+            LeafError: A leaf is malformed, out of order, or not signed by the key before it.
         """
         if not leaves:
             raise LeafError("a log without a key")
@@ -138,14 +139,15 @@ class LogKeys:
         return key in self._keys
 
     def signed(self, head: LogHead) -> bool:
-        """Return whether a head is signed by the key of its time."""
+        """Return true if a head is signed by the key of its time."""
         place = bisect(self._numbers, head.size) - 1
         return place >= 0 and signed(self._keys[place], head.signature, head_text(self.log, head.size, head.root))
 
     def signed_now(self, head: LogHead) -> bool:
-        """Return whether a head that a log shows now is signed: by the newest key, and it has that key's leaf.
+        """Return true if the newest key signs a head that a log shows now, and the head includes that key's leaf.
 
-        Without the leaf, whoever has a retired key could show the log as if it had been restored to before it retired.
+        Without that leaf, anyone with a retired key could pretend that the log was restored to a time before the
+        change.
         """
         return head.size >= self._numbers[-1] and self.signed(head)
 
@@ -156,7 +158,7 @@ def first_key_leaf(number: int, at: int, signer: Signer) -> bytes:
 
 
 def next_key_leaf(number: int, at: int, keys: LogKeys, old: Signer, new: Signer) -> bytes:
-    """Return the leaf with which a log's key names the next."""
+    """Return the leaf with which a log's key names its successor."""
     signature = old.sign(rotation_text(keys.log, new.public))
     return encode_leaf(number, LeafKind.KEY, at, key=new.public.hex(), signature=signature.hex())
 
@@ -178,6 +180,6 @@ class HeadSigner:
 
 
 def _unpickled(log: str, signer: Signer) -> HeadSigner:
-    """Load the library where the signer arrives, not while the first results wait to be told."""
+    """Load the library now, not while the first results wait."""
     signer.public  # noqa: B018 - it is worked out here
     return HeadSigner(log, signer)

@@ -1,7 +1,7 @@
-"""The leaves: what each says, as canonical bytes. docs/log.md describes them, and has test vectors.
+"""The leaves of the log as canonical bytes.
 
-A leaf is one JSON object in UTF-8 without spaces, its fields in the order given here, nothing escaped that need not be:
-one content has one encoding, and any language can read it.
+docs/log.md describes them, with test vectors. A leaf is one JSON object in UTF-8 without spaces. Its fields have the
+order given here, and only necessary escapes are used. So each content has one encoding, and any language can read it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class LeafKind(Enum):
     INTERRUPTED = "interrupted"
     """A match ended without a result."""
     VOID = "void"
-    """A result counts no more."""
+    """A result no longer counts."""
     BAN = "ban"
     UNBAN = "unban"
     HIDE = "hide"
@@ -34,9 +34,9 @@ class LeafKind(Enum):
     PRUNE = "prune"
     """The contents of old replays were removed."""
     RESTORE = "restore"
-    """The data directory was restored from a backup: what came after the head that is named is gone."""
+    """The data directory was restored from a backup: everything after the named head is gone."""
     KEY = "key"
-    """From here on another key signs; the first leaf of every log names its first."""
+    """Another key signs from here on; the first leaf of every log names its first key."""
 
 
 _SEATS: Final = ("bots", "names", "versions")
@@ -60,18 +60,22 @@ FIELDS: Final[dict[LeafKind, tuple[str, ...]]] = {
 """The fields of each kind, in their order, after `log` (the version), `number` (from 1), `kind` and `at` (microseconds
 since 1970)."""
 RESULTS: Final = frozenset({LeafKind.RATED, LeafKind.CASUAL})
-"""The kinds that say how a match ended with a result."""
+"""The kinds of matches that ended with a result."""
 _HEAD: Final = ("log", "number", "kind", "at")
 _ALL_FIELDS: Final = {kind: dict.fromkeys((*_HEAD, *names)) for kind, names in FIELDS.items()}
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 class LeafError(ValueError):
-    """Bytes that are no leaf; the message says why."""
+    """Bytes that are no leaf. The message gives the reason."""
 
 
 def encode_leaf(number: int, kind: LeafKind, at: int, **fields: Any) -> bytes:
-    """Return the canonical bytes of a leaf. LeafError unless the fields are exactly those of its kind."""
+    """Return the canonical bytes of a leaf.
+
+    Raises:
+        LeafError: The fields are not exactly those of its kind.
+    """
     names = FIELDS[kind]
     if fields.keys() != set(names):
         raise LeafError(f"a leaf of the kind {kind.value} has the fields {', '.join(names)}, not {', '.join(fields)}")
@@ -80,12 +84,16 @@ def encode_leaf(number: int, kind: LeafKind, at: int, **fields: Any) -> bytes:
 
 
 def text_of(value: Any) -> str:
-    """Return what a leaf has for the value of a field."""
+    """Return a field's value as a leaf encodes it."""
     return _ENCODE(value)
 
 
 def decode_leaf(content: bytes) -> dict[str, Any]:
-    """Return the fields of a leaf by name, of which `kind` is a text. LeafError unless the bytes are canonical."""
+    """Return the fields of a leaf by name. `kind` is a string.
+
+    Raises:
+        LeafError: The bytes are not canonical.
+    """
     try:
         leaf = json.loads(content.decode())
         if leaf["log"] != VERSION:

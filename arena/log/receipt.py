@@ -1,4 +1,4 @@
-"""The receipts that bots keep (docs/log.md): reading their files, and what a receipt proves by itself."""
+"""Receipts that bots store (docs/log.md): reading their files, and checking a receipt by itself."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from arena.log.leaf import LeafError, decode_leaf
 
 
 class ReceiptUnusable(ValueError):  # noqa: N818 - the name says it
-    """A receipt that proves nothing; the message says why."""
+    """A receipt that proves nothing. The message gives the reason."""
 
 
 class Receipt(NamedTuple):
-    """A bot's record of a match: the server's commitment, and the result that it was sent."""
+    """A bot's record of a match: the server's commitments, and the result sent to it."""
 
     source: str
     """The file, for messages."""
@@ -28,18 +28,18 @@ class Receipt(NamedTuple):
     leaf: Mapping[str, Any]
     """The leaf's content."""
     nonce: bytes
-    """The bot's chance in the deal; empty where it is not known."""
+    """The bot's random bytes for the deal; empty if unknown."""
     salt: bytes
-    """That of the invitation; empty where it is not known."""
+    """The invitation's commitment; empty if unknown."""
     commitment: bytes
-    """To the server's seed; empty where it is not known."""
+    """The salt of the commitment to the server's seed; empty if unknown."""
 
 
 def receipts_of(content: str, source: str, match_id: int) -> Iterator[Receipt]:
     """Yield the receipts of a match in a file.
 
-    Keys are read only where a receipt of the match stands under them. Some clients write the keys that a server shows
-    without checking them, and bad ones do not spoil the receipts before them.
+    Keys are read only if a receipt of the match follows them. Some clients write the keys that a server shows without
+    checking them, and bad ones do not spoil the receipts before them.
 
     Raises:
         ReceiptUnusable: a receipt is damaged or not signed.

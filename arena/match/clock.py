@@ -1,7 +1,7 @@
 """The clock of one seat: a soft limit for each decision and a time bank for the whole match.
 
 It runs only between `start` and `stop` or `pause`; time beyond the soft limit is taken from the bank. It never reads
-the time: every method is told the instant.
+the time: every method takes the instant.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Clock:
         return (soft, self.bank) if soft >= 0 else (0, max(0, self.bank + soft))
 
     def stop(self, now: Instant) -> None:
-        """Stop the clock because the decision is made, and take the time beyond the soft limit from the bank."""
+        """Stop the clock because the decision is made, and subtract the time beyond the soft limit from the bank."""
         if self.started is not None:
             over = now - self.started - self.soft
             if over > 0:

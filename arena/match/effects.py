@@ -53,7 +53,7 @@ class Refusal(Enum):
 
 
 class Refuse(NamedTuple):
-    """Tell a bot that its answer was not applied."""
+    """Report to a bot that its answer was not applied."""
 
     seat: int
     decision: int
@@ -76,7 +76,7 @@ class Cause(Enum):
     SUSPENSION = "suspension"
     """It is suspended."""
     ABSENCE = "absence"
-    """Bot is gone and a house bot played. There is no `Force` for this: the choice is an input."""
+    """Its bot is gone and a house bot played. This has no `Force`: the choice is an input."""
 
 
 class Force(NamedTuple):
@@ -95,7 +95,7 @@ class Suspend(NamedTuple):
 
 
 class Gone(NamedTuple):
-    """Tell the other bots that the bot of a seat is gone."""
+    """Report to the other bots that the bot of a seat is gone."""
 
     seat: int
     time: int
@@ -103,13 +103,13 @@ class Gone(NamedTuple):
 
 
 class Substitute(NamedTuple):
-    """Let a house bot play the seat; its own bot may have it back at the next round."""
+    """Let a house bot play the seat. Its own bot may get it back at the next round."""
 
     seat: int
 
 
 class Back(NamedTuple):
-    """Tell the bots that a seat's own bot plays it again."""
+    """Report to the bots that a seat's own bot plays it again."""
 
     seat: int
 
@@ -146,7 +146,7 @@ class Over(NamedTuple):
     interrupted: str
     """Why the match was broken off; empty if it has a result."""
     spoilt: tuple[bool, ...] = ()
-    """By seat, whether house bots played too much of it for the result to move its opponents' ratings; empty under
+    """By seat, true if house bots played too much of it for the result to move its opponents' ratings; empty under
     rating rule 1."""
 
 

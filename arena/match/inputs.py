@@ -73,7 +73,7 @@ class Left(NamedTuple):
     at: Instant
     seat: int
     in_order: bool = False
-    """True if it said that it leaves: a house bot plays its seat on at once, and that is no trouble."""
+    """True if it announced that it leaves: a house bot plays its seat on at once, and that is no trouble."""
 
 
 class Returned(NamedTuple):
@@ -88,9 +88,9 @@ class Restored(NamedTuple):
 
     at: Instant
     stand_in: str = ""
-    """The house bot, with its version, that plays on for bots that are gone from here; as before where empty."""
+    """The house bot, with its version, that plays on for bots that are gone from here on; empty for no change."""
     removed: tuple[int, ...] = ()
-    """Seats of house bots that this server has not, in order: the stand-in plays them from here on, in their names."""
+    """Seats of house bots that this server lacks, in order. The stand-in plays them from here on, in their names."""
 
 
 class Interrupted(NamedTuple):

@@ -1,7 +1,7 @@
 """Presence of the bots of a match and their clocks: absences, stand-ins and the hold after a restart of the server.
 
 It knows nothing of the game: `Match` asks the questions that follow from a `Substitute`. Methods that change something
-are told the instant and append their effects.
+take the instant and append their effects.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Presence:
             self._update_due()
 
     def settle_due(self, effects: list[Effect]) -> int | None:
-        """Do one thing that is due at `due`, for the lowest seat first. Return the seat whose time ran out, if that."""
+        """Do one thing that is due at `due`, for the lowest seat first. Return the seat if its time ran out."""
         due = Instant(self.due)
         if self._held_until == due:
             self._release(due, effects)
@@ -65,7 +65,7 @@ class Presence:
         return next(number for number, seat in enumerate(self.seats) if seat.clock.due == due)
 
     def begin(self, now: Instant, effects: list[Effect]) -> None:
-        """Begin the match: bots that are not there count as gone from now on."""
+        """Begin the match: absent bots count as gone from now on."""
         for number, seat in enumerate(self.seats):
             if seat.away:
                 self._mark_gone(number, seat, now, effects)
@@ -102,7 +102,7 @@ class Presence:
         self._release_if_complete(now, effects)
 
     def next_round(self, effects: list[Effect]) -> None:
-        """Give seats that house bots play back to their own bots, if these are there."""
+        """Give seats that house bots play back to their own bots, if they have returned."""
         for number, seat in enumerate(self.seats):
             if seat.substituted and seat.away:
                 seat.substituted_rounds += 1
@@ -169,7 +169,7 @@ class Presence:
         self._release_if_complete(now, effects)
 
     def _release_if_complete(self, now: Instant, effects: list[Effect]) -> None:
-        """End the hold when nobody is waited for any more."""
+        """End the hold when every bot has returned."""
         if self.held and not any(each.away and not each.substituted for each in self.seats):
             self._release(now, effects)
 

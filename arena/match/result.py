@@ -1,6 +1,6 @@
-"""Places at the end of a match, and whose rating which pair of seats may move.
+"""Final places, and the pairs of seats that count for ratings.
 
-Bots that vanished come last, the others are ranked among themselves.
+Bots that vanished come last; the others are ranked among themselves.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from arena.match.policy import Policy
 from arena.match.seat import Seat
 
 RATING_RULE: Final = 2
-"""The rule by which ratings follow from a result: docs/ladder.md, and what counts for whom, docs/conduct.md.
+"""The rating rule: the way from a result to ratings (docs/ladder.md) and the pairs that count (docs/conduct.md).
 
-Rule 1: where any seat is spoilt, the result counts for the bots that vanished only, against everybody.
-Rule 2: it depends on each pair of seats; see `Standing.spoilt`.
+Rule 1: if a seat is spoilt, the result counts only for the bots that vanished, against every opponent. Rule 2: each
+pair of seats counts or not by itself; see `Standing.spoilt`.
 """
 
 
@@ -26,19 +26,19 @@ class Standing(NamedTuple):
     counts: tuple[bool, ...]
     """True if any pair of the seat counts for its bot."""
     spoilt: tuple[bool, ...]
-    """True if house bots played too much of it: a loss to the seats that are not spoilt, and nothing to their bots.
+    """True if house bots played too much of the seat.
 
-    Empty under rule 1.
+    It then loses to every seat that is not spoilt, and their ratings do not move by it. Empty under rule 1.
     """
 
 
 def standing(
     ranking: Sequence[int], rounds: int, seats: Iterable[Seat], policy: Policy, rating_rule: int = RATING_RULE
 ) -> Standing:
-    """Compute the places and what counts for whom.
+    """Compute the places and the pairs that count.
 
     A bot has vanished if a house bot plays its seat at the end, or did so in more than `policy.substituted_percent` of
-    the rounds. In the latter case the seat is spoilt: too much of it was the house bot's doing.
+    the rounds. In the latter case the seat is spoilt: a house bot played too much of it.
     """
     played_on = [(100 * seat.substituted_rounds > policy.substituted_percent * rounds, seat) for seat in seats]
     vanished = [much or seat.substituted for much, seat in played_on]

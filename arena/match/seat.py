@@ -1,4 +1,4 @@
-"""State of one seat of a match: its clock, its open decision, who plays it, and its bot's conduct so far."""
+"""State of one seat of a match: its clock, its open decision, its player, and its bot's conduct so far."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Seat:
     def __init__(self, policy: Policy, newcomer: bool) -> None:
         self.clock = Clock(policy)
         self.grace = min(policy.grace, policy.newcomer_grace) if newcomer else policy.grace
-        """Microseconds that its bot has to come back."""
+        """Microseconds in which its bot must come back."""
         self.decision = NO_DECISION
         """Number of the open decision."""
         self.legal: Sequence[int] = ()

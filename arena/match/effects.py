@@ -76,7 +76,7 @@ class Cause(Enum):
     SUSPENSION = "suspension"
     """It is suspended."""
     ABSENCE = "absence"
-    """Its bot is gone and a house bot played. This has no `Force`: the choice is an input."""
+    """Absence: a house bot played. This has no `Force`, because the choice is an input."""
 
 
 class Force(NamedTuple):

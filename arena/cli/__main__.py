@@ -1,4 +1,4 @@
-"""`python -m arena.cli`: the `arena` command where the program itself is not on the PATH."""
+"""Runs the `arena` command as `python -m arena.cli`, for environments without it on the PATH."""
 
 from arena.cli.main import main
 

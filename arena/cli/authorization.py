@@ -32,7 +32,7 @@ class AuthorizedChange:
     token_file: Path | None = None
 
     def change(self, here: Callable[[Connection], T], there: Callable[[Client, str], T]) -> T:
-        """Make the change and return its result; ClickException if it fails.
+        """Make the change and return its result.
 
         `here` changes the directory, if no server uses it; otherwise `there` asks that server, with a token.
         """

@@ -175,7 +175,7 @@ def takes_source(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def takes_server(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a server to a verb that only a running one can do; they make its `DataPlace`, `place`."""
+    """Add the options of a server to a verb that needs a running one; they make its `DataPlace`, `place`."""
 
     @wraps(verb)
     def command(*, server: str | None, tls: bool, tls_roots: Path | None, **others: object) -> None:

@@ -1,4 +1,4 @@
-"""Parsing of the games, table sizes and game options that `arena serve` is to offer."""
+"""Parsing of the games, table sizes and game options that `arena serve` offers."""
 
 from __future__ import annotations
 

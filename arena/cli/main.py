@@ -48,7 +48,7 @@ VERBS: Final = {name: verb for verbs in GROUPS.values() for name, verb in verbs.
 
 
 OTHERWISE: Final = {"--port": "--address HOST:PORT", "--host": "--address HOST:PORT"}
-"""The options that people expect from other servers, and what does the same here."""
+"""The options that people know from other servers, with their equivalent here."""
 
 
 class LazyGroup(click.Group):
@@ -140,7 +140,7 @@ def main() -> None:
 
 
 def _print_with_text(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print as Python does, and the lines of compiled modules, too."""
+    """Print a traceback as Python does, but with the lines of compiled modules, too."""
     import traceback
 
     from arena.tracebacks import read_lines

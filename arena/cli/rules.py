@@ -26,10 +26,9 @@ WIDEST: Final = 100
     "--language", type=click.Choice(LANGUAGES, case_sensitive=False), help="Default: that of the locale, else en."
 )
 def command(game: str, ruling: str | None, language: str | None) -> None:
-    """Read the rules of a game, with the rulings that decide what its printed rules leave open.
+    """Read the rules of a game, with rulings where the printed rules are unclear.
 
-    A terminal shows them formatted, in the pager that PAGER names where they are longer than the screen; a pipe gets
-    the Markdown itself.
+    A terminal shows them formatted, in the pager of PAGER if they are longer than the screen. A pipe gets the Markdown.
     """
     text = rules_of(game, language or language_of(os.environ))
     if ruling is not None:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 def command(opponents: tuple[str, ...], game: str, token_file: Path, place: DataPlace, as_json: bool) -> None:
     """Have a bot challenge others: a match of these bots only, which is not rated.
 
-    All of them are connected and take challenges (--challenges, or challenges=True), and accept this one; house bots
-    always do, and may be named several times. It takes up to half a minute for all to have room, and ends when the
-    match begins.
+    All of them must be connected, take challenges (--challenges, or challenges=True) and accept this one. House bots
+    always do, and may be named several times. The command waits up to half a minute until all have room, and ends when
+    the match begins.
 
     \b
     JSON: {"match", "game", "opponents"}

@@ -21,7 +21,7 @@ MOST_OPPONENTS: Final = 12
 
 
 def drawn_profile(profile: BotProfile) -> RenderableType:
-    """Draw a bot in one game: by seat, by opponent, its best and worst matches, and what stands out in them."""
+    """Draw a bot in one game: by seat, by opponent, its best and worst matches, and the results that stand out."""
     tables = (_by_seat(profile), _by_opponent(profile), _extremes(profile))
     standing_out = [flags_table(profile.game, profile.flags)] if profile.flags else []
     return Group(_in_words(profile), *tables, *standing_out)
@@ -64,7 +64,7 @@ def _by_opponent(profile: BotProfile) -> Table:
 
 
 def opponents_table(title: str, rows: Sequence[OpponentRow]) -> Table:
-    """Draw a bot's results against each of some others."""
+    """Draw a bot's results against each of a list of bots."""
     table = framed(title)
     table.add_column("Opponent", overflow="fold")
     for name in ("Matches", "Score", "± 95 %"):

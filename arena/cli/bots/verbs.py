@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 MOST_MATCHES: Final = 100_000
-"""Matches that one profile is made of, at most."""
+"""Most matches that one profile covers."""
 
 
 @click.group(epilog="Example: arena bots list")
@@ -35,13 +35,14 @@ command.add_command(challenge, "challenge")
 @takes_source
 @json_rows(BotRow)
 def list_bots(place: DataPlace, as_json: bool) -> None:
-    """List the registered bots, but for those that the operator has hidden or deleted.
+    """List the registered bots, without those that the operator has hidden or deleted.
 
     \b
     JSON: {"bots": [BotRow]}
-    Fields that only a running server knows (connected, playing, round_trip_ms, declined, silent, pace_ms) are null with
-    --data; parked says why a bot gets no seats and is empty if it is not parked, banned why its owner's bots may not
-    come in.
+    Fields that only a running server knows (connected, playing, round_trip_ms, declined,
+    silent, pace_ms) are null with
+    --data; parked is the reason why a bot gets no seats, banned the reason why its owner's
+    bots may not connect; both are empty if there is none.
     """
     with place.open() as source:
         rows = source.bots()
@@ -58,10 +59,10 @@ def list_bots(place: DataPlace, as_json: bool) -> None:
 @takes_data
 @json_option
 def invite(owner: str, place: DataPlace, as_json: bool) -> None:
-    """Make an invitation, good for registering one bot.
+    """Make an invitation, which registers one bot.
 
-    For servers with --registration invited. Only the operator can do this, with write access to the data directory. If
-    a server uses the directory, it makes the invitation. The code is shown only once.
+    For servers with --registration invited. Only the operator can do this, with write access to the data directory. The
+    code is shown only once.
 
     \b
     JSON: {"owner", "invitation"}
@@ -93,11 +94,11 @@ def invite(owner: str, place: DataPlace, as_json: bool) -> None:
 @takes_source
 @json_rows(BotProfile)
 def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool) -> None:
-    """Show what a bot's latest matches say of it.
+    """Show a profile of a bot from its latest matches.
 
-    Results by seat and against every opponent with a 95 % interval, faults, its best and worst matches. Points are
-    those above the mean of the others at the table; a score is 1 for a better place than the opponent's, ½ for the
-    same, 0 for a worse one.
+    It has results by seat and against every opponent with a 95 % interval, faults, and the best and worst matches.
+    Points are those above the mean of the others at the table; a score is 1 for a better place than the opponent's, ½
+    for the same, 0 for a worse one.
 
     \b
     JSON: {"games": [BotProfile]}
@@ -139,7 +140,7 @@ def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool
 @takes_source
 @json_rows(OpponentRow)
 def opponents(name: str, game: str, limit: int, after: int, last: int, place: DataPlace, as_json: bool) -> None:
-    """Show how a bot did against each other one, those met most often first.
+    """Show a bot's results against each other bot, those met most often first.
 
     A score is the mean of 1 for a better place than the opponent's, ½ for the same, 0 for a worse one.
 
@@ -244,14 +245,14 @@ takes_reason = click.option(
 @takes_data
 @json_option
 def ban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
-    """Ban an owner, with or without bots: none of his may come in.
+    """Ban an owner, with or without bots: no bot of that owner may connect.
 
-    Their streams end at once, house bots play their matches on, and nobody registers a bot in his name. Results count
-    as before; `arena ladder void` takes them back. Only the operator can do this, with write access to the data
-    directory. `arena bots events` shows it to everybody.
+    Their streams end at once, house bots play their matches on, and the owner can register no bot. Results count as
+    before; `arena ladder void` removes them. Only the operator can do this, with write access to the data directory.
+    `arena bots events` shows the ban publicly.
 
     \b
-    JSON: {"owner", "reason", "bots"}, the last the names of his bots that are listed
+    JSON: {"owner", "reason", "bots"}, "bots" names the owner's listed bots
     """
     from arena.store.moderation import moderation
 
@@ -271,7 +272,7 @@ def ban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
 @takes_data
 @json_option
 def unban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
-    """Lift the ban of an owner: his bots may come in again.
+    """Lift the ban of an owner, whose bots may connect again.
 
     \b
     JSON: {"owner", "reason"}
@@ -293,7 +294,7 @@ def unban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
 def hide(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     """Take a bot off the list of bots.
 
-    It plays on. Ladder and matches still show its name, that it is hidden, and no owner.
+    It plays on. Ladder and matches still show its name, marked as hidden and without its owner.
 
     \b
     JSON: {"bot", "reason"}
@@ -333,10 +334,10 @@ def unhide(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
 @takes_data
 @json_option
 def delete(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
-    """Delete a bot, for good: its token and its owner are erased.
+    """Delete a bot permanently: its token and its owner are erased.
 
-    Its connection is closed at once, and it is not listed any more. Matches, ladder and replays keep its name and say
-    that it is deleted; no other bot is given the name. Results count as before.
+    Its connection is closed at once, and it is no longer listed. Matches, ladder and replays show its name, marked as
+    deleted; no other bot can have the name. Results count as before.
 
     \b
     JSON: {"bot", "reason"}
@@ -359,8 +360,8 @@ def delete(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
 def rename(name: str, new_name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     """Give a bot another name.
 
-    Its results are shown under the new name, its replays keep the old one. Token and connection stay, and matches it
-    plays now end under the old name. The old name still finds the bot; no other bot is ever given it.
+    Its results are shown under the new name, its replays under the old one. Token and connection stay, and its current
+    matches end under the old name. The old name still finds the bot; no other bot can have it.
 
     \b
     JSON: {"bot", "new_name", "reason"}
@@ -384,7 +385,7 @@ def rename(name: str, new_name: str, reason: str, place: DataPlace, as_json: boo
 @takes_source
 @json_rows(BotEventRow)
 def events(limit: int, before: int | None, place: DataPlace, as_json: bool) -> None:
-    """List what the operator did to bots and owners, newest first.
+    """List the operator's decisions about bots and owners, newest first.
 
     \b
     JSON: {"events": [BotEventRow]}
@@ -408,7 +409,7 @@ def events(limit: int, before: int | None, place: DataPlace, as_json: bool) -> N
 
 
 def _now() -> int:
-    """Return the present instant, in microseconds since 1970."""
+    """Return the current time, in microseconds since 1970."""
     return time.time_ns() // 1000
 
 

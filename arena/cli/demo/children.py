@@ -1,4 +1,4 @@
-"""Child programs of a verb: each has a log, no terminal and gets no Ctrl-C; all end with the verb."""
+"""Child programs of a verb. Each has a log, no terminal and gets no Ctrl-C; all end with the verb."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE if heard else output,
                 stderr=output,
-                env={**environment(), "ARENA_DRAIN": "0"},  # bots end after their server: they have nothing to finish
+                env={**environment(), "ARENA_DRAIN": "0"},  # Bots end after their server, with nothing to finish.
                 process_group=OWN_GROUP,
             )
 
@@ -52,7 +52,7 @@ class Child:
             raise ChildFailed(f"the {self.name} ended with status {status}; the end of {self.log}:\n{told}")
 
     def line(self, signals: Signals, seconds: float) -> str | None:
-        """Return the first line of its output, None if a signal comes first; ChildFailed after so many seconds."""
+        """Return the first line of its output; None if a signal comes first."""
         assert self.process.stdout is not None
         pipe = self.process.stdout.fileno()
         end = time.monotonic() + seconds

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from arena.store.base.rows import MatchRow
 
 LINES: Final = 5
-"""Lines printed to a pipe in all."""
+"""Number of lines printed to a pipe."""
 
 
 class DemoProgress:

@@ -27,7 +27,7 @@ from arena.store.opening import open_to_amend
 
 
 def look_back(console: Console, data: Path, game: str, before: int) -> None:
-    """Show the matches after the match number `before` in a data directory that no server uses any more.
+    """Show the matches after number `before` in a data directory that no server uses any more.
 
     Fits the ladder first, as the server may have had no time to. Raises: StoreError, ReplayError.
     """

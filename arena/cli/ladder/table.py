@@ -57,7 +57,7 @@ class LadderColumn:
     name: str
     cell: Callable[[LadderRow, _Ladder], Text]
     importance: float = inf
-    """The column of least importance is left out first where there is no room for all."""
+    """If the table is too wide, the column of least importance is left out first."""
     shown: Callable[[LadderRows], bool] = lambda _: True
     """False for a ladder that never has this column."""
     justify: Literal["left", "right"] = "right"
@@ -65,7 +65,7 @@ class LadderColumn:
 
 
 def _of_all_sizes(ladder: LadderRows) -> bool:
-    """Return whether tables of all sizes are included: the totals of a bot count them all."""
+    """Return true if tables of all sizes are included, as in a bot's totals."""
     return not ladder.seats
 
 
@@ -121,7 +121,7 @@ def _caption(ladder: LadderRows) -> str:
 
 
 def _signs(ladder: LadderRows) -> list[str]:
-    """Explain the signs and words in the rows."""
+    """Explain the signs and terms in the rows."""
     rows, words = ladder.standings, list[str]()
     if any(row.provisional for row in rows):
         words.append("? provisional: too few matches or opponents yet")
@@ -139,7 +139,7 @@ def _signs(ladder: LadderRows) -> list[str]:
 
 
 def _about_the_fit(ladder: LadderRows) -> list[str]:
-    """Tell what all ratings have in common, and how old they are."""
+    """Describe the error that all ratings share, and their age."""
     rows, words = ladder.standings, list[str]()
     if len(rows) == 1:
         words.append("a rating needs a second bot to compare with")
@@ -182,7 +182,7 @@ def _rating(row: LadderRow, ladder: _Ladder) -> Text:
 
 
 def chance_of_best(first: Leaders, row: LadderRow | PastLadderRow) -> Text:
-    """Format P(best): of the bots that share the first rank, in the first row of them."""
+    """Format P(best); for bots that share the first rank, in their first row only."""
     if row.bot in first.names:
         return Text(first.chance(row), style="dim" if row.bot != first.names[0] else "")
     return UNKNOWN if row.best is None else share(row.best)
@@ -283,7 +283,7 @@ def past_ladder_table(ladder: PastLadder) -> RenderableType:
 
 
 def flags_table(game: str, flags: Sequence[FlagRow]) -> RenderableType:
-    """Draw at least one flag, with what it means."""
+    """Draw at least one flag, with its meaning."""
     columns = [
         TableColumn("Kind", [Text(flag.kind.value) for flag in flags], "left", style="dim"),
         TableColumn("What stands out", [Text(flag_in_words(flag)) for flag in flags], "left", folds=True),

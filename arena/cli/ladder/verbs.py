@@ -25,7 +25,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetime | None:
-    """Return the instant, in UTC, of a date or time in ISO 8601, which is local unless it names another zone."""
+    """Return the instant, in UTC, of a date or time in ISO 8601. It is local unless it names another zone."""
     if text is None:
         return None
     try:
@@ -38,7 +38,7 @@ def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetim
 
 
 def _past_instant(context: click.Context, parameter: click.Parameter, text: str | None) -> datetime | None:
-    """Return the same of an instant that is not to come."""
+    """Parse the same, but refuse an instant in the future."""
     at, now = _instant(context, parameter, text), datetime.now(UTC)
     if at is not None and at > now:
         raise click.BadParameter(f"{text!r} is in the future: here it is {now:%Y-%m-%dT%H:%M:%SZ}")
@@ -77,24 +77,24 @@ def command(
 ) -> None:
     """Show the ladder: ratings in Elo with their 95 % intervals, best first.
 
-    A rating is drawn towards the field by as much as is not known of the bot. Ranks is the 95 % interval of the rank:
-    bots whose ranks do not overlap surely differ. P(best) is the probability of being the best of all; bots at the top
-    that the results cannot tell apart share rank 1 and one P(best) (--json has each bot's own). Forced is the
-    share of a bot's decisions that were made for it, Think 95 % the time that 95 % of its own decisions stayed within.
-    ⚑ is a bot of whose results some stand out from what the ratings expect, which is no verdict: --flags says which.
-    Live is the rating that changes after every match, with its last change. A narrow screen leaves out columns, --json
-    none.
+    A rating is pulled towards the average, the more the less is known of the bot. Ranks is the 95 % interval of the
+    rank: bots whose ranks do not overlap surely differ. P(best) is the probability of being the best of all. Bots at
+    the top that the results cannot tell apart share rank 1 and one P(best) (--json has each bot's own). Forced is the
+    share of a bot's decisions that the server made for it. Think 95 % is the time within which 95 % of its own
+    decisions were made. ⚑ marks a bot with results that differ from what its ratings predict; --flags shows them. Live
+    is the rating that changes after every match, with its last change. A narrow screen leaves out columns, --json none.
 
     \b
     JSON: {"ladders": [LadderRows]};
-    "deviation" is a standard error, "fitted" the rating before it was drawn towards the field, "scale_error" the
-    standard error of 1500, common to all, "through" the last event in it, "not_fitted_since" and "not_fitted_why" are
-    there where newer results cannot be fitted.
+    "deviation" is a standard error, "fitted" the rating before it was pulled towards the
+    average, "scale_error" the
+    standard error of 1500, common to all, "through" the last event in it,
+    "not_fitted_since" and "not_fitted_why" are present if newer results cannot be fitted.
     With --history: {"bot", "histories": [{"game", "matches": [RatedRow]}]}
     With --versions: {"bot", "games": [{"game", "versions": [VersionRow]}]}
     With --flags: {"games": [{"game", "flags"}]}, as in the ladder
-    With --at: {"ladders": [PastLadder]}; every published ladder is kept for a day, one an hour for a month, then one a
-    day; "published" is null where none is kept from before.
+    With --at: {"ladders": [PastLadder]}; every published ladder is stored for a day, one an
+    hour for a month, then one a day; "published" is null if none is stored from before.
     """
     if context.invoked_subcommand is not None:
         return
@@ -143,10 +143,10 @@ def command(
 def void(
     match_id: int | None, bot: str | None, since: datetime | None, reason: str, place: DataPlace, as_json: bool
 ) -> None:
-    """Make the result of a match void, for good: it no longer counts on the ladder. Or results of a bot, one by one.
+    """Void the result of a match permanently, so that it no longer counts; or all results of a bot since a time.
 
     Matches and their replays stay. Only the operator can do this, with write access to the data directory. If a server
-    uses the directory, it does so and fits the ladder again at once; otherwise the next start fits it.
+    uses the directory, it fits the ladder again at once; otherwise the next start does.
 
     \b
     JSON: {"match", "reason"}; with --bot: {"bot", "since", "matches", "reason"}

@@ -18,13 +18,13 @@ from arena.cli.terminal.screen import json_option, print_json
 def command(to: Path, data: Path, as_json: bool) -> None:
     """Copy a data directory to DIR, which must not exist.
 
-    Database with all replays, journal, the operator's token and the log's key are of one moment; the server goes on
-    meanwhile. DIR is there when the backup is whole and on the disk, for its user alone: it holds secrets. One that was
-    cut short is called DIR.unfinished-… and can be deleted.
+    The copy has the database with all replays, the journal, the operator's token and the log's key, all of one moment.
+    The server continues meanwhile. DIR appears when the backup is complete and on the disk. It holds secrets, so only
+    its user can read it. An incomplete backup is called DIR.unfinished-… and can be deleted.
 
     \b
     JSON: {"backup", "at", "bytes", "matches", "running", "replays"}
-    Matches are those finished, running those that a server started on it continues.
+    "matches" counts the finished ones, "running" those that a server started on it continues.
     """
     from arena.cli.terminal.screen import copy_progress
     from arena.store.backup import back_up

@@ -67,14 +67,14 @@ def command(directory: Path, hosts: tuple[str, ...], days: int, as_json: bool) -
 
 
 def _make(openssl: str, cert: Path, key: Path, names: tuple[str, ...], days: int) -> None:
-    """Write both files or neither."""
+    """Write both files, or neither."""
     for path in (cert, key):
         if path.exists():
             raise click.ClickException(f"{path} is there already; remove it or choose another directory")
     cert.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(
         dir=cert.parent, prefix=".cert-"
-    ) as scratch:  # mkdtemp makes it accessible to its user only
+    ) as scratch:  # mkdtemp makes the directory accessible to its user only
         request, new_key, new_cert = (Path(scratch, name) for name in ("request", "key", "cert"))
         request.write_text(REQUEST.format(names=", ".join(map(_alternative, names))))
         done = subprocess.run(  # noqa: S603 - a fixed program; names are checked
@@ -90,12 +90,12 @@ def _make(openssl: str, cert: Path, key: Path, names: tuple[str, ...], days: int
         if done.returncode:
             raise click.ClickException(f"openssl failed: {done.stderr.strip()}")
         new_key.chmod(0o600)
-        os.link(new_key, key)  # unlike a rename it never overwrites
+        os.link(new_key, key)  # unlike a rename, a link never overwrites
         os.link(new_cert, cert)
 
 
 def _alternative(name: str) -> str:
-    """Return a host as a subjectAltName entry; UsageError if it is neither a name nor an address."""
+    """Return a host as a subjectAltName entry."""
     try:
         return f"IP:{ip_address(name)}"
     except ValueError:

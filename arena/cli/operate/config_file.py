@@ -55,7 +55,7 @@ class ConfigFile:
 
 
 def read_config(path: Path) -> ConfigFile:
-    """Read a file; ConfigFileError if anything in it is wrong."""
+    """Read a configuration file."""
     try:
         with path.open("rb") as file:
             document = tomllib.load(file)

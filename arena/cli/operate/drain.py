@@ -1,4 +1,4 @@
-"""`arena drain`: stop a running server in an orderly way and wait for its end."""
+"""`arena drain`: stop a running server after its matches and wait for its end."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ SERVER_END: Final = 30.0
 @takes_data
 @json_option
 def command(limit: float | None, place: DataPlace, as_json: bool) -> None:
-    """Stop a server in an orderly way: no new matches, running ones end.
+    """Stop a server after its running matches; it begins no new ones.
 
-    Bots are told. Matches still running after the limit are left to the next start, which continues them where they
-    stand; no bot loses time by it. Returns when the server has ended. Interrupting this command does not stop the
-    drain; running it again with a lower limit shortens it.
+    Bots get a notice. Matches still running after the limit continue after the next start; no bot loses time by it.
+    Returns when the server has ended. Interrupting this command does not stop the drain; running it again with a lower
+    limit shortens it.
 
-    Exit status: 0 every match ended, 3 some are left to the next start, 1 it failed.
+    Exit status: 0 every match ended, 3 some continue after the next start, 1 failure.
 
     \b
     JSON: {"left"}

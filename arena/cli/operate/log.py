@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 @click.group(epilog="Example: arena log audit --data ./arena-data")
 def command() -> None:
-    """Look at the log of results, audit it, change its key."""
+    """Show the log of results, audit it, change its key."""
 
 
 @command.command(epilog="Example: arena log head --server 127.0.0.1:50051 --json")
 @takes_source
 @json_option
 def head(place: DataPlace, as_json: bool) -> None:
-    """Show the newest signed head: keep it, and compare it with those of others.
+    """Show the newest signed head, to store it and compare it with those that others have.
 
     \b
     JSON: {"log", "size", "root", "signature", "keys", "restores"}
-    "log" is the log's name, "keys" the public keys that these leaves name, in their
-    order, of which the last signed the head, "restores" the leaves of restorations from
+    "log" is the log's name, "keys" the public keys that these leaves name, in order (the
+    last signed the head), "restores" the leaves of restorations from
     backups.
     """
     from arena.queries.log_rows import UnprovenLog, head_row
@@ -55,7 +55,7 @@ def head(place: DataPlace, as_json: bool) -> None:
 @takes_source
 @json_option
 def show(match_id: int, place: DataPlace, as_json: bool) -> None:
-    """Show what the log says of a match, with the proof of it checked.
+    """Show the log's entries about a match, and check their proofs.
 
     \b
     JSON: {"entries": [{"number", "leaf", "size", "root", "signature", "proof"}]}
@@ -85,16 +85,16 @@ def show(match_id: int, place: DataPlace, as_json: bool) -> None:
 @json_option
 @click.pass_context
 def audit(context: click.Context, data: Path, replays: bool, as_json: bool) -> None:
-    """Compare every leaf with the tables, and tree, keys and head with the leaves.
+    """Compare every leaf with the tables, and the tree, keys and head with the leaves.
 
-    The exit status is 0 if all is as it must be, else 1.
+    The exit status is 0 if everything agrees, else 1.
 
     \b
     JSON: {"leaves", "signed", "root", "kinds", "replays", "faults": [{"leaf", "words"}],
     "more"}
     "signed" leaves are under the head, later ones are signed with the server's next
     start; "kinds" counts them by kind; "replays" were compared, null without --replays;
-    "leaf" is null for a fault of no single one, and "more" faults are not listed.
+    "leaf" is null for a fault of the whole log; "more" counts the faults that are not listed.
     """
     from arena.cli.terminal.screen import copy_progress
     from arena.store.base.errors import StoreError
@@ -117,15 +117,15 @@ def audit(context: click.Context, data: Path, replays: bool, as_json: bool) -> N
 @data_option("The data directory; no server may work on it.", required=True)
 @json_option
 def rotate_key(data: Path, as_json: bool) -> None:
-    """Have the log's key name a new one, which signs from the next start on.
+    """Replace the log's key: the old key names a new one, which signs from the next start on.
 
-    A leaf says so, signed by the old key, so that bots follow it. The old key signs nothing after this leaf, for
-    whoever knows the leaf, and is not kept. So change a key that somebody else may have read: bots that have seen the
-    new one refuse what the old one signs. A bot that has not may still be shown another log by whoever has the old key.
+    The old key signs the leaf that names the new one, so bots accept it; then the old key is erased. Do this if someone
+    else may have read the key: bots that have seen the leaf refuse anything that the old key signs later. A bot that
+    has not seen it can still be deceived with the old key.
 
     \b
     JSON: {"log", "key", "keys"}
-    "key" is the new public key, "keys" how many the log has had.
+    "key" is the new public key, "keys" the number of keys that the log has had.
     """
     from arena.store.base.errors import StoreError, StoreLocked
     from arena.store.log.key import replace_key, rotate

@@ -1,4 +1,4 @@
-"""Where the log of a process that goes on goes: to standard error, as lines for people or as JSON."""
+"""The log output of long-running processes: to standard error, as lines for people or as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arena.tracebacks import with_lines
 
 
 def log_to_stderr(log_json: bool = False, level: int = logging.INFO) -> None:
-    """Log to standard error; as JSON lines also where that is no terminal."""
+    """Log to standard error; as JSON lines if requested or if it is no terminal."""
     as_json = log_json or not sys.stderr.isatty()
     # Rich tracebacks would show local variables, which may hold secrets.
     console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)

@@ -18,8 +18,8 @@ from arena.cli.terminal.screen import json_option, print_json
 def command(keep: int, data: Path, as_json: bool) -> None:
     """Remove all replays but the newest.
 
-    Results, ratings and the digests of the replays stay; `arena replay verify` says that a replay is pruned. A running
-    server prunes by itself: arena serve --keep-replays N. A file of replays is deleted when none in it is left.
+    Results, ratings and the digests of the replays stay; `arena replay verify` reports a pruned replay as such. A
+    running server prunes by itself: arena serve --keep-replays N. A file of replays is deleted with its last replay.
 
     \b
     JSON: {"pruned"}

@@ -16,15 +16,14 @@ from arena.cli.terminal.screen import json_option, print_json
 @data_option("The data directory to make; it must not exist.", required=True)
 @json_option
 def command(backup: Path, data: Path, as_json: bool) -> None:
-    """Make a data directory from BACKUP, which `arena backup` made and which stays as it is.
+    """Create a data directory from BACKUP, which `arena backup` made and which does not change.
 
     Every byte is checked, and nothing is overwritten. A server started on it continues the matches that were being
-    played; results from after the backup are not in it, and their numbers are given again: a leaf of the
-    log says so.
+    played. Results from after the backup are missing, and their numbers are used again; a leaf of the log records that.
 
     \b
     JSON: {"data", "at", "bytes", "matches", "running", "replays"}
-    As of `arena backup`; at is when the backup was begun.
+    As for `arena backup`; "at" is when the backup began.
     """
     from arena.cli.terminal.screen import copy_progress
     from arena.store.backup import restore

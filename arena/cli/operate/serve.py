@@ -53,11 +53,11 @@ def command(
     options: tuple[str, ...],
     **flags: Any,
 ) -> None:
-    """Run a server until it is told to stop (SIGINT or SIGTERM).
+    """Run a server until SIGINT or SIGTERM.
 
-    It listens on this machine only unless --address says otherwise. It plays every game that has a table of the size
-    asked for, unless --game says which; of several table sizes one is drawn for every match. A stop lets matches run on
-    for --drain seconds; matches still running then, or at a second signal, are continued by the next start on the data.
+    It listens only on this machine unless --address names another interface. It plays every game that has a table of
+    the requested size, or those of --game; of several table sizes one is drawn for every match. A stop lets matches run
+    on for --drain seconds. The next start continues matches that run still longer; a second signal stops at once.
 
     Every setting can be in the file of --config: `arena serve --print-config > arena.toml` makes one.
     """
@@ -88,7 +88,7 @@ def _settled(
 
 
 def _check_listening(config: Config) -> None:
-    """Raise UsageError, before anything is made on the disk, for addresses that are none."""
+    """Check addresses before anything is written to the disk."""
     from arena.transport.proxy_protocol import networks
     from arena.transport.sockets import host_and_port
 

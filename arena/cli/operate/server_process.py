@@ -46,21 +46,21 @@ if TYPE_CHECKING:
 
 SOCKET: Final = "arena.socket"
 SAYS_EVERY: Final = 3.0
-"""Seconds between two lines about work that takes long."""
+"""Seconds between two log lines about long work."""
 NOTHING_LOST: Final = (
     "nothing is lost: results are in the database, matches that were being played in the journal. Make room, and start "
     "the server again"
 )
-"""Message for a server that ends on a full disk: nothing is lost, and the remedy."""
+"""Message for a server that ends on a full disk: nothing is lost, and how to continue."""
 log = structlog.get_logger("arena")
 
 
 @contextmanager
 def with_socket(config: Config) -> Iterator[Config]:
-    """Yield the configuration with a Unix socket: in the data directory, unless --unix-socket names one.
+    """Yield the configuration with a Unix socket: in the data directory, or at --unix-socket.
 
-    Where the data directory cannot hold it, because of its file system or the length of its path, it is in a temporary
-    directory for the block.
+    If the data directory cannot hold a socket, because of its file system or its long path, the socket is in a
+    temporary directory for the block.
     """
     if config.transport.unix_socket is not None:
         yield _listening_at(config, config.transport.unix_socket.absolute())
@@ -76,7 +76,7 @@ def _listening_at(config: Config, path: Path) -> Config:
 
 
 def _can_hold_sockets(directory: Path) -> bool:
-    """Return whether a socket can be made in a directory, and its path be told to gRPC, which splits it at commas."""
+    """Return true if a socket can be made in a directory and gRPC can be given its path, which it splits at commas."""
     trial = directory / f"{SOCKET}.{os.getpid()}"
     if len(os.fsencode(trial)) > LONGEST_UNIX_PATH or "," in str(directory):
         return False
@@ -91,7 +91,7 @@ def _can_hold_sockets(directory: Path) -> bool:
 
 
 def run_server(config: Config) -> None:
-    """Run a server until a signal ends it; ClickException if it cannot start or fails."""
+    """Run a server until a signal ends it."""
     level = logging.WARNING if config.quiet else logging.DEBUG if config.debug else logging.INFO
     log_to_stderr(config.log_json, level)
     try:
@@ -110,7 +110,7 @@ def run_server(config: Config) -> None:
 
 
 class _Upgrading:
-    """Says in the log every few seconds how far the upgrade of an old data directory is."""
+    """Log the progress of upgrading an old data directory every few seconds."""
 
     def __init__(self) -> None:
         self._said = time.monotonic()

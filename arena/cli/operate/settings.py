@@ -33,7 +33,7 @@ UNITS: Final = {
     "1/s": "a second",
     "%": "of percent",
 }
-"""Words for a setting's unit, by the unit of its field."""
+"""The displayed unit of a setting, by the unit of its field."""
 
 
 class SettingError(ValueError):

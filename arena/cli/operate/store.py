@@ -1,4 +1,4 @@
-"""`arena store`: what a data directory takes of the disk."""
+"""`arena store`: the disk space of a data directory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from arena.cli.terminal.screen import json_option, print_json, screen
 @data_option("The data directory; a server may work on it meanwhile.", required=True)
 @json_option
 def command(data: Path, as_json: bool) -> None:
-    """Show what a data directory takes of the disk: database, journal, files of replays, and the replays by game.
+    """Show the disk space of a data directory: database, journal, files of replays, and the replays by game.
 
     \b
-    JSON: {"database", "journal", "replay_files", "replays": [{"game", "kept", "pruned", "bytes"}]}
-    All sizes are bytes. Files of replays hold those that are kept, and pruned ones until the last of a file is.
+    JSON: {"database", "journal", "replay_files", "replays": [{"game", "kept", "pruned",
+    "bytes"}]}
+    All sizes are bytes. Files of replays also hold pruned replays, until all of a file are
+    pruned.
     """
     from arena.store.base.errors import StoreError
     from arena.store.journal.journal import FULL as JOURNAL_FILE

@@ -65,8 +65,8 @@ def command(
 ) -> None:
     """Show ladder, bots, matches, replays and rules in a browser.
 
-    The pages only read: what everybody may ask of a server, or a data directory on which a server may work meanwhile.
-    They end with Ctrl-C.
+    The pages only read: public calls of a server, or a data directory, also beside its running server. They end with
+    Ctrl-C.
     """
     if root and not (root.startswith("/") and not root.endswith("/")):
         raise click.BadParameter(
@@ -103,7 +103,7 @@ def _sites(listen: str, web_origin: str) -> Sites:
 
 
 def _rules(rate: float, proxies: tuple[str, ...], access_log: bool, sites: Sites) -> RequestRules:
-    """Return what holds for requests. Raises: BadParameter."""
+    """Return the rules for requests. Raises: BadParameter."""
     from arena.cli.operate.log_output import log_to_stderr
     from arena.transport.proxy_protocol import networks
     from arena.web.requests.each_request import RequestRules

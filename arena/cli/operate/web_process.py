@@ -1,7 +1,7 @@
-"""The process beside a server that shows its pages: started with it, started anew when it dies, ended with it.
+"""The process beside a server that shows its pages. It starts and ends with the server, and is restarted when it dies.
 
-What runs is asked of the server at a Unix socket, by the calls that everybody may make; everything else the process
-reads in the data directory. The server imports nothing of the pages, and no decision waits for them.
+It asks the server for running matches at a Unix socket, by public calls, and reads everything else in the data
+directory. The server imports nothing of the pages, and no decision waits for them.
 """
 
 from __future__ import annotations
@@ -19,16 +19,19 @@ if TYPE_CHECKING:
 
 MODULE: Final = "arena.web.beside_server"
 LONG_ENOUGH: Final = 10.0
-"""Seconds after which a process that died is started anew at once: it did not die of its start."""
+"""A process that lived this many seconds did not fail at its start: restart it at once."""
 
 log = structlog.get_logger("arena")
 
 
 async def show_pages(config: Config, *, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED) -> None:
-    """Keep the process running until cancelled; starts with the pages' address.
+    """Run the process, and restart it, until cancelled; report the pages' address at the start.
 
-    The address is empty if the first process ended before it had one: the server runs all the same, and the address is
-    printed once another process has it. RuntimeError if the first process says that it cannot listen there.
+    The address is empty if the first process ended early. The server runs all the same, and the address is printed once
+    a later process has it.
+
+    Raises:
+        RuntimeError: The first process cannot listen there.
     """
     assert config.web is not None, "the caller has looked"
     assert config.transport.unix_socket is not None, "see with_socket"
@@ -54,7 +57,8 @@ async def show_pages(config: Config, *, task_status: trio.TaskStatus[str] = trio
                 log.info("pages", address=address, process=process.pid)
                 if not begun:
                     begun = True
-                    listen = address.removeprefix("http://").rstrip("/")  # port 0 is the same one after a restart
+                    # Port 0 stands for the same port after a restart.
+                    listen = address.removeprefix("http://").rstrip("/")
                     if tried:
                         click.echo(f"Pages at {address}")
                 if not tried:

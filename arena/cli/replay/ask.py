@@ -1,4 +1,4 @@
-"""`arena replay ask`: put a bot before decisions of the past, and show old and new answers."""
+"""`arena replay ask`: give a bot decisions of the past, and compare its answers with the old ones."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def ask(
     place: DataPlace,
     as_json: bool,
 ) -> None:
-    """Put BOT before decisions of the past, and show where it answers otherwise.
+    """Give BOT decisions of the past, and show where it answers differently.
 
-    SOURCE is the number of a match, a replay file, or a folder of replays; without any, the matches of --bot on the
-    server or in the data directory. BOT is FILE.py, FILE.py:CLASS or house:NAME, as for `arena match`. It hears what
-    the bot in that seat heard, many matches side by side. Decisions with one legal action, and those that the server
-    made, are not counted.
+    SOURCE is the number of a match, a replay file, or a folder of replays; by default, the matches of --bot on the
+    server or in the data directory. BOT is FILE.py, FILE.py:CLASS or house:NAME, as for `arena match`. It gets the
+    messages of the bot in that seat, for many matches side by side. Decisions with one legal action, and those that the
+    server made, are not counted.
 
     \b
     JSON: {"bot", "version", "times", "decisions", "same", "rounds", "above",
@@ -115,6 +115,6 @@ def _replays(sources: Sequence[str], bot: str, game: str, limit: int, place: Dat
 
 
 def _of(bot: str, seat: int | None, game: str) -> str:
-    """Say whose decisions are asked for."""
+    """Describe whose decisions were asked."""
     words: list[tuple[str, Any]] = [(" of {}", bot), (" in seat {}", seat), (" of {}", game)]
     return "".join(word.format(value) for word, value in words if value not in ("", None))

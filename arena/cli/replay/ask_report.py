@@ -1,4 +1,4 @@
-"""The answers of a bot that was asked decisions of the past again: drawn, and as a document."""
+"""The report on a bot that answered decisions of the past again: drawn, and as JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Different(NamedTuple):
 
 
 def asked_document(found: Sequence[PastSeat], cost: AskingCost) -> dict[str, Any]:
-    """Return what --json prints, but for the bot."""
+    """Return the document that --json prints, without the bot."""
     split = _rounds(found)
     return {
         "decisions": sum(len(each.free) for each in found),
@@ -74,7 +74,7 @@ def asked_document(found: Sequence[PastSeat], cost: AskingCost) -> dict[str, Any
 def ask_report(
     bot: str, version: str, times: int, found: Sequence[PastSeat], cost: AskingCost, most: int
 ) -> RenderableType:
-    """Draw the answers of a bot, with so many differences at most."""
+    """Draw the answers of a bot, with at most this many differences."""
     decisions, different = sum(len(each.free) for each in found), list(_different(found))
     parts: list[RenderableType] = [
         Text.assemble((bot, "bold"), (f" · {version}", "dim")),
@@ -153,7 +153,7 @@ def _different(found: Sequence[PastSeat]) -> Iterator[_Different]:
 
 
 def _rounds(found: Sequence[PastSeat]) -> tuple[list[float], list[float]]:
-    """Return the points above the others of the rounds in which a decision differs, and of the others."""
+    """Return the points above the others, of rounds with a differing decision and of the other rounds."""
     split: tuple[list[float], list[float]] = [], []
     for each in found:
         differ = {each.decisions[at].round for at in each.free if each.differs(at)}

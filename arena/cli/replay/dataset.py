@@ -39,7 +39,7 @@ def dataset(
     place: DataPlace,
     as_json: bool,
 ) -> None:
-    """Write the decisions that bots made themselves as Parquet: what was seen, the mask, the action, points and place.
+    """Write the decisions that bots made themselves as Parquet: observation, mask, action, points and place.
 
     SOURCE is the number of a match, a replay file, or a folder of replays; without any, all finished matches on the
     server or in the data directory, the newest first. There is a file for each game and table size. Needs pyarrow.
@@ -77,7 +77,7 @@ def _replays(
     place: DataPlace,
     progress: Callable[[int, int], None],
 ) -> Iterator[Replay]:
-    """Read one replay after the other; those of SOURCE are looked at for game, bot and day, too."""
+    """Read one replay after the other. Those of SOURCE are filtered by game, bot and day, too."""
     from arena.cli.replay.source import named_replays
     from arena.replay.read import read
 

@@ -31,12 +31,11 @@ DIFFERENT: Final = 3
 @takes_source
 @json_option
 def diff(one: str, other: str, place: DataPlace, as_json: bool) -> None:
-    """Compare two matches on one deal: where they went apart, and what each brought.
+    """Compare two matches on one deal: the first different choice of each round, and its points.
 
     ONE and OTHER are numbers of matches, or replay files, such as `arena match --replays` writes. Every round begins
-    with the same cards, whatever became of the ones before; of each, the first choice that differs is shown.
-
-    Exit status: 0 all choices are the same, 3 some differ, 1 failed, such as for other deals, 2 wrong usage.
+    with the same cards, whatever happened before it. Exit status: 0 all choices are the same, 3 some differ, 1 failure,
+    such as different deals, 2 wrong usage.
 
     \b
     JSON: {"game", "one": {"source", "match", "bots", "scores", "places"},
@@ -138,13 +137,13 @@ def _apart(one: Replay, other: Replay, each: RoundTwice) -> Any:
 
 
 def _named(replay: Replay, made: Made) -> str:
-    """Name a choice, and who made it where that was not the bot."""
+    """Name a choice, and the player who made it if that was not the bot."""
     by = "" if made.forced is None else f" (forced: {made.forced.value})"
     return replay.header.game.actions[made.action].name + by
 
 
 def _worth(replay: Replay, report: RoundReport | None) -> Sequence[int] | None:
-    """Return what a round brought, by seat; None where it did not end."""
+    """Return the points of a round by seat; None if it did not end."""
     from arena.replay.render.show import renderer_of
 
     return None if report is None else renderer_of(replay.header.game).worth(report)

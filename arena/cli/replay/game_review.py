@@ -68,7 +68,7 @@ def _more(points: int) -> Text:
 
 @contextmanager
 def shown_progress(console: Console, what: str) -> Iterator[Any]:
-    """Show what part is done, on a terminal; yields whom to tell."""
+    """Show progress in a terminal; yield the function that reports it."""
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(what, total=1.0)
         yield lambda part: progress.update(task, completed=part)

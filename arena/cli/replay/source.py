@@ -1,4 +1,4 @@
-"""Where verbs find replays: in files, by number on a server or in a data directory, and the newest of a bot."""
+"""Replays for verbs: from files, by number from a server or a data directory, and the newest of a bot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILES: Final = "*.jsonl.gz"
 
 
 def finished(source: DataSource, game: str, bot: str, limit: int, before: int | None = None) -> list[MatchRow]:
-    """Return the newest matches that have a replay which is not pruned, newest first.
+    """Return the newest matches with a replay that is not pruned, newest first.
 
     Raises:
         click.BadParameter: The source does not have the named game.
@@ -33,7 +33,7 @@ def finished(source: DataSource, game: str, bot: str, limit: int, before: int | 
     while len(found) < limit:
         page = source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before)
         found += [row for row in page if row.state.value == "finished" and not row.pruned]
-        if len(page) < LARGEST_PAGE or page[-1].pruned:  # then all older ones are
+        if len(page) < LARGEST_PAGE or page[-1].pruned:  # All older replays are pruned, too.
             break
         before = page[-1].match_id
     if bot and not found:

@@ -87,7 +87,7 @@ class Walk:
 
 
 def step_through(console: Console, course: Course, seat: int | None) -> None:
-    """Show a replay step by step until the user quits. ShowError if the match has no such seat."""
+    """Show a replay step by step until the user quits."""
     walk = Walk(course, seat)
     show_step(course, 1, seat)
     with suppress(KeyboardInterrupt), _keys() as typed, console.screen() as page:

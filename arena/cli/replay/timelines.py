@@ -97,7 +97,7 @@ def course_table(header: Header, seat: SeatTimeline, slowest: int | None) -> Ren
 
 
 def in_trouble(seats: Sequence[SeatTimeline]) -> SeatTimeline:
-    """Return the seat with the most troubles; of several, and where there is no trouble, the first of a guest."""
+    """Return the seat with the most troubles; of equal ones, the first that is no house bot's."""
     return max(seats, key=lambda seat: (seat.troubles.total(), not seat.bot.house))
 
 

@@ -45,7 +45,7 @@ def command() -> None:
 @takes_source
 @json_option
 def list_replays(game: str, bot: str, limit: int, before: int | None, place: DataPlace, as_json: bool) -> None:
-    """List the matches that have a replay which is not pruned, newest first.
+    """List the matches with a replay that is not pruned, newest first.
 
     \b
     JSON: {"matches": [...]}, as `arena matches` has them.
@@ -91,7 +91,7 @@ def show(
 ) -> None:
     """Show a match: the whole of it, one round, or one part of a round such as a trick.
 
-    In a terminal a whole match is stepped through with keys, which are shown; in a pipe, and with --no-step, it is
+    In a terminal, keys step through a whole match; the screen lists them. In a pipe, and with --no-step, the match is
     printed.
     """
     if seat is not None and all_hands:
@@ -133,12 +133,12 @@ def show(
 def verify(context: click.Context, source: str, receipts: Path | None, place: DataPlace, as_json: bool) -> None:
     """Check a replay by playing it again from its seed.
 
-    A file by itself can only be consistent: somebody could have invented all of it. That it is what was played shows a
-    receipt (--receipts), or the log of a server or data directory (--server or --data, which a match's number means
-    anyhow). The log also tells of a result that was made void.
+    A file by itself can only be consistent: all of it could be invented. A receipt (--receipts) proves that it is the
+    match that was played. So does the log of a server or data directory (--server or --data; a match number uses it
+    anyway). The log also reports a voided result.
 
-    The exit status is 0 if every line is as it must be and all that was named bears it out. Otherwise it is 1, and the
-    first line that differs is shown, or what is not as receipt or log say.
+    The exit status is 0 if every line is right and agrees with receipt and log. Otherwise it is 1, and the first
+    difference is shown.
 
     \b
     JSON: {"source", "verified", "match", "lines", "inputs", "scores", "places",
@@ -146,9 +146,8 @@ def verify(context: click.Context, source: str, receipts: Path | None, place: Da
     "log": {"log", "number", "size", "void"},
     "difference": {"line", "expected", "found", "words"}}
     The difference is null when there is none; for a damaged file only its line and
-    words, source and verified are not null. "receipt" and "log" are null where they
-    were not asked or do not bear it out, "number" is that of the leaf, "void" why the
-    result counts no more, else empty.
+    words, source and verified are not null. "receipt" and "log" are null if they were not
+    used or do not agree, "number" is the leaf's, "void" the reason of a void, else empty.
     """
     content, name = replay_content(source, place)
     from arena.replay.read import read

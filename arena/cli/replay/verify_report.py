@@ -10,7 +10,7 @@ from arena.replay.verify import ReplayDifference, ReplayVerdict
 
 
 def drawn_verdict(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> Text:
-    """Draw what was checked and what was not, or the first line that differs."""
+    """Draw the checks that were made and those that were not, or the first line that differs."""
     if verdict.difference is not None:
         return _difference(verdict.source, verdict.difference)
     if proofs.problem:

@@ -1,4 +1,4 @@
-"""`arena why`: show lost time, moves and seats of a match, and who is to blame; or what its play was worth."""
+"""`arena why`: show lost time, moves and seats of a match, and who is to blame; or the review of its play."""
 
 from __future__ import annotations
 
@@ -28,22 +28,25 @@ if TYPE_CHECKING:
 def command(source: str, seat: int | None, slowest: int | None, of_game: bool, place: DataPlace, as_json: bool) -> None:
     """Show why a bot lost time, moves or its seat; with --game, why it lost the game.
 
-    SOURCE is the number of a match, or a replay file; a match that is still being played can be read only by the
-    operator, with --data. Without --seat there is one row for each seat. With it, every decision is listed: how long it
-    waited to be sent, the round trip, how long the bot took, how much of that its clock ran, what was left in the bank,
-    and whether and why it was made for the bot; other events of the seat are between them. The rules by which a trouble
-    is the bot's, the network's or the server's are in docs/why.md.
+    SOURCE is the number of a match, or a replay file. Only the operator can read a match that is being played, with
+    --data. Without --seat there is one row for each seat. With it, every decision is listed: the wait before sending,
+    the round trip, the bot's time, the part of it on the clock, the bank afterwards, and the reason if the decision was
+    made for the bot. Other events of the seat are between them. docs/why.md has the rules of blame.
 
-    With --game the seats' points stand beside what the strongest house bot made of the same cards in the same seats.
-    With --seat, too, they do so round by round, and the three choices are named that cost most: they are played again
-    from worlds that the seat could be in, which takes some seconds and is kept for the next time.
+    With --game, the seats' points stand beside those of the strongest house bot with the same cards. With --seat, too,
+    this is shown round by round, with the three choices that cost most. They are found by playing on from worlds that
+    fit the seat's view. That takes some seconds, and the answer is stored.
 
     \b
-    JSON: {"match", "game", "kind", "policy", "seats": [{"seat", "bot", "house", "lost", "troubles",
+    JSON: {"match", "game", "kind", "policy", "seats": [{"seat", "bot", "house", "lost",
+    "troubles",
     "median_ms", "p95_ms", "bank_ms", "spoilt", "decisions": [...], "events": [...]}]}; times in
-    milliseconds, "at" and the like since the match began; --seat and --slowest choose. With --game: {"match", "game",
-    "house", "seats": [{"seat", "bot", "points", "house", "rounds": [{"round", "points", "house", "kept"}], "costly":
-    [{"decision", "round", "action", "name", "better", "better_name", "cost", "error"}]}]}; costly is null without
+    milliseconds, "at" and the like since the match began; --seat and --slowest choose. With
+    --game: {"match", "game",
+    "house", "seats": [{"seat", "bot", "points", "house", "rounds": [{"round", "points",
+    "house", "kept"}], "costly":
+    [{"decision", "round", "action", "name", "better", "better_name", "cost", "error"}]}]};
+    costly is null without
     --seat.
     """
     if of_game:
@@ -77,7 +80,7 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
 
 
 def _show_game(source: str, seat: int | None, slowest: int | None, place: DataPlace, as_json: bool) -> None:
-    """Show what the seats made of their cards. Raises: ClickException."""
+    """Show the review of a match. Raises: ClickException."""
     if slowest is not None:
         raise click.UsageError("--slowest is about time; leave it out with --game")
     from dataclasses import replace

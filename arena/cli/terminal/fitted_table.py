@@ -1,6 +1,6 @@
-"""A table that fits the screen: on a narrow one, columns of least interest are left out, whole, and said to be.
+"""A table that fits the screen. On a narrow one, whole columns of least importance are left out, and a line names them.
 
-Of what is shown, headings and figures are never cut; long texts and names go on in the next line.
+Headings and figures are never cut; long texts and names continue on the next line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rich.text import Text
 FRAME: Final = box.Box("╭──╮\n│  │\n├──┤\n│  │\n├──┤\n├──┤\n│  │\n╰──╯\n")
 """A rounded frame without lines between columns."""
 WORDS: Final = r"\s+(?!⌂)"
-"""Between words; the house's sign stays beside its name."""
+"""A space within a name, so that the house bots' sign stays beside it."""
 LONGEST_WORD: Final = 24
 """Characters of a word that is never broken; a longer one may be."""
 
@@ -45,7 +45,7 @@ class TableColumn:
     cells: Sequence[Text]
     justify: Literal["left", "right"] = "right"
     folds: bool = False
-    """True if its text may go on in the next line."""
+    """True if its text may wrap."""
     style: str = ""
 
     @property
@@ -55,14 +55,14 @@ class TableColumn:
 
     @property
     def narrowest(self) -> int:
-        """The width below which it cannot be shown."""
+        """The smallest width at which it can be shown."""
         if not self.folds:
             return self.width
         return max(cell_len(self.name), min(LONGEST_WORD, max(map(cell_len, self._texts(WORDS)))))
 
     @property
     def bare(self) -> bool:
-        """True if nothing is in it."""
+        """True if all cells are empty."""
         return all(cell.plain in {"", "0"} for cell in self.cells)
 
     def _texts(self, separator: str) -> list[str]:
@@ -71,10 +71,10 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class DrawnColumn:
-    """A column that is drawn as wide as there is room, within limits."""
+    """A column drawn as wide as possible, within limits."""
 
     name: str
-    """The name under which it is reported as left out."""
+    """The name under which it is listed as left out."""
     narrowest: int
     width: int
     """The greatest width."""
@@ -94,7 +94,7 @@ class FittedTable:
         stacked: FittedTable | None = None,
         caption: str = "",
     ) -> None:
-        """`stacked` is drawn instead where not all columns have room; `caption` stands below the table."""
+        """`stacked` is drawn instead if not all columns fit; `caption` stands below the table."""
         self._title = title
         self._columns = columns
         self._left_out_first = left_out_first
@@ -132,7 +132,7 @@ class FittedTable:
                 shown.name,
                 justify=shown.justify,
                 style=shown.style,
-                width=wide + (not table.columns),  # Rich forgets the space before the first
+                width=wide + (not table.columns),  # Rich drops a leading space.
                 no_wrap=not shown.folds,
                 overflow="fold",
             )
@@ -142,5 +142,5 @@ class FittedTable:
 
 
 def _width(columns: Sequence[TableColumn | DrawnColumn]) -> int:
-    """Return the least width of a `framed` table: two borders, and each column with a space on both sides."""
+    """Return the least width of a `framed` table: two borders, and a space on both sides of each column."""
     return 2 + sum(column.narrowest + 2 for column in columns)

@@ -95,7 +95,7 @@ def _at(points: Sequence[Point], place: float) -> Point:
 
 
 def _inside(points: Sequence[Point], scale: _Scale, row: int, column: int, columns: int) -> bool:
-    """Return whether the middle of a cell is in the band."""
+    """Return true if the middle of a cell is in the band."""
     here = _at(points, (column + 0.5) / columns)
     top, bottom = scale.dot(here.value + here.margin), scale.dot(here.value - here.margin)
     return top <= row * DOWN + DOWN // 2 <= bottom

@@ -72,7 +72,7 @@ def _shape(row: type) -> str:
 
 @contextmanager
 def copy_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that shows how much of how much is done; in a pipe what takes no second shows nothing."""
+    """Yield a function that shows the progress of a copy. In a pipe it shows nothing in the first second."""
     console, shown = screen(stderr=True), time.monotonic()
     if console.is_terminal:
         from rich.progress import Progress

@@ -21,7 +21,7 @@ class Signals:
         self.count = 0
 
     def wait(self, seconds: float, readable: int | None = None) -> bool:
-        """Wait for a signal or until the descriptor `readable` can be read; return False after so many seconds."""
+        """Wait for a signal, or until the descriptor `readable` can be read. Return False after this many seconds."""
         watched = [self._pipe] if readable is None else [self._pipe, readable]
         ready, _, _ = select.select(watched, [], [], max(0.0, seconds))
         if self._pipe in ready:
@@ -29,7 +29,7 @@ class Signals:
         return bool(ready)
 
     def sleep(self, seconds: float) -> None:
-        """Wait so many seconds, or until the first signal."""
+        """Wait this many seconds, or until the first signal."""
         end = time.monotonic() + seconds
         while not self.count and self.wait(end - time.monotonic()):
             pass

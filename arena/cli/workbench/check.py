@@ -1,4 +1,4 @@
-"""`arena check`: ask a bot in any language whether it keeps the protocol."""
+"""`arena check`: test whether a bot in any language follows the protocol."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ def command(
     as_json: bool,
     command: tuple[str, ...],
 ) -> None:
-    """Check a bot in any language: does it keep the protocol, whatever happens?
+    """Check whether a bot in any language follows the protocol.
 
-    COMMAND starts the bot. It is told the server by the variables ARENA_SERVER (HOST:PORT) and ARENA_TOKEN_FILE, and in
-    place of {server}, {host}, {port}, {token_file} and {token} in its arguments. The server is a private one on this
-    machine with the parts of a real one: it deals real matches, breaks connections, refuses, goes and comes back.
-    In a box ({server} is unix:PATH there) it is told a token, too, and not asked to register.
+    COMMAND starts the bot. It finds the server in the variables ARENA_SERVER (HOST:PORT) and ARENA_TOKEN_FILE, or in
+    its arguments, where {server}, {host}, {port}, {token_file} and {token} are replaced. The server is a private one on
+    this machine with the parts of a real one: it deals real matches, breaks connections, refuses, stops and restarts.
+    In a box ({server} is unix:PATH there) the bot gets a token, too, and need not register.
 
-    Each check ends with PASS, WARN (it works, and costs the bot something), FAIL, or SKIP where a check that it needs
-    failed or the bot cannot be asked. What the bot printed last is shown beside a FAIL.
+    Each check ends with PASS, WARN (it works, but costs the bot something), FAIL, or SKIP (a check that it needs
+    failed, or the bot cannot be tested). A FAIL shows the bot's last output.
 
     Exit status: 0 nothing failed, 1 a check failed or the command cannot be run, 2 wrong usage, 130 interrupted.
 
@@ -98,7 +98,7 @@ def command(
 
 
 def _read(folder: Path) -> list[Check]:
-    """Read the conversations of a folder; what cannot be read is a wrong command line."""
+    """Read the conversations of a folder. Unreadable ones are a wrong command line."""
     from arena.local.check.conversations import ConversationsUnreadable, read_conversations
 
     try:
@@ -125,7 +125,7 @@ def _list(chosen: Sequence[Check], as_json: bool) -> None:
 def _run(
     command: Sequence[str], chosen: Sequence[Check], sandbox: str | None, as_json: bool
 ) -> tuple[CheckedBot, list[CheckResult]]:
-    """Ask the checks, and show each as it ends; exits where that is interrupted."""
+    """Run the checks, and show each as it ends; exit if interrupted."""
     import logging
     import tempfile
 
@@ -167,7 +167,7 @@ def _run(
 
 
 def _first(errors: BaseExceptionGroup[BaseException]) -> str:
-    """Return what the first of nested errors says."""
+    """Return the message of the first of nested errors."""
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -175,7 +175,7 @@ def _first(errors: BaseExceptionGroup[BaseException]) -> str:
 
 
 def _shown(result: CheckResult) -> RenderableType:
-    """Return a check's lines: verdict, name and question; where all is not well also why, and what to do."""
+    """Return a check's lines: verdict, name and question; unless it passed, also the reason and the remedy."""
     from rich.text import Text
 
     name = result.verdict.value

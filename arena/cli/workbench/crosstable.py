@@ -26,16 +26,16 @@ UNDECIDED: Final = "?"
 NOT_BETTER: Final = "≤"
 MIRRORED: Final = {BETTER: WORSE, WORSE: BETTER, NOT_BETTER: "≥"}
 DOUBT: Final = 0.05
-"""The largest chance at which a difference counts as one."""
+"""The largest chance at which a difference counts."""
 
 
 class Pair(NamedTuple):
-    """A pair of bots as it is drawn."""
+    """A pair of bots to draw."""
 
     ordered: OrderedSets
     comparison: Comparison
     chance: float | None
-    """The chance of the difference, as `adjusted_chances` has it."""
+    """The chance of the difference, from `adjusted_chances`."""
 
 
 def pairs_report(subject: Subject, comparisons: Sequence[Comparison], ordered: OrderedPairs) -> RenderableType:
@@ -58,7 +58,7 @@ def pairs_report(subject: Subject, comparisons: Sequence[Comparison], ordered: O
 def verdict(pair: Pair) -> str:
     """Return whether the first of a pair is better, worse, or not told apart from the other.
 
-    With a test that is what it decided; "not better" is worse only where the difference says so, too.
+    With a test, it decides; "not better" counts as worse only if the difference does, too.
     """
     state, likely, chance = pair.ordered.state, pair.comparison.likely, pair.chance
     if state is not None and state.outcome is not SequentialOutcome.NOT_BETTER:
@@ -69,7 +69,7 @@ def verdict(pair: Pair) -> str:
 
 
 def standings(subject: Subject, rows: Sequence[Pair]) -> list[tuple[int, float]]:
-    """Return the bots of a round robin, the best first, each with its mean difference to the others."""
+    """Return the bots of a round robin, best first, each with its mean difference to the others."""
     found: dict[int, list[float]] = {bot: [] for bot in range(subject.compared)}
     for pair in rows:
         one, other = pair.ordered.pair
@@ -86,7 +86,7 @@ def _undecided(rows: Sequence[Pair]) -> Text:
 
 
 def _crosstable(subject: Subject, rows: Sequence[Pair]) -> RenderableType:
-    """Draw the points of each against each, the row's bot less the column's."""
+    """Draw the points of each bot against each other, the row's less the column's."""
     cells: dict[tuple[int, int], Text] = {}
     for pair in rows:
         one, other = pair.ordered.pair

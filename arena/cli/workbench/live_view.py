@@ -27,7 +27,7 @@ View: TypeAlias = "Callable[[Course], None]"
 
 @contextmanager
 def pictures(console: Console, seat: int | None, delay: float) -> Iterator[View]:
-    """Draw each position over the one before; in a terminal. Each stays for `delay` seconds."""
+    """Draw each position over the last, in a terminal. Each stays for `delay` seconds."""
     with console.screen() as page:
 
         def draw(course: Course) -> None:
@@ -43,7 +43,7 @@ def pictures(console: Console, seat: int | None, delay: float) -> Iterator[View]
 
 
 def lines(console: Console, seat: int | None, delay: float) -> View:
-    """Print a line for each choice, or what one seat knows of each round at its end; then the points of the round."""
+    """Print a line for each choice, or at the end of each round the view of one seat; then the points of the round."""
 
     def draw(course: Course) -> None:
         header, step = course.replay.header, course.steps[-1]

@@ -1,4 +1,4 @@
-"""`arena match`: compare bots on this machine, on the same deals, by the referee that the ladder has."""
+"""`arena match`: compare bots on this machine, on the same deals, by the ladder's referee."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SETS: Final = 200
 """Sets by default."""
 SETS_OF_TEST: Final = 10_000
-"""Sets by default where a test says when it is enough."""
+"""Sets by default with a test, which decides when they are enough."""
 STATUSES: Final = {"better": 0, "not better": 3, "undecided": 4}
 """Exit statuses with --sprt, by its outcome."""
 INTERRUPTED: Final = 130
@@ -104,20 +104,20 @@ def command(
     """Compare bots on this machine: is ONE better than OTHER?
 
     A bot is FILE.py or FILE.py:CLASS, with a class that extends arena_client.Bot, or house:NAME, or any command:
-    'cmd:./mybot --flag' finds in ARENA_SERVER and ARENA_TOKEN where to connect, 'pipe:node bot.js' speaks JSON lines.
-    It plays in processes of its own, by the rules and the referee of a server, without clocks.
+    'cmd:./mybot --flag' connects to ARENA_SERVER with ARENA_TOKEN, 'pipe:node bot.js' speaks JSON lines. It plays in
+    processes of its own, by the rules and the referee of a server, without clocks.
 
-    The design says what is compared. In the same seats, each of the two plays in turn in one seat of the same deals
-    against the same field, and what counts is its points above the mean of the others. At one table, both play each
-    other, once more with their seats exchanged, and what counts is their points. Independent deals are what a ladder
-    has, and need the most games. Seats go round from set to set.
+    The design decides what is compared. With same-seats, each of the two plays the same seat of the same deals against
+    the same field; its points above the mean of the others count. With one-table, both play each other, twice, with
+    their seats exchanged; their points count. With independent, deals are independent as on a ladder, which needs the
+    most games. Seats rotate from set to set.
 
     The test with --sprt is about Elo by places of two at one table (elo0=0,elo1=20), about the difference in points
     (points0=0,points1=2), or about t, the same in standard deviations of a set (t0=0,t1=0.1). These are never converted
-    into each other. It errs in some 5 % of matches where one of its bounds is the truth; for a truth between them it is
-    a coin. 20 Elo take some 1,000 sets.
+    into each other. If the truth is one of the bounds, the test errs in some 5 % of matches; between them it may decide
+    either way. 20 Elo take some 1,000 sets.
 
-    Of more than two bots all pairs are played until all are decided; they are as sure together as one alone.
+    With more than two bots, all pairs are played until all are decided. Together they are as sure as one alone.
 
     Exit status: 0 done, 1 failed, 2 wrong usage; with --sprt 0 better, 3 not better, 4 undecided, and of more than two
     bots 0 if every pair is decided, else 4; 130 interrupted.
@@ -196,7 +196,7 @@ def _print(subject: Subject, file: SetsFile, ordered: OrderedPairs, as_json: boo
 
 
 def _status(states: list[SequentialState | None]) -> int:
-    """Return the exit status that the tests say, if there are any."""
+    """Return the exit status for the outcome of the tests, if there are any."""
     outcomes = [STATUSES[state.outcome.value] for state in states if state is not None]
     if len(outcomes) <= 1:
         return outcomes[0] if outcomes else 0
@@ -214,7 +214,7 @@ def _play(
     out: Path | None,
     replays: Path | None,
 ) -> bool:
-    """Play what is missing; return whether Ctrl-C ended it."""
+    """Play the missing sets; return true if Ctrl-C ended it."""
     from arena.cli.workbench.match_progress import MatchProgress
     from arena.local.match.replays import write_replays
     from arena.local.match.runner import default_concurrency, play_sets

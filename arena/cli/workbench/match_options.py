@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 BOUND: Final = re.compile(r"(elo|points|t)([01])=(.+)")
 LARGEST: Final = {"elo": 2000.0, "points": 1e6, "t": 100.0}
-"""The largest bound of each unit; none means more, and arithmetic stays finite."""
+"""The largest bound of each unit, so that arithmetic stays finite."""
 DEFAULTS: Final = {"t": {"0": 0.0, "1": 0.1}}
-"""The bounds that may be left out, by unit."""
+"""The default bounds, by unit."""
 
 
 def match_subject(
@@ -35,7 +35,7 @@ def match_subject(
     seed: int | None,
     out: Path | None,
 ) -> Subject:
-    """Return what is compared; UsageError where that cannot be."""
+    """Return the bots and the design of a match."""
     from arena.cli.game_options import parse_offers
     from arena.local.errors import LocalMatchError
     from arena.local.match.design import Design, Pairing, default_design, fielded

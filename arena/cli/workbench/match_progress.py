@@ -1,4 +1,4 @@
-"""Progress of a match on this machine: a bar in a terminal, a line now and then in a pipe."""
+"""Progress of a match on this machine: a bar in a terminal, occasional lines in a pipe."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EVERY: Final = 10.0
 
 
 class MatchProgress:
-    """Shows on a console how far a match is, and what it says so far."""
+    """Shows the progress of a match and its result so far on a console."""
 
     def __init__(self, console: Console, ordered: OrderedPairs) -> None:
         self._console = console
@@ -52,7 +52,7 @@ class MatchProgress:
             self._bar.stop()
 
     def show(self) -> None:
-        """Show what there is now."""
+        """Show the current state."""
         sets, left = self._ordered.sets, self._ordered.sets_left
         total = None if left == inf else sets + ceil(left)
         if self._bar is not None:
@@ -64,7 +64,7 @@ class MatchProgress:
             self._console.print(f"{sets} of {of} sets  {self._said()}", soft_wrap=True)
 
     def name_slow(self, slow: SlowBot) -> None:
-        """Say of a bot that it has been thinking for long."""
+        """Report that a bot has been thinking for long."""
         self._console.print(f"{slow}", style="yellow", markup=False, soft_wrap=True)
 
     def _said(self) -> str:

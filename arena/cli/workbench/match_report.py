@@ -36,7 +36,7 @@ BRIGHT: Final = [
     (95, 215, 235),
 ]
 THEME: Final = TerminalTheme((18, 20, 26), (222, 226, 232), [*BRIGHT, (222, 226, 232)], [*BRIGHT, (255, 255, 255)])
-"""Card colours that look like what they are called."""
+"""Card colours that look like their names."""
 BARS: Final = "▁▂▃▄▅▆▇█"
 CLASSES: Final = 24
 """Bars of the histogram."""
@@ -77,7 +77,7 @@ def match_report(subject: Subject, comparison: Comparison, ordered: OrderedSets)
 
 
 def _verdict(one: str, other: str, comparison: Comparison, ordered: OrderedSets) -> Text:
-    """Say in one sentence what is known."""
+    """Summarize the result in one sentence."""
     state, test = ordered.state, ordered.test
     if state is not None and test is not None:
         if state.outcome is SequentialOutcome.BETTER:
@@ -106,7 +106,7 @@ def _figures(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> 
 
 
 def quantity(subject: Subject) -> str:
-    """Say what is compared."""
+    """Describe what is compared."""
     field = ", ".join(dict.fromkeys(subject.bots[subject.compared :]))
     return QUANTITIES[subject.design].format(field=field, beside=f", beside {field}" if field else "")
 
@@ -152,18 +152,18 @@ def in_words(test: SequentialTest) -> str:
 
 
 def errors_in_words(test: SequentialTest) -> str:
-    """Say how sure a test is."""
+    """Describe the errors of a test."""
     return f"some 5 % of verdicts, if the truth is {test.lower:g} or {test.upper:g}; between them the test is a coin"
 
 
 def measured(measure: Measure, digits: int, sets: int, sign: str = "+") -> str:
-    """Write a figure with the half width of its 95 % interval, from so many sets."""
+    """Format a figure with the half width of its 95 % interval, from this many sets."""
     error = "" if measure.error is None else f" ± {half_width(sets) * measure.error:.{digits}f}"
     return f"{measure.value:{sign}.{digits}f}{error}"
 
 
 def histogram(scores: Sequence[float]) -> str:
-    """Draw how the sets' differences are distributed, symmetric about zero."""
+    """Draw the distribution of the sets' differences, symmetric about zero."""
     largest = max(map(abs, scores)) or 1.0
     counts = [0] * CLASSES
     for score in scores:
@@ -193,7 +193,7 @@ def _milliseconds(microseconds: float) -> str:
 
 
 def _by_seat(points: Sequence[float | None]) -> str:
-    """Write mean points by seat as differences from their mean."""
+    """Format mean points by seat as differences from their mean."""
     there = [each for each in points if each is not None]
     middle = fmean(there)
     return " ".join("–" if each is None else f"{each - middle:+.1f}" for each in points)
@@ -214,7 +214,7 @@ def plot_match(file: Path, subject: Subject, ordered: OrderedPairs) -> None:
 
 
 def running(scores: Sequence[float]) -> list[Point]:
-    """Return the mean after each set, from the first that says anything on, with the half width of its interval."""
+    """Return the mean after each set with the half width of its interval, from the first set that has one."""
     points, total, squares = [], 0.0, 0.0
     for count, score in enumerate(scores, start=1):
         total += score

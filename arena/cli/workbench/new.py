@@ -1,4 +1,4 @@
-"""`arena new`: begin a bot with a project that plays as it is."""
+"""`arena new`: create a project around a bot that plays."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from engine.registry import GAMES
 )
 @json_option
 def command(name: str, language: str, games: tuple[str, ...], directory: Path | None, as_json: bool) -> None:
-    """Make a project for a bot called NAME: a dozen lines that play, a test, a README, a CI workflow.
+    """Create a project for a bot called NAME: a dozen lines that play, a test, a README, a CI workflow.
 
-    NAME is what servers will know the bot by. The Python client and the engine come as files of the project, so that no
-    registry is asked for them; what the client itself needs comes from the registry that pip is set up with.
+    NAME is the bot's name on servers. The Python client and the engine are files of the project, because no registry
+    has them. Their dependencies come from the registry that pip uses.
 
     \b
     JSON: {"name", "language", "games", "directory", "files"}

@@ -67,10 +67,9 @@ def command(
     """Play one game on this machine and draw it: PLAYERS in the order of their seats.
 
     A player is FILE.py or FILE.py:CLASS, with a class that extends arena_client.Bot; house:NAME; or human, the seat at
-    the keyboard. The strongest house bot takes the seats that are left. It is the referee of a server, without clocks.
-
-    In a terminal each position is drawn over the one before; elsewhere, and with a human, it is lines. What a bot
-    prints goes to a file of its own, whose last lines are shown if it crashes.
+    the keyboard. The strongest house bot takes the other seats. The referee is a server's, without clocks. In a
+    terminal each position is drawn over the last; elsewhere, and with a human, the game is printed as lines. A bot's
+    output goes to a file of its own, whose last lines are shown if it crashes.
 
     Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
 
@@ -109,7 +108,7 @@ def command(
 
 
 def _written(logs: Sequence[Path | None]) -> list[Path | None]:
-    """Return the logs that have something in them, by seat; the others are removed."""
+    """Return the logs that are not empty, by seat, and remove the others."""
     kept: list[Path | None] = []
     for log in logs:
         if log is not None and log.exists() and not log.stat().st_size:
@@ -128,7 +127,7 @@ def _is_ours(spec: str) -> bool:
 def _table(
     players: tuple[str, ...], game: str, seats: int | None, options: tuple[str, ...], seat: int | None
 ) -> tuple[tuple[str, ...], Mapping[str, Option]]:
-    """Return who sits there, and the game's options. Raises: UsageError."""
+    """Return the players of all seats, and the game's options. Raises: UsageError."""
     from arena.cli.game_options import parse_offers
     from arena.local.play.players import strongest_house
     from engine.game import OptionError
@@ -160,7 +159,7 @@ def _play(
     delay: float | None,
     as_json: bool,
 ) -> tuple[LiveGame, PlayedGame]:
-    """Play and draw. Raises: LocalMatchError, OSError."""
+    """Play and draw the game. Raises: LocalMatchError, OSError."""
     from arena.cli.workbench.live_view import KeyboardSeat, lines, pictures
     from arena.local.play.live_game import LiveGame
     from arena.local.play.player_process import PlayerProcess

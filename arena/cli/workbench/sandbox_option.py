@@ -31,11 +31,14 @@ class SandboxCommand(click.Command):
     """A command whose `--sandbox` may stand without a value, whatever word follows it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give it the value that it has by itself."""
+        """Give the option its default value."""
         return super().parse_args(ctx, [*self._valued(args, ctx.allow_interspersed_args)])
 
     def _valued(self, args: list[str], interspersed: bool) -> Iterator[str]:
-        """Yield the words, and of the option its value; words of another command, and values, are left as they are."""
+        """Yield the words, with a value added for the option.
+
+        Words of another command, and values, stay as they are.
+        """
         options = [each for each in self.params if isinstance(each, click.Option) and not each.is_flag]
         takes = {name for each in options for name in each.opts} - {NAME}
         words = iter(args)
@@ -49,7 +52,7 @@ class SandboxCommand(click.Command):
 
 
 def refuse_without_commands(bots: tuple[str, ...]) -> None:
-    """Raise UsageError where something besides commands would run a stranger's code: it must not even be loaded."""
+    """Refuse options by which code would run outside a box."""
     from arena.local.commands.spec import is_command
     from arena.local.play.players import HOUSE
 
@@ -63,7 +66,7 @@ def refuse_without_commands(bots: tuple[str, ...]) -> None:
 
 
 def probed_sandbox(wanted: str) -> Sandbox:
-    """Return what commands are boxed by; say what it is without. Raises: SandboxRefused."""
+    """Return the box for commands; report a box that is missing protection. Raises: SandboxRefused."""
     from arena.local.sandbox.sandbox import probed
 
     found = probed(weak=wanted == "weak")

@@ -152,7 +152,7 @@ def _outcomes(
 @click.option("--sets", default=1000, show_default=True, type=click.IntRange(10), help="Real sets of each size.")
 @click.option("--runs", default=2000, show_default=True, type=click.IntRange(1), help="Tests of each truth.")
 @click.option("--processes", default=2, show_default=True, type=click.IntRange(1), help="Worker processes.")
-@click.option("--markdown", is_flag=True, help="Print the table as docs/workbench.md has it.")
+@click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(
     games: tuple[str, ...], sizes: tuple[int, ...], sets: int, runs: int, processes: int, markdown: bool, as_json: bool

@@ -24,7 +24,7 @@ from arena.local.match.command_runner import play_sets_with_commands
 from arena.local.match.design import Design
 from arena.local.match.runner import versions
 from arena.local.match.sets import Subject
-from arena.local.server.place import CommandPlace
+from arena.local.server.command_bot import CommandPlace
 from bench.engine import play_engine
 from engine.deal import KEY_BYTES, SeededDecks
 from engine.registry import GAMES

@@ -9,7 +9,7 @@ import grpc
 
 from arena.server.matchmaking.challenges import BadChallenge, NotChallenged, TooManyChallenges
 from arena.server.sessions.authorization import NotPermitted, Unauthenticated
-from arena.server.sessions.registrations import TooManyRegistrations
+from arena.server.sessions.hourly import TooManyRegistrations
 from arena.store.base import errors
 from arena.store.matches.search import NoSuchSearch
 from arena.transport.refusals import explained

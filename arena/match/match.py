@@ -24,7 +24,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import assert_never
 
-from arena.match.clock import NEVER
 from arena.match.effects import Ask, Cause, Effect, Force, Over, Refusal, Refuse, Show, Substitute, Suspend
 from arena.match.inputs import (
     Acted,
@@ -42,7 +41,7 @@ from arena.match.inputs import (
 from arena.match.policy import Policy
 from arena.match.presence import Presence
 from arena.match.result import RATING_RULE, Standing, standing
-from arena.match.seat import NO_DECISION, Seat
+from arena.match.seat import NEVER, NO_DECISION, Seat
 from engine.game import OVER, Decks, Game, Option
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from arena.match.clock import NEVER
 from arena.match.effects import Back, Effect, Gone, Hold, Release, Substitute
 from arena.match.inputs import Instant
 from arena.match.policy import Policy
-from arena.match.seat import NO_DECISION, Seat
+from arena.match.seat import NEVER, NO_DECISION, Seat
 
 
 class Presence:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from arena.match.clock import NEVER
 from arena.match.effects import Cause, Refusal
 from arena.match.policy import Policy
 from arena.match.result import RATING_RULE
+from arena.match.seat import NEVER
 from arena.replay.header import MatchKind, OfferOutcome
 
 

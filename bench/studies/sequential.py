@@ -25,9 +25,8 @@ from rich.table import Table
 from arena.house import HOUSE_BOTS
 from arena.ladder.live import expected
 from arena.local.match.design import Design, planned
-from arena.local.match.scores import set_score, set_share
 from arena.local.match.sequential import RunningTest, ScoreUnit, SequentialOutcome, SequentialTest
-from arena.local.match.sets import PlayedSet, SeatedGame
+from arena.local.match.sets import PlayedSet, SeatedGame, set_score, set_share
 from arena.local.play.players import LocalHousePlayer
 from arena.local.play.table import play_game
 from arena.server.sessions.messages import Outgoing

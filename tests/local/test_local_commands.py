@@ -25,9 +25,9 @@ from arena.local.match.design import Design
 from arena.local.match.runner import play_sets, versions
 from arena.local.match.sets import PlayedSet, Subject
 from arena.local.match.thinking import SlowBot
+from arena.local.server.command_bot import CommandPlace, told
 from arena.local.server.director import DirectedGame, Director, GivenDeal
 from arena.local.server.host import LocalHost
-from arena.local.server.place import CommandPlace, told
 from arena.replay.read import read
 from arena.replay.verify import verify
 from arena.server.config import Config, Offer

@@ -14,9 +14,8 @@ from scipy.special import stdtr
 
 from arena.local.match.comparison import adjusted_chances, compare
 from arena.local.match.design import Design, planned
-from arena.local.match.scores import set_score
 from arena.local.match.sequential import RunningTest, SequentialOutcome, SequentialTest
-from arena.local.match.sets import PlayedSet, SeatedGame
+from arena.local.match.sets import PlayedSet, SeatedGame, set_score
 from arena.local.play.table import PlayedGame
 
 SEATS: Final = 4

@@ -22,7 +22,7 @@ from arena.local.errors import SandboxRefused
 from arena.local.sandbox.box import Ability
 from arena.local.sandbox.readable import outermost, readable_folders
 from arena.local.sandbox.sandbox import Sandbox, probed
-from arena.local.server.place import CommandPlace
+from arena.local.server.command_bot import CommandPlace
 from tests.cli.cli_rig import PATIENCE
 from tests.local import escapes
 from tests.local.bots import written

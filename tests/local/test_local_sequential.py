@@ -10,7 +10,6 @@ import pytest
 
 from arena.ladder.live import expected
 from arena.local.match.design import Design
-from arena.local.match.scores import set_share
 from arena.local.match.sequential import (
     LEAST_SETS,
     RunningTest,
@@ -22,7 +21,7 @@ from arena.local.match.sequential import (
     decide,
     exit_time,
 )
-from arena.local.match.sets import PlayedSet
+from arena.local.match.sets import PlayedSet, set_share
 from tests.local.test_local_comparison import SHAPES, Values, outcome, played_game
 
 SHARES: Final = (0.0, 0.25, 0.5, 0.75, 1.0)

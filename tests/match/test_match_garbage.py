@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from arena.match.clock import NEVER
 from arena.match.effects import Ask, Back, Cause, Effect, Force, Gone, Hold, Over, Refuse, Release, Substitute
 from arena.match.inputs import (
     Acted,
@@ -25,6 +24,7 @@ from arena.match.inputs import (
 )
 from arena.match.match import Match
 from arena.match.policy import Policy
+from arena.match.seat import NEVER
 from engine.game import Game, Option, OptionError
 from engine.registry import GAMES
 from tests.engine.decks import UNSHUFFLED

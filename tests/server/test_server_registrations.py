@@ -6,9 +6,8 @@ import pytest
 import structlog
 from trio.testing import MockClock
 
-from arena.server.sessions.hourly import HOUR, MOST_REMEMBERED
+from arena.server.sessions.hourly import HOUR, MOST_REMEMBERED, Registrations, TooManyRegistrations
 from arena.server.sessions.limits import Limits
-from arena.server.sessions.registrations import Registrations, TooManyRegistrations
 from tests.server.server_rig import MemoryStore, running
 
 

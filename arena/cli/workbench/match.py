@@ -218,7 +218,7 @@ def _play(
     from arena.cli.workbench.match_progress import MatchProgress
     from arena.local.match.replays import write_replays
     from arena.local.match.runner import default_concurrency, play_sets
-    from arena.local.server.place import CommandPlace
+    from arena.local.server.command_bot import CommandPlace
 
     workers = concurrency or default_concurrency(subject)
     place = CommandPlace(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from arena.local.server.place import SOCKET
+from arena.local.server.command_bot import SOCKET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

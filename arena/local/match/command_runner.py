@@ -24,10 +24,17 @@ from arena.local.match.replays import match_number
 from arena.local.match.sets import PlayedSet, SeatedGame, Subject
 from arena.local.match.thinking import LOOK, SlowBot, SlowBots, ThinkingBot
 from arena.local.play.players import HOUSE, house_bot
-from arena.local.server.command_bot import CommandBot, end_all, started_for
+from arena.local.server.command_bot import (
+    CommandBot,
+    CommandFolder,
+    CommandPlace,
+    end_all,
+    opened_folder,
+    started_for,
+    told,
+)
 from arena.local.server.director import DecisionsLeft, Director, GivenDeal, OwedDecision
 from arena.local.server.host import LocalHost
-from arena.local.server.place import CommandFolder, CommandPlace, opened_folder, told
 from arena.match.policy import Policy
 from arena.server.config import Config, Offer
 from arena.server.runtime.timers import Timers

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from arena.ladder.live import SCALE
 from arena.local.match.design import ONE, OTHER, Design
-from arena.local.match.scores import above, beaten, set_score
 from arena.local.match.sequential import LEAST_SETS
+from arena.local.match.sets import above, beaten, set_score
 
 if TYPE_CHECKING:
     from arena.local.match.sets import PlayedSet, SeatedGame

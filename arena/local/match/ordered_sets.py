@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arena.local.match.comparison import Comparison, compare
-from arena.local.match.scores import set_score
 from arena.local.match.sequential import RunningTest, SequentialState, SequentialTest, bounds, decide
+from arena.local.match.sets import set_score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ from arena.local.match.play_set import play_set
 from arena.local.match.thinking import LOOK
 from arena.local.match.workers import Workers
 from arena.local.play.players import HOUSE, load
-from arena.local.server.place import CommandPlace
+from arena.local.server.command_bot import CommandPlace
 from engine.registry import GAMES
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from math import expm1, inf, log, sqrt
 from typing import TYPE_CHECKING, Final
 
 from arena.ladder.live import expected
-from arena.local.match.scores import set_score, set_share
+from arena.local.match.sets import set_score, set_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The played sets of a comparison, and their file, with which a match can be continued.
+"""The played sets of a comparison with their scores, and their file, with which a match can be continued.
 
 The first line is the subject, each other line one set, in the order in which they were finished. A truncated last line
 is ignored: its set is played again.
@@ -11,13 +11,48 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from arena.local.errors import SetsFileRefused
 from arena.local.match.design import ONE, OTHER, Design, Pairing, PlannedGame, games_of, pairs, planned
 from arena.local.play.table import PlayedGame
+from arena.match.result import points_above
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FORMAT: Final = 1
+
+
+def set_score(design: Design, played: PlayedSet) -> float:
+    """Return the points of the first bot less the other's in a set."""
+    first, second = played.games
+    if design is Design.ONE_TABLE:
+        return fmean(points(game, ONE) - points(game, OTHER) for game in played.games)
+    return above(first, ONE) - above(second, OTHER)
+
+
+def set_share(played: PlayedSet) -> float:
+    """Return the share of games in which the first of two at one table ended before the other, ties as half."""
+    return fmean(beaten(game, ONE, [game.bots.index(OTHER)]) for game in played.games)
+
+
+def points(game: SeatedGame, bot: int) -> int:
+    """Return the points of a bot."""
+    return game.played.scores[game.bots.index(bot)]
+
+
+def above(game: SeatedGame, bot: int) -> float:
+    """Return a bot's points above the mean of the others at the table."""
+    return points_above(game.played.scores, game.bots.index(bot))
+
+
+def beaten(game: SeatedGame, bot: int, against: Sequence[int]) -> float:
+    """Return the share of these seats that a bot ended before."""
+    places = game.played.places
+    own = places[game.bots.index(bot)]
+    return fmean((own < places[seat]) + (own == places[seat]) / 2 for seat in against)
 
 
 class SeatedGame(NamedTuple):

@@ -1,9 +1,13 @@
 # Compiled: every decision comes by here.
-"""The queue of one game: the pool of its connected bots, updated from the server's state of each."""
+"""The queue of one game: the pool of its connected bots, updated from the server's state of each.
+
+Pairs of bots that have spent their quota are remembered until a day: results between them count for neither till then.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Final
 
@@ -12,13 +16,10 @@ from arena.scheduling.candidate import Waiting
 from arena.scheduling.information_gain import MatchValues
 from arena.scheduling.pool import Pool
 from arena.server.config import quota_in_force
-from arena.server.matchmaking.spent_pairs import SpentPairs
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.player import BotPlayer, Expected, HousePlayer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from arena.scheduling.pace import OwedTime
     from arena.scheduling.pool import Shuffler
     from arena.server.config import Config, Offer
@@ -27,6 +28,30 @@ if TYPE_CHECKING:
 
 DECISIONS_WEIGHT: Final = 0.1
 """Weight of one match in the moving mean of decisions."""
+
+
+class SpentPairs:
+    """Pairs by the bots' numbers, connected or not."""
+
+    def __init__(self) -> None:
+        self._again: dict[int, dict[int, int]] = {}
+        """By either bot and then by the other, the first day on which they count again."""
+
+    def spend(self, one: int, other: int, again: int) -> None:
+        """Add a pair with the first day on which it counts again."""
+        for own, against in ((one, other), (other, one)):
+            self._again.setdefault(own, {})[against] = again
+
+    def of(self, bot: int, today: int) -> Sequence[int]:
+        """Return the bots with which a bot has spent its quota, and forget those that count again."""
+        known = self._again.get(bot)
+        if known is None:
+            return ()
+        for other in [other for other, again in known.items() if again <= today]:
+            del known[other]
+        if not known:
+            del self._again[bot]
+        return list(known)
 
 
 class Queue:

@@ -9,8 +9,8 @@ import structlog
 import trio
 
 from arena.server.runtime.wall_clock import now_us
+from arena.server.sessions.hourly import Registrations
 from arena.server.sessions.messages import Notice, NoticeKind, Reason
-from arena.server.sessions.registrations import Registrations
 from arena.store.base.errors import UnknownToken
 from arena.store.bots import bots
 from arena.store.moderation import moderation, parking

@@ -1,6 +1,7 @@
 """The build hook of wheels: they have compiled modules, or are pure where these cannot be compiled.
 
-Where `CI` is set, a build that fails is an error. HATCH_BUILD_NO_HOOKS asks for a pure wheel.
+Where `CI` is set, a build that fails is an error. HATCH_BUILD_NO_HOOKS asks for a pure wheel. A source distribution of
+a project whose folder is its package also needs this hook, and is laid out like the repository.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+ROOT = Path(__file__).resolve().parent.parent
+BESIDE = ("compiled/hook.py", "compiled/build.py", "arena/build.py")
+"""Files that compile a package, from the root of the repository."""
 
 
 class Compiled(BuildHookInterface[Any]):
@@ -35,12 +40,18 @@ class Compiled(BuildHookInterface[Any]):
         """
         if version == "editable":
             return
+        package = self.metadata.name.removeprefix("arena-")
+        flat = Path(self.root).name == package  # the project's folder is the package
+        if self.target_name == "sdist":
+            if flat:
+                self._lay_out(package, build_data["force_include"])
+            return
         compiler = shlex.split(sysconfig.get_config_var("CC") or "cl")[0]
         if shutil.which(compiler) is None:
             self.app.display_warning(f"no C compiler {compiler}: a pure wheel, which is slower (Debian: gcc)")
             return
         self._built = TemporaryDirectory()
-        built, package = Path(self._built.name), self.metadata.name.removeprefix("arena-")
+        built = Path(self._built.name)
         ran = subprocess.run([sys.executable, Path(__file__).with_name("build.py"), built, package], check=False)
         if ran.returncode:
             if os.environ.get("CI", "false") not in ("", "0", "false"):
@@ -51,11 +62,33 @@ class Compiled(BuildHookInterface[Any]):
         build_data["infer_tag"] = True
         for path in [*built.rglob("*.so"), *built.rglob("*.pyd")]:
             place = path.relative_to(built)
-            if Path(self.root).name == package:  # the project's folder is the package: its `sources` put this back
+            if flat:  # its `sources` put this back
                 place = place.relative_to(package)
             build_data["force_include"][str(path)] = str(place)
 
+    def _lay_out(self, package: str, included: dict[str, str]) -> None:
+        """Include the package as a folder, what compiles it beside that, and settings with these places."""
+        settings = Path(self.root, "pyproject.toml")
+        text = settings.read_text("utf-8")
+        for here, there in (
+            ('path = "version.py"', f'path = "{package}/version.py"'),
+            ('path = "../', 'path = "'),
+            ('include = ["*"]', f'include = ["{package}"]'),
+            ('exclude = ["*"]', "exclude = []"),
+            (f'"" = "{package}"', ""),
+            ('dev-mode-dirs = [".."]', 'dev-mode-dirs = ["."]'),
+        ):
+            if here not in text:
+                raise SystemExit(f"{settings} lacks {here}: change the list of places in {__file__}, too")
+            text = text.replace(here, there)
+        self._built = TemporaryDirectory()
+        moved = Path(self._built.name, "pyproject.toml")
+        moved.write_text(text, "utf-8")
+        del included[str(settings)]
+        included |= {str(moved): "pyproject.toml", self.root: package}
+        included |= {str(ROOT / name): name for name in BESIDE}
+
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove what was compiled: the wheel has it."""
+        """Remove the files that the distribution has by now."""
         if self._built is not None:
             self._built.cleanup()

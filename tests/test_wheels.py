@@ -9,6 +9,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Mapping, Sequence
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Final
 
@@ -128,6 +129,29 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, bu
     for verb in ("demo", "games", "rules"):
         told = run([arena, verb], tmp_path, 1)
         assert re.fullmatch(r"Error: the engine is not installed: run .*arena_engine-\*\.whl.*\n", told)
+
+
+@pytest.mark.long
+def test_a_source_distribution_of_the_engine_gives_the_compiled_wheel(tmp_path: Path) -> None:
+    """Asks a registry for what compiles it."""
+    uv = str(Path(sys.executable).with_name("uv"))
+    settings = {"CI": "true", "UV_SYSTEM_CERTS": "true"}
+    run(
+        [uv, "build", "--python", sys.executable, "--out-dir", "dist", str(ROOT / "engine")],
+        tmp_path,
+        settings=settings,
+    )
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    packed, content = engine_wheel()
+    (tmp_path / packed).write_bytes(content)
+    compiled = {name for name in names(wheel) if name.endswith(tuple(EXTENSION_SUFFIXES))}
+    assert names(wheel) - compiled == names(tmp_path / packed)
+    programs = environment(tmp_path)
+    install(programs, "install", "--no-index", wheel)
+    said = run([str(programs / "python"), "-W", "error", "-c", GAME_OF_EACH], tmp_path)
+    assert said.splitlines() == ["sixth_sense 2", "nullern 2", "['engine']"]
+    where = run([str(programs / "python"), "-c", "import engine.deal; print(engine.deal.__file__)"], tmp_path)
+    assert where.strip().endswith(tuple(EXTENSION_SUFFIXES))
 
 
 def pure(folder: Path, settings: Mapping[str, str]) -> str:

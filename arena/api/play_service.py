@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 PlayStream: TypeAlias = Stream[bytes, bytes]
 
 STATUS: Final = {
-    Reason.TAKEN_OVER: grpc.StatusCode.ABORTED,
+    Reason.TAKEN_OVER: grpc.StatusCode.FAILED_PRECONDITION,
     Reason.STOPPING: grpc.StatusCode.UNAVAILABLE,
     Reason.NOT_READING: grpc.StatusCode.RESOURCE_EXHAUSTED,
     Reason.BAD_MESSAGE: grpc.StatusCode.INVALID_ARGUMENT,
     Reason.NO_SUCH_GAME: grpc.StatusCode.FAILED_PRECONDITION,
     Reason.NO_CASUAL: grpc.StatusCode.FAILED_PRECONDITION,
     Reason.FLOODING: grpc.StatusCode.RESOURCE_EXHAUSTED,
-    Reason.NO_HELLO: grpc.StatusCode.FAILED_PRECONDITION,
+    Reason.NO_HELLO: grpc.StatusCode.DEADLINE_EXCEEDED,
     Reason.TOKEN_REVOKED: grpc.StatusCode.UNAUTHENTICATED,
     Reason.OWNER_BANNED: grpc.StatusCode.PERMISSION_DENIED,
 }
-"""None of them is CANCELLED or DEADLINE_EXCEEDED, which clients make themselves; the reason says the rest."""
+"""A client comes back after UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED, and after no other of these."""
 
 
 class PlayHost(Protocol):

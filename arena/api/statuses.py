@@ -28,7 +28,7 @@ STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
     errors.TokenNotAllowed: grpc.StatusCode.INVALID_ARGUMENT,
     errors.InvitationRefused: grpc.StatusCode.PERMISSION_DENIED,
     errors.OwnerBanned: grpc.StatusCode.PERMISSION_DENIED,
-    errors.TooManyBots: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    errors.TooManyBots: grpc.StatusCode.FAILED_PRECONDITION,
     TooManyRegistrations: grpc.StatusCode.RESOURCE_EXHAUSTED,
     BadChallenge: grpc.StatusCode.INVALID_ARGUMENT,
     NotChallenged: grpc.StatusCode.FAILED_PRECONDITION,

@@ -21,10 +21,11 @@ func (d *dropped) Error() string { return d.text }
 // longestPause is what a server may ask to wait: what asks for more is a mistake, or answered sooner.
 const longestPause = time.Hour
 
-// comeBack has the reasons for the end of a stream after which another try may succeed.
-var comeBack = map[string]bool{
-	"NO_HELLO": true, "STOPPING": true, "STORE_UNAVAILABLE": true, "NOT_READING": true, "FLOODING": true, "OVER_BUDGET": true,
-}
+// comeBack has the statuses after which another try may succeed, whatever the reason. Any other with a reason is final.
+var comeBack = map[codes.Code]bool{codes.Unavailable: true, codes.ResourceExhausted: true, codes.DeadlineExceeded: true}
+
+// final has the statuses that are final without a reason, too, beside those that have errors of their own.
+var final = map[codes.Code]bool{codes.InvalidArgument: true, codes.PermissionDenied: true, codes.FailedPrecondition: true}
 
 // details returns the reason of the ErrorInfo and the pause of the RetryInfo in a status, as far as it has them.
 func details(ended *status.Status) (reason string, pause time.Duration) {
@@ -47,22 +48,28 @@ func playFailure(ended *status.Status) error {
 	switch {
 	case ended.Code() == codes.OK:
 		return &dropped{"the server closed the connection", pause}
-	case comeBack[reason]:
+	case ended.Code() == codes.ResourceExhausted && reason == "": // gRPC's own, in this process
+		return refused(ProtocolMismatch, "a message from the server is larger than this client accepts: "+text)
+	case comeBack[ended.Code()]:
+		if reason == "" {
+			reason = ended.Code().String()
+		}
 		return &dropped{fmt.Sprintf("%s (%s)", text, reason), pause}
 	}
-	switch ended.Code() {
-	case codes.Unauthenticated:
-		return refused(TokenRefused, "the server refuses the token: "+text)
-	case codes.Aborted:
+	switch reason {
+	case "TAKEN_OVER":
 		return refused(TakenOver, "the bot is connected from somewhere else: "+text)
-	case codes.Unimplemented:
-		return refused(ProtocolMismatch, "this is no Arena server, or it speaks another version of the protocol: "+text)
-	case codes.FailedPrecondition:
-		if reason == "NO_CASUAL" {
-			return refused(Refused, text+"; leave out Casual (--casual) for rated matches")
-		}
+	case "NO_SUCH_GAME":
 		return refused(NoGameInCommon, text)
-	case codes.InvalidArgument, codes.PermissionDenied:
+	case "NO_CASUAL":
+		return refused(Refused, text+"; leave out Casual (--casual) for rated matches")
+	}
+	switch {
+	case ended.Code() == codes.Unauthenticated:
+		return refused(TokenRefused, "the server refuses the token: "+text)
+	case ended.Code() == codes.Unimplemented:
+		return refused(ProtocolMismatch, "this is no Arena server, or it speaks another version of the protocol: "+text)
+	case reason != "", final[ended.Code()]:
 		return refused(Refused, "the server refuses the bot: "+text)
 	default:
 		return &dropped{fmt.Sprintf("%s (%s)", text, ended.Code()), pause}
@@ -74,9 +81,6 @@ func registrationFailure(ended *status.Status) error {
 	reason, _ := details(ended)
 	text := oneLine(ended.Message())
 	refused := func(kind Kind, text string) error { return &Error{kind, text, reason} }
-	if comeBack[reason] {
-		return playFailure(ended)
-	}
 	switch ended.Code() {
 	case codes.AlreadyExists:
 		return refused(NameTaken, text+". If the bot is yours, give its token or token file; if it was deleted, or is not yours, register under another name")
@@ -89,10 +93,6 @@ func registrationFailure(ended *status.Status) error {
 		if reason != "OWNER_BANNED" {
 			return refused(InvitationNeeded, text)
 		}
-		return refused(Refused, "the server refuses the bot: "+text)
-	case codes.ResourceExhausted:
-		return refused(Refused, "the server refuses the bot: "+text)
-	default:
-		return playFailure(ended)
 	}
+	return playFailure(ended)
 }

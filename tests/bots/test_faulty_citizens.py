@@ -102,7 +102,7 @@ IN_A_MATCH: Final = {
     "leaves": expected(VANISHED, last=True, end="OK"),
     "is-started-again": expected("gone, back", server="patient", told="BACK"),
     "is-started-again-late": expected("gone, substituted, back", told="SUBSTITUTED, BACK"),
-    "connects-twice": expected(end="ABORTED", text="took over"),
+    "connects-twice": expected(end="FAILED_PRECONDITION", text="took over"),
     "storm": expected("gone, back, substituted", perhaps="refused as substituted"),
     "storm-of-take-overs": expected(),
 }

@@ -154,7 +154,7 @@ def test_a_bot_whose_connection_is_lost_comes_back_to_its_match_as_any_other(ser
         (["TOKEN", '{"capacity": 1}'], 4003, "BAD_MESSAGE", "the first message must hold a hello"),
         (["TOKEN", '{"hello": {"games": ["go"]}}'], 4009, "NO_SUCH_GAME", "the bot asked for go"),
         (["TOKEN", b"\xff\xff"], 4003, "BAD_MESSAGE", "cannot be parsed"),
-        (["TOKEN"], 4009, "NO_HELLO", "no hello came within 1 s"),
+        (["TOKEN"], 4004, "NO_HELLO", "no hello came within 1 s"),
     ],
 )
 def test_what_is_wrong_ends_it_with_the_status_that_grpc_has(
@@ -304,7 +304,7 @@ async def test_who_opens_one_and_says_nothing_is_told_when_his_time_is_up(autoju
     scope = {"type": "websocket", "path": "/play", "headers": [(b"host", b"localhost")], "client": ("192.0.2.7", 1)}
     await PlaySocket("/nowhere", Sites("127.0.0.1", ""))(scope, receive, send)
     assert trio.current_time() == OPENING_LIMIT
-    assert (sent[-1]["code"], sent[-1]["reason"]) == (4009, "NO_HELLO")
+    assert (sent[-1]["code"], sent[-1]["reason"]) == (4004, "NO_HELLO")
 
 
 def test_the_page_has_the_numbers_of_the_code() -> None:

@@ -157,7 +157,7 @@ def test_a_second_connection_takes_over(tmp_path: Path) -> None:
         bob.read_until(lambda: bob.decisions)
         newer = crowd.come("bob")
         ended = bob.last_word()
-        assert ended.code is grpc.StatusCode.ABORTED
+        assert ended.code is grpc.StatusCode.FAILED_PRECONDITION
         assert ended.text == "another connection of bob took over"
         newer.play_until(lambda: newer.reports)
         assert newer.reports[0].scores

@@ -64,7 +64,11 @@ def test_a_sample_plays_them() -> None:
 @pytest.mark.parametrize(
     ("fault", "title", "text"),
     [
-        ("Fights", "A stream that ends with ABORTED and TAKEN_OVER ends the bot", "it came back, and trying again"),
+        (
+            "Fights",
+            "A stream that ends with FAILED_PRECONDITION and TAKEN_OVER ends the bot",
+            "it came back, and trying again",
+        ),
         ("NoHeartbeat", "A pause without a reason counts", "before the pause was over"),
         *(
             pytest.param(*each, marks=pytest.mark.long)

@@ -88,7 +88,7 @@ class PlaySocket:
                 opening = _opening(await socket.receive())
             if waiting.cancelled_caught:
                 text = f"no token came within {OPENING_LIMIT:g} s"
-                raise explained(grpc.StatusCode.FAILED_PRECONDITION, text, "NO_HELLO", DOMAIN, 2.0)
+                raise explained(grpc.StatusCode.DEADLINE_EXCEEDED, text, "NO_HELLO", DOMAIN, 2.0)
             if "token" in opening:
                 return str(opening["token"])
             request = _parsed(opening["register"], bots_pb2.RegisterBotRequest())

@@ -21,6 +21,200 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Why the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as text. The status says
+// whether to try again, also for a reason that a client does not know.
+type Reason int32
+
+const (
+	// Never sent.
+	Reason_REASON_UNSPECIFIED Reason = 0
+	// UNAUTHENTICATED: no bot has the token, or none was sent.
+	Reason_REASON_TOKEN_UNKNOWN Reason = 1
+	// UNAUTHENTICATED: the token was replaced or revoked, or the bot deleted, while the stream was open.
+	Reason_REASON_TOKEN_REVOKED Reason = 2
+	// PERMISSION_DENIED: the operator banned the bot's owner.
+	Reason_REASON_OWNER_BANNED Reason = 3
+	// FAILED_PRECONDITION: a newer stream of the same bot plays on.
+	Reason_REASON_TAKEN_OVER Reason = 4
+	// INVALID_ARGUMENT: a message that the protocol does not allow.
+	Reason_REASON_BAD_MESSAGE Reason = 5
+	// FAILED_PRECONDITION: the server plays none of the bot's games.
+	Reason_REASON_NO_SUCH_GAME Reason = 6
+	// FAILED_PRECONDITION: the server gives no casual matches.
+	Reason_REASON_NO_CASUAL Reason = 7
+	// DEADLINE_EXCEEDED: the first message did not come in time.
+	Reason_REASON_NO_HELLO Reason = 8
+	// RESOURCE_EXHAUSTED: the client left messages unread.
+	Reason_REASON_NOT_READING Reason = 9
+	// RESOURCE_EXHAUSTED: the bot sends or connects too often, or its owner's bots have too many streams.
+	Reason_REASON_FLOODING Reason = 10
+	// RESOURCE_EXHAUSTED: the address asked for much without a valid token.
+	Reason_REASON_OVER_BUDGET Reason = 11
+	// UNAVAILABLE: the server stops.
+	Reason_REASON_STOPPING Reason = 12
+	// UNAVAILABLE: the server's database does not answer.
+	Reason_REASON_STORE_UNAVAILABLE Reason = 13
+	// ALREADY_EXISTS: another bot has the name.
+	Reason_REASON_NAME_TAKEN Reason = 14
+	// INVALID_ARGUMENT: a bot or an owner cannot have the name.
+	Reason_REASON_NAME_NOT_ALLOWED Reason = 15
+	// INVALID_ARGUMENT: a token cannot have this form.
+	Reason_REASON_TOKEN_NOT_ALLOWED Reason = 16
+	// PERMISSION_DENIED: new bots need an invitation, and this is not a valid one.
+	Reason_REASON_INVITATION_REFUSED Reason = 17
+	// FAILED_PRECONDITION: the owner has as many bots as the server allows.
+	Reason_REASON_TOO_MANY_BOTS Reason = 18
+	// RESOURCE_EXHAUSTED: the address registered many bots lately.
+	Reason_REASON_TOO_MANY_REGISTRATIONS Reason = 19
+	// PERMISSION_DENIED: the token is not the operator's, or not of this bot.
+	Reason_REASON_NOT_PERMITTED Reason = 20
+	// INVALID_ARGUMENT: nobody can be challenged to such a match.
+	Reason_REASON_BAD_CHALLENGE Reason = 21
+	// FAILED_PRECONDITION: a bot of the challenge is not connected, or accepts none.
+	Reason_REASON_NOT_CHALLENGED Reason = 22
+	// RESOURCE_EXHAUSTED: the owner made many challenges lately.
+	Reason_REASON_TOO_MANY_CHALLENGES Reason = 23
+	// FAILED_PRECONDITION: what was asked for is so already.
+	Reason_REASON_NOTHING_TO_CHANGE Reason = 24
+	// NOT_FOUND: there is no such bot.
+	Reason_REASON_UNKNOWN_BOT Reason = 25
+	// FAILED_PRECONDITION: the bot is the server's own.
+	Reason_REASON_OF_THE_HOUSE Reason = 26
+	// FAILED_PRECONDITION: the bot was deleted.
+	Reason_REASON_BOT_DELETED Reason = 27
+	// FAILED_PRECONDITION: the bot is not parked.
+	Reason_REASON_NOT_PARKED Reason = 28
+	// NOT_FOUND: there is no such match.
+	Reason_REASON_UNKNOWN_MATCH Reason = 29
+	// FAILED_PRECONDITION: the match has no replay yet, or never will.
+	Reason_REASON_NO_REPLAY Reason = 30
+	// FAILED_PRECONDITION: the replay was deleted after the time for which the server stores replays.
+	Reason_REASON_REPLAY_PRUNED Reason = 31
+	// FAILED_PRECONDITION: the match has no result.
+	Reason_REASON_NO_RESULT Reason = 32
+	// FAILED_PRECONDITION: the result was voided.
+	Reason_REASON_RESULT_VOID Reason = 33
+	// INVALID_ARGUMENT: there can be no such search.
+	Reason_REASON_NO_SUCH_SEARCH Reason = 34
+	// INVALID_ARGUMENT: the reason that the operator gave is empty or too long.
+	Reason_REASON_REASON_NOT_ALLOWED Reason = 35
+	// UNAVAILABLE: no ladder has been fitted yet.
+	Reason_REASON_NOT_FITTED Reason = 36
+	// RESOURCE_EXHAUSTED: the server has as many watchers as it allows.
+	Reason_REASON_TOO_MANY_WATCHERS Reason = 37
+)
+
+// Enum value maps for Reason.
+var (
+	Reason_name = map[int32]string{
+		0:  "REASON_UNSPECIFIED",
+		1:  "REASON_TOKEN_UNKNOWN",
+		2:  "REASON_TOKEN_REVOKED",
+		3:  "REASON_OWNER_BANNED",
+		4:  "REASON_TAKEN_OVER",
+		5:  "REASON_BAD_MESSAGE",
+		6:  "REASON_NO_SUCH_GAME",
+		7:  "REASON_NO_CASUAL",
+		8:  "REASON_NO_HELLO",
+		9:  "REASON_NOT_READING",
+		10: "REASON_FLOODING",
+		11: "REASON_OVER_BUDGET",
+		12: "REASON_STOPPING",
+		13: "REASON_STORE_UNAVAILABLE",
+		14: "REASON_NAME_TAKEN",
+		15: "REASON_NAME_NOT_ALLOWED",
+		16: "REASON_TOKEN_NOT_ALLOWED",
+		17: "REASON_INVITATION_REFUSED",
+		18: "REASON_TOO_MANY_BOTS",
+		19: "REASON_TOO_MANY_REGISTRATIONS",
+		20: "REASON_NOT_PERMITTED",
+		21: "REASON_BAD_CHALLENGE",
+		22: "REASON_NOT_CHALLENGED",
+		23: "REASON_TOO_MANY_CHALLENGES",
+		24: "REASON_NOTHING_TO_CHANGE",
+		25: "REASON_UNKNOWN_BOT",
+		26: "REASON_OF_THE_HOUSE",
+		27: "REASON_BOT_DELETED",
+		28: "REASON_NOT_PARKED",
+		29: "REASON_UNKNOWN_MATCH",
+		30: "REASON_NO_REPLAY",
+		31: "REASON_REPLAY_PRUNED",
+		32: "REASON_NO_RESULT",
+		33: "REASON_RESULT_VOID",
+		34: "REASON_NO_SUCH_SEARCH",
+		35: "REASON_REASON_NOT_ALLOWED",
+		36: "REASON_NOT_FITTED",
+		37: "REASON_TOO_MANY_WATCHERS",
+	}
+	Reason_value = map[string]int32{
+		"REASON_UNSPECIFIED":            0,
+		"REASON_TOKEN_UNKNOWN":          1,
+		"REASON_TOKEN_REVOKED":          2,
+		"REASON_OWNER_BANNED":           3,
+		"REASON_TAKEN_OVER":             4,
+		"REASON_BAD_MESSAGE":            5,
+		"REASON_NO_SUCH_GAME":           6,
+		"REASON_NO_CASUAL":              7,
+		"REASON_NO_HELLO":               8,
+		"REASON_NOT_READING":            9,
+		"REASON_FLOODING":               10,
+		"REASON_OVER_BUDGET":            11,
+		"REASON_STOPPING":               12,
+		"REASON_STORE_UNAVAILABLE":      13,
+		"REASON_NAME_TAKEN":             14,
+		"REASON_NAME_NOT_ALLOWED":       15,
+		"REASON_TOKEN_NOT_ALLOWED":      16,
+		"REASON_INVITATION_REFUSED":     17,
+		"REASON_TOO_MANY_BOTS":          18,
+		"REASON_TOO_MANY_REGISTRATIONS": 19,
+		"REASON_NOT_PERMITTED":          20,
+		"REASON_BAD_CHALLENGE":          21,
+		"REASON_NOT_CHALLENGED":         22,
+		"REASON_TOO_MANY_CHALLENGES":    23,
+		"REASON_NOTHING_TO_CHANGE":      24,
+		"REASON_UNKNOWN_BOT":            25,
+		"REASON_OF_THE_HOUSE":           26,
+		"REASON_BOT_DELETED":            27,
+		"REASON_NOT_PARKED":             28,
+		"REASON_UNKNOWN_MATCH":          29,
+		"REASON_NO_REPLAY":              30,
+		"REASON_REPLAY_PRUNED":          31,
+		"REASON_NO_RESULT":              32,
+		"REASON_RESULT_VOID":            33,
+		"REASON_NO_SUCH_SEARCH":         34,
+		"REASON_REASON_NOT_ALLOWED":     35,
+		"REASON_NOT_FITTED":             36,
+		"REASON_TOO_MANY_WATCHERS":      37,
+	}
+)
+
+func (x Reason) Enum() *Reason {
+	p := new(Reason)
+	*p = x
+	return p
+}
+
+func (x Reason) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Reason) Descriptor() protoreflect.EnumDescriptor {
+	return file_arena_v1_play_proto_enumTypes[0].Descriptor()
+}
+
+func (Reason) Type() protoreflect.EnumType {
+	return &file_arena_v1_play_proto_enumTypes[0]
+}
+
+func (x Reason) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Reason.Descriptor instead.
+func (Reason) EnumDescriptor() ([]byte, []int) {
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{0}
+}
+
 // A kind of match. It is known with the invitation and does not change.
 type MatchKind int32
 
@@ -62,11 +256,11 @@ func (x MatchKind) String() string {
 }
 
 func (MatchKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_arena_v1_play_proto_enumTypes[0].Descriptor()
+	return file_arena_v1_play_proto_enumTypes[1].Descriptor()
 }
 
 func (MatchKind) Type() protoreflect.EnumType {
-	return &file_arena_v1_play_proto_enumTypes[0]
+	return &file_arena_v1_play_proto_enumTypes[1]
 }
 
 func (x MatchKind) Number() protoreflect.EnumNumber {
@@ -75,7 +269,7 @@ func (x MatchKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use MatchKind.Descriptor instead.
 func (MatchKind) EnumDescriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{0}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{1}
 }
 
 // What a notice is about.
@@ -173,11 +367,11 @@ func (x NoticeKind) String() string {
 }
 
 func (NoticeKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_arena_v1_play_proto_enumTypes[1].Descriptor()
+	return file_arena_v1_play_proto_enumTypes[2].Descriptor()
 }
 
 func (NoticeKind) Type() protoreflect.EnumType {
-	return &file_arena_v1_play_proto_enumTypes[1]
+	return &file_arena_v1_play_proto_enumTypes[2]
 }
 
 func (x NoticeKind) Number() protoreflect.EnumNumber {
@@ -186,7 +380,7 @@ func (x NoticeKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use NoticeKind.Descriptor instead.
 func (NoticeKind) EnumDescriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{1}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{2}
 }
 
 // From the bot.
@@ -1874,7 +2068,47 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	" \x01(\v2\x12.arena.v1.LogEntryR\x05entry\"<\n" +
 	"\fRatingChange\x12\x16\n" +
 	"\x06before\x18\x01 \x01(\x01R\x06before\x12\x14\n" +
-	"\x05after\x18\x02 \x01(\x01R\x05after*n\n" +
+	"\x05after\x18\x02 \x01(\x01R\x05after*\xda\a\n" +
+	"\x06Reason\x12\x16\n" +
+	"\x12REASON_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14REASON_TOKEN_UNKNOWN\x10\x01\x12\x18\n" +
+	"\x14REASON_TOKEN_REVOKED\x10\x02\x12\x17\n" +
+	"\x13REASON_OWNER_BANNED\x10\x03\x12\x15\n" +
+	"\x11REASON_TAKEN_OVER\x10\x04\x12\x16\n" +
+	"\x12REASON_BAD_MESSAGE\x10\x05\x12\x17\n" +
+	"\x13REASON_NO_SUCH_GAME\x10\x06\x12\x14\n" +
+	"\x10REASON_NO_CASUAL\x10\a\x12\x13\n" +
+	"\x0fREASON_NO_HELLO\x10\b\x12\x16\n" +
+	"\x12REASON_NOT_READING\x10\t\x12\x13\n" +
+	"\x0fREASON_FLOODING\x10\n" +
+	"\x12\x16\n" +
+	"\x12REASON_OVER_BUDGET\x10\v\x12\x13\n" +
+	"\x0fREASON_STOPPING\x10\f\x12\x1c\n" +
+	"\x18REASON_STORE_UNAVAILABLE\x10\r\x12\x15\n" +
+	"\x11REASON_NAME_TAKEN\x10\x0e\x12\x1b\n" +
+	"\x17REASON_NAME_NOT_ALLOWED\x10\x0f\x12\x1c\n" +
+	"\x18REASON_TOKEN_NOT_ALLOWED\x10\x10\x12\x1d\n" +
+	"\x19REASON_INVITATION_REFUSED\x10\x11\x12\x18\n" +
+	"\x14REASON_TOO_MANY_BOTS\x10\x12\x12!\n" +
+	"\x1dREASON_TOO_MANY_REGISTRATIONS\x10\x13\x12\x18\n" +
+	"\x14REASON_NOT_PERMITTED\x10\x14\x12\x18\n" +
+	"\x14REASON_BAD_CHALLENGE\x10\x15\x12\x19\n" +
+	"\x15REASON_NOT_CHALLENGED\x10\x16\x12\x1e\n" +
+	"\x1aREASON_TOO_MANY_CHALLENGES\x10\x17\x12\x1c\n" +
+	"\x18REASON_NOTHING_TO_CHANGE\x10\x18\x12\x16\n" +
+	"\x12REASON_UNKNOWN_BOT\x10\x19\x12\x17\n" +
+	"\x13REASON_OF_THE_HOUSE\x10\x1a\x12\x16\n" +
+	"\x12REASON_BOT_DELETED\x10\x1b\x12\x15\n" +
+	"\x11REASON_NOT_PARKED\x10\x1c\x12\x18\n" +
+	"\x14REASON_UNKNOWN_MATCH\x10\x1d\x12\x14\n" +
+	"\x10REASON_NO_REPLAY\x10\x1e\x12\x18\n" +
+	"\x14REASON_REPLAY_PRUNED\x10\x1f\x12\x14\n" +
+	"\x10REASON_NO_RESULT\x10 \x12\x16\n" +
+	"\x12REASON_RESULT_VOID\x10!\x12\x19\n" +
+	"\x15REASON_NO_SUCH_SEARCH\x10\"\x12\x1d\n" +
+	"\x19REASON_REASON_NOT_ALLOWED\x10#\x12\x15\n" +
+	"\x11REASON_NOT_FITTED\x10$\x12\x1c\n" +
+	"\x18REASON_TOO_MANY_WATCHERS\x10%*n\n" +
 	"\tMatchKind\x12\x1a\n" +
 	"\x16MATCH_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10MATCH_KIND_RATED\x10\x01\x12\x15\n" +
@@ -1916,65 +2150,66 @@ func file_arena_v1_play_proto_rawDescGZIP() []byte {
 	return file_arena_v1_play_proto_rawDescData
 }
 
-var file_arena_v1_play_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_arena_v1_play_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_arena_v1_play_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_arena_v1_play_proto_goTypes = []any{
-	(MatchKind)(0),          // 0: arena.v1.MatchKind
-	(NoticeKind)(0),         // 1: arena.v1.NoticeKind
-	(*PlayRequest)(nil),     // 2: arena.v1.PlayRequest
-	(*Hello)(nil),           // 3: arena.v1.Hello
-	(*Ready)(nil),           // 4: arena.v1.Ready
-	(*Answer)(nil),          // 5: arena.v1.Answer
-	(*PlayResponse)(nil),    // 6: arena.v1.PlayResponse
-	(*Welcome)(nil),         // 7: arena.v1.Welcome
-	(*StreamLimits)(nil),    // 8: arena.v1.StreamLimits
-	(*Conduct)(nil),         // 9: arena.v1.Conduct
-	(*Invitation)(nil),      // 10: arena.v1.Invitation
-	(*MatchStart)(nil),      // 11: arena.v1.MatchStart
-	(*Decision)(nil),        // 12: arena.v1.Decision
-	(*Notice)(nil),          // 13: arena.v1.Notice
-	(*RoundReport)(nil),     // 14: arena.v1.RoundReport
-	(*MatchReport)(nil),     // 15: arena.v1.MatchReport
-	(*RatingChange)(nil),    // 16: arena.v1.RatingChange
-	nil,                     // 17: arena.v1.Invitation.OptionsEntry
-	nil,                     // 18: arena.v1.MatchStart.OptionsEntry
-	(*GameCatalog)(nil),     // 19: arena.v1.GameCatalog
-	(*LogState)(nil),        // 20: arena.v1.LogState
-	(*SixthSenseView)(nil),  // 21: arena.v1.SixthSenseView
-	(*NullernView)(nil),     // 22: arena.v1.NullernView
-	(*SixthSenseRound)(nil), // 23: arena.v1.SixthSenseRound
-	(*NullernRound)(nil),    // 24: arena.v1.NullernRound
-	(*LogEntry)(nil),        // 25: arena.v1.LogEntry
+	(Reason)(0),             // 0: arena.v1.Reason
+	(MatchKind)(0),          // 1: arena.v1.MatchKind
+	(NoticeKind)(0),         // 2: arena.v1.NoticeKind
+	(*PlayRequest)(nil),     // 3: arena.v1.PlayRequest
+	(*Hello)(nil),           // 4: arena.v1.Hello
+	(*Ready)(nil),           // 5: arena.v1.Ready
+	(*Answer)(nil),          // 6: arena.v1.Answer
+	(*PlayResponse)(nil),    // 7: arena.v1.PlayResponse
+	(*Welcome)(nil),         // 8: arena.v1.Welcome
+	(*StreamLimits)(nil),    // 9: arena.v1.StreamLimits
+	(*Conduct)(nil),         // 10: arena.v1.Conduct
+	(*Invitation)(nil),      // 11: arena.v1.Invitation
+	(*MatchStart)(nil),      // 12: arena.v1.MatchStart
+	(*Decision)(nil),        // 13: arena.v1.Decision
+	(*Notice)(nil),          // 14: arena.v1.Notice
+	(*RoundReport)(nil),     // 15: arena.v1.RoundReport
+	(*MatchReport)(nil),     // 16: arena.v1.MatchReport
+	(*RatingChange)(nil),    // 17: arena.v1.RatingChange
+	nil,                     // 18: arena.v1.Invitation.OptionsEntry
+	nil,                     // 19: arena.v1.MatchStart.OptionsEntry
+	(*GameCatalog)(nil),     // 20: arena.v1.GameCatalog
+	(*LogState)(nil),        // 21: arena.v1.LogState
+	(*SixthSenseView)(nil),  // 22: arena.v1.SixthSenseView
+	(*NullernView)(nil),     // 23: arena.v1.NullernView
+	(*SixthSenseRound)(nil), // 24: arena.v1.SixthSenseRound
+	(*NullernRound)(nil),    // 25: arena.v1.NullernRound
+	(*LogEntry)(nil),        // 26: arena.v1.LogEntry
 }
 var file_arena_v1_play_proto_depIdxs = []int32{
-	3,  // 0: arena.v1.PlayRequest.hello:type_name -> arena.v1.Hello
-	4,  // 1: arena.v1.PlayRequest.ready:type_name -> arena.v1.Ready
-	5,  // 2: arena.v1.PlayRequest.answers:type_name -> arena.v1.Answer
-	7,  // 3: arena.v1.PlayResponse.welcome:type_name -> arena.v1.Welcome
-	10, // 4: arena.v1.PlayResponse.invitations:type_name -> arena.v1.Invitation
-	12, // 5: arena.v1.PlayResponse.decisions:type_name -> arena.v1.Decision
-	13, // 6: arena.v1.PlayResponse.notices:type_name -> arena.v1.Notice
-	14, // 7: arena.v1.PlayResponse.rounds:type_name -> arena.v1.RoundReport
-	15, // 8: arena.v1.PlayResponse.reports:type_name -> arena.v1.MatchReport
-	11, // 9: arena.v1.PlayResponse.starts:type_name -> arena.v1.MatchStart
-	19, // 10: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
-	9,  // 11: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
-	8,  // 12: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
-	20, // 13: arena.v1.Welcome.log:type_name -> arena.v1.LogState
-	0,  // 14: arena.v1.Invitation.kind:type_name -> arena.v1.MatchKind
-	17, // 15: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
-	0,  // 16: arena.v1.MatchStart.kind:type_name -> arena.v1.MatchKind
-	18, // 17: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
-	21, // 18: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
-	22, // 19: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
-	1,  // 20: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
-	23, // 21: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
-	24, // 22: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
-	16, // 23: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
-	0,  // 24: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
-	25, // 25: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
-	2,  // 26: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
-	6,  // 27: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
+	4,  // 0: arena.v1.PlayRequest.hello:type_name -> arena.v1.Hello
+	5,  // 1: arena.v1.PlayRequest.ready:type_name -> arena.v1.Ready
+	6,  // 2: arena.v1.PlayRequest.answers:type_name -> arena.v1.Answer
+	8,  // 3: arena.v1.PlayResponse.welcome:type_name -> arena.v1.Welcome
+	11, // 4: arena.v1.PlayResponse.invitations:type_name -> arena.v1.Invitation
+	13, // 5: arena.v1.PlayResponse.decisions:type_name -> arena.v1.Decision
+	14, // 6: arena.v1.PlayResponse.notices:type_name -> arena.v1.Notice
+	15, // 7: arena.v1.PlayResponse.rounds:type_name -> arena.v1.RoundReport
+	16, // 8: arena.v1.PlayResponse.reports:type_name -> arena.v1.MatchReport
+	12, // 9: arena.v1.PlayResponse.starts:type_name -> arena.v1.MatchStart
+	20, // 10: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
+	10, // 11: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
+	9,  // 12: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
+	21, // 13: arena.v1.Welcome.log:type_name -> arena.v1.LogState
+	1,  // 14: arena.v1.Invitation.kind:type_name -> arena.v1.MatchKind
+	18, // 15: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
+	1,  // 16: arena.v1.MatchStart.kind:type_name -> arena.v1.MatchKind
+	19, // 17: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
+	22, // 18: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
+	23, // 19: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
+	2,  // 20: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
+	24, // 21: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
+	25, // 22: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
+	17, // 23: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
+	1,  // 24: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
+	26, // 25: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
+	3,  // 26: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
+	7,  // 27: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
 	27, // [27:28] is the sub-list for method output_type
 	26, // [26:27] is the sub-list for method input_type
 	26, // [26:26] is the sub-list for extension type_name
@@ -2007,7 +2242,7 @@ func file_arena_v1_play_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arena_v1_play_proto_rawDesc), len(file_arena_v1_play_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -35,10 +35,14 @@ _OPTIONS = (
 )
 
 
-_COME_BACK = frozenset({"NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING", "OVER_BUDGET"})
-"""Reasons for the end of a stream after which another try may succeed."""
-
-
+_COME_BACK = frozenset(
+    {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.DEADLINE_EXCEEDED}
+)
+"""Statuses after which another try may succeed, whatever the reason. Any other with a reason is final."""
+_FINAL = frozenset(
+    {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.FAILED_PRECONDITION}
+)
+"""Statuses that are final without a reason, too, beside those that have errors of their own."""
 LONGEST_PAUSE = 3600.0
 """Seconds that a server may ask to wait: what asks for more is a mistake, or answered sooner."""
 DEFAULT_PORT = 50051
@@ -135,31 +139,31 @@ def _with_reason(failure: ArenaError | DroppedError, reason: str, pause: float) 
 
 def _play_failure(code: grpc.StatusCode, details: str | None, reason: str) -> ArenaError | DroppedError:
     text = _one_line(details)
-    if reason in _COME_BACK:
-        return DroppedError(f"{text} ({reason})")
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and not reason:  # gRPC's own, in this process
+        return ProtocolMismatchError(f"a message from the server is larger than this client accepts: {text}")
+    if code in _COME_BACK:
+        return DroppedError(f"{text} ({reason or code.name})")
+    match reason:
+        case "TAKEN_OVER":
+            return TakenOverError(f"the bot is connected from somewhere else: {text}")
+        case "NO_SUCH_GAME":
+            return NoGameInCommonError(text)
+        case "NO_CASUAL":
+            return RefusedError(f"{text}; leave out casual=True (--casual) for rated matches")
     match code:
         case grpc.StatusCode.UNAUTHENTICATED:
             return TokenRefusedError(f"the server refuses the token: {text}")
-        case grpc.StatusCode.ABORTED:
-            return TakenOverError(f"the bot is connected from somewhere else: {text}")
         case grpc.StatusCode.UNIMPLEMENTED:
             return ProtocolMismatchError(
                 f"this is no Arena server, or it speaks another version of the protocol: {text}"
             )
-        case grpc.StatusCode.FAILED_PRECONDITION if reason == "NO_CASUAL":
-            return RefusedError(f"{text}; leave out casual=True (--casual) for rated matches")
-        case grpc.StatusCode.FAILED_PRECONDITION:
-            return NoGameInCommonError(text)
-        case grpc.StatusCode.INVALID_ARGUMENT | grpc.StatusCode.PERMISSION_DENIED:
-            return RefusedError(f"the server refuses the bot: {text}")
-        case _:
-            return DroppedError(f"{text} ({code.name})")
+    if reason or code in _FINAL:
+        return RefusedError(f"the server refuses the bot: {text}")
+    return DroppedError(f"{text} ({code.name})")
 
 
 def _registration_failure(code: grpc.StatusCode, details: str | None, reason: str) -> ArenaError | DroppedError:
     text = _one_line(details)
-    if reason in _COME_BACK:
-        return _play_failure(code, details, reason)
     match code:
         case grpc.StatusCode.ALREADY_EXISTS:
             return NameTakenError(
@@ -172,7 +176,5 @@ def _registration_failure(code: grpc.StatusCode, details: str | None, reason: st
             return NameNotAllowedError(text)
         case grpc.StatusCode.PERMISSION_DENIED if reason != "OWNER_BANNED":
             return InvitationNeededError(text)
-        case grpc.StatusCode.PERMISSION_DENIED | grpc.StatusCode.RESOURCE_EXHAUSTED:
-            return RefusedError(f"the server refuses the bot: {text}")
         case _:
             return _play_failure(code, details, reason)

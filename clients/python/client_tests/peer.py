@@ -17,6 +17,7 @@ from typing import Any
 import grpc
 from arena_client import Bot, Decision, run
 from arena_client.v1 import bots_pb2, bots_pb2_grpc, game_pb2, play_pb2, play_pb2_grpc, sixth_sense_pb2
+from google.rpc import error_details_pb2, status_pb2
 
 PATIENCE = 20.0
 """Seconds after which a test gives up waiting for something that should have happened."""
@@ -154,7 +155,15 @@ class Talk:
         for request in self.requests:
             raise AssertionError(f"the bot said {request} instead of goodbye")
 
-    def fail(self, code: grpc.StatusCode, details: str) -> None:
+    def fail(self, code: grpc.StatusCode, details: str, reason: str = "", pause_ms: int | None = None) -> None:
+        status = status_pb2.Status(code=code.value[0], message=details)
+        if reason:
+            status.details.add().Pack(error_details_pb2.ErrorInfo(reason=reason, domain="arena"))
+        if pause_ms is not None:
+            retry = error_details_pb2.RetryInfo()
+            retry.retry_delay.FromMilliseconds(pause_ms)
+            status.details.add().Pack(retry)
+        self.context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
         self.context.abort(code, details)
 
 
@@ -217,7 +226,7 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
         if request.name in self.tokens.values() and self.tokens.get(request.token) != request.name:
             context.abort(grpc.StatusCode.ALREADY_EXISTS, f"the name {request.name!r} is taken")
         if len(self.tokens) == self.most:
-            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"me has {self.most} bots")
+            context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"me has {self.most} bots")
         token = request.token if self.chosen else f"secret-{len(self.tokens)}"
         self.tokens[token] = request.name
         if self.unanswered:

@@ -24,7 +24,6 @@ from arena_client import (
     InvitationNeededError,
     NameNotAllowedError,
     NameTakenError,
-    NoGameInCommonError,
     ProtocolMismatchError,
     RefusedError,
     TakenOverError,
@@ -39,8 +38,6 @@ from arena_client.options import OnError
 from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2_grpc import PlayServiceStub
 from client_tests.peer import PATIENCE, First, Peer, Playing, Talk, asks, invites, reports, starts, welcome
-from google.protobuf import any_pb2
-from google.rpc import error_details_pb2, status_pb2
 
 pytestmark = pytest.mark.process
 
@@ -325,12 +322,7 @@ def test_a_bot_comes_back_no_sooner_than_the_server_says(token_file: Path, monke
     def stopping(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()  # a write in flight would make gRPC tell its own failure instead of this status
         came.append(time.monotonic())
-        retry = error_details_pb2.RetryInfo()
-        retry.retry_delay.FromMilliseconds(700)
-        status = status_pb2.Status(code=14, message="the server is stopping", details=[any_pb2.Any()])
-        status.details[0].Pack(retry)
-        talk.context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
-        talk.fail(grpc.StatusCode.UNAVAILABLE, "the server is stopping")
+        talk.fail(grpc.StatusCode.UNAVAILABLE, "the server is stopping", pause_ms=700)
         yield welcome()
 
     def back(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
@@ -473,7 +465,7 @@ def test_the_newest_connection_plays_on(token_file: Path) -> None:
     def taken_over(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
         yield welcome()
-        talk.fail(grpc.StatusCode.ABORTED, "a newer stream took over")
+        talk.fail(grpc.StatusCode.FAILED_PRECONDITION, "a newer stream took over", "TAKEN_OVER")
 
     with Peer([taken_over]) as peer:
         with pytest.raises(TakenOverError, match="connected from somewhere else: a newer stream took over"):
@@ -517,7 +509,7 @@ def test_an_invitation_opens_the_door(token_file: Path) -> None:
     ("code", "error"),
     [
         (grpc.StatusCode.UNIMPLEMENTED, ProtocolMismatchError),
-        (grpc.StatusCode.FAILED_PRECONDITION, NoGameInCommonError),
+        (grpc.StatusCode.FAILED_PRECONDITION, RefusedError),
         (grpc.StatusCode.INVALID_ARGUMENT, RefusedError),
         (grpc.StatusCode.PERMISSION_DENIED, RefusedError),
     ],
@@ -888,4 +880,4 @@ def test_a_bot_comes_back_where_its_address_has_asked_for_too_much(failure: Call
     over = failure(grpc.StatusCode.RESOURCE_EXHAUSTED, "try again in 3 s", "OVER_BUDGET")
     assert isinstance(over, DroppedError)
     assert str(over) == "try again in 3 s (OVER_BUDGET)"
-    assert isinstance(registration_failure(grpc.StatusCode.RESOURCE_EXHAUSTED, "me", "TOO_MANY_BOTS"), RefusedError)
+    assert isinstance(registration_failure(grpc.StatusCode.FAILED_PRECONDITION, "me", "TOO_MANY_BOTS"), RefusedError)

@@ -19,8 +19,11 @@ pub(crate) enum Failure {
     },
 }
 
-/// The reasons for the end of a stream after which another try may succeed.
-const COME_BACK: [&str; 6] = ["NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING", "OVER_BUDGET"];
+/// The statuses after which another try may succeed, whatever the reason. Any other with a reason is final.
+const COME_BACK: [Code; 3] = [Code::Unavailable, Code::ResourceExhausted, Code::DeadlineExceeded];
+
+/// The statuses that are final without a reason, too, beside those that have errors of their own.
+const FINAL: [Code; 3] = [Code::InvalidArgument, Code::PermissionDenied, Code::FailedPrecondition];
 
 /// Nanoseconds that a server may ask to wait: what asks for more is a mistake, or answered sooner.
 const LONGEST_PAUSE: i128 = 3600 * 1_000_000_000;
@@ -48,24 +51,27 @@ pub(crate) fn play_failure(ended: &Status) -> Failure {
     if ended.code() == Code::Ok {
         return dropped("the server closed the connection".into(), ended);
     }
-    if COME_BACK.contains(&reason.as_str()) {
-        return dropped(format!("{text} ({reason})"), ended);
+    let own = ended.code() == Code::ResourceExhausted && reason.is_empty(); // gRPC's own, in this process
+    if COME_BACK.contains(&ended.code()) && !own {
+        let why = if reason.is_empty() { format!("{:?}", ended.code()) } else { reason };
+        return dropped(format!("{text} ({why})"), ended);
     }
-    let (kind, text) = match ended.code() {
-        Code::Unauthenticated => (Kind::TokenRefused, format!("the server refuses the token: {text}")),
-        Code::Aborted => (Kind::TakenOver, format!("the bot is connected from somewhere else: {text}")),
-        Code::Unimplemented => {
-            let told = "this is no Arena server, or it speaks another version of the protocol";
-            (Kind::ProtocolMismatch, format!("{told}: {text}"))
+    let (kind, text) = match (ended.code(), reason.as_str()) {
+        _ if own => {
+            (Kind::ProtocolMismatch, format!("a message from the server is larger than this client accepts: {text}"))
         }
-        Code::FailedPrecondition if reason == "NO_CASUAL" => {
-            (Kind::Refused, format!("{text}; leave out `casual` (--casual) for rated matches"))
+        (_, "TAKEN_OVER") => (Kind::TakenOver, format!("the bot is connected from somewhere else: {text}")),
+        (_, "NO_SUCH_GAME") => (Kind::NoGameInCommon, text),
+        (_, "NO_CASUAL") => (Kind::Refused, format!("{text}; leave out `casual` (--casual) for rated matches")),
+        (Code::Unauthenticated, _) => (Kind::TokenRefused, format!("the server refuses the token: {text}")),
+        (Code::Unimplemented, _) => {
+            let mismatch = "this is no Arena server, or it speaks another version of the protocol";
+            (Kind::ProtocolMismatch, format!("{mismatch}: {text}"))
         }
-        Code::FailedPrecondition => (Kind::NoGameInCommon, text),
-        Code::InvalidArgument | Code::PermissionDenied => {
-            (Kind::Refused, format!("the server refuses the bot: {text}"))
+        (code, "") if !FINAL.contains(&code) => {
+            return dropped(format!("{text} ({code:?})"), ended);
         }
-        code => return dropped(format!("{text} ({code:?})"), ended),
+        _ => (Kind::Refused, format!("the server refuses the bot: {text}")),
     };
     Failure::ForGood(Error { kind, text, reason })
 }
@@ -73,9 +79,6 @@ pub(crate) fn play_failure(ended: &Status) -> Failure {
 /// Returns what a failed registration means.
 pub(crate) fn registration_failure(ended: &Status) -> Failure {
     let (reason, text) = (reason_of(ended), one_line(ended.message()));
-    if COME_BACK.contains(&reason.as_str()) {
-        return play_failure(ended);
-    }
     let (kind, text) = match ended.code() {
         Code::AlreadyExists => {
             let remedy = "If the bot is yours, give its token or token file; if it was deleted, or is not yours, register under another name";
@@ -84,9 +87,6 @@ pub(crate) fn registration_failure(ended: &Status) -> Failure {
         Code::InvalidArgument if reason == "TOKEN_NOT_ALLOWED" => (Kind::TokenRefused, text),
         Code::InvalidArgument => (Kind::NameNotAllowed, text),
         Code::PermissionDenied if reason != "OWNER_BANNED" => (Kind::InvitationNeeded, text),
-        Code::PermissionDenied | Code::ResourceExhausted => {
-            (Kind::Refused, format!("the server refuses the bot: {text}"))
-        }
         _ => return play_failure(ended),
     };
     Failure::ForGood(Error { kind, text, reason })

@@ -21,8 +21,10 @@ export interface CallStatus {
   pause: number;
 }
 
-/** Reasons for the end of a stream after which another try may succeed. */
-const COME_BACK = new Set(["NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING", "OVER_BUDGET"]);
+/** Statuses after which another try may succeed, whatever the reason. Any other with a reason is final. */
+const COME_BACK = new Set(["UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"]);
+/** Statuses that are final without a reason, too, beside those that have errors of their own. */
+const FINAL = new Set(["INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION"]);
 /** Milliseconds that a server may ask to wait: what asks for more is a mistake, or answered sooner. */
 const LONGEST_PAUSE = 3_600_000;
 
@@ -79,27 +81,29 @@ function withDetails(error: ArenaError | DroppedError, reason: string, pause: nu
 
 function playError(status: string, text: string, reason: string): ArenaError | DroppedError {
   if (status === "OK") return new DroppedError("the server closed the connection");
-  if (COME_BACK.has(reason)) return new DroppedError(`${text} (${reason})`);
-  switch (status) {
-    case "UNAUTHENTICATED":
-      return new TokenRefusedError(`the server refuses the token: ${text}`);
-    case "ABORTED":
-      return new TakenOverError(`the bot is connected from somewhere else: ${text}`);
-    case "UNIMPLEMENTED":
-      return new ProtocolMismatchError(`this is no Arena server, or it speaks another version of the protocol: ${text}`);
-    case "FAILED_PRECONDITION":
-      if (reason === "NO_CASUAL") return new RefusedError(`${text}; leave out casual (--casual) for rated matches`);
-      return new NoGameInCommonError(text);
-    case "INVALID_ARGUMENT":
-    case "PERMISSION_DENIED":
-      return new RefusedError(`the server refuses the bot: ${text}`);
-    default:
-      return new DroppedError(`${text} (${status})`);
+  if (status === "RESOURCE_EXHAUSTED" && reason === "") { // gRPC's own, in this process
+    return new ProtocolMismatchError(`a message from the server is larger than this client accepts: ${text}`);
   }
+  if (COME_BACK.has(status)) return new DroppedError(`${text} (${reason || status})`);
+  switch (reason) {
+    case "TAKEN_OVER":
+      return new TakenOverError(`the bot is connected from somewhere else: ${text}`);
+    case "NO_SUCH_GAME":
+      return new NoGameInCommonError(text);
+    case "NO_CASUAL":
+      return new RefusedError(`${text}; leave out casual (--casual) for rated matches`);
+  }
+  if (status === "UNAUTHENTICATED") return new TokenRefusedError(`the server refuses the token: ${text}`);
+  if (status === "UNIMPLEMENTED") {
+    return new ProtocolMismatchError(`this is no Arena server, or it speaks another version of the protocol: ${text}`);
+  }
+  if (reason !== "" || FINAL.has(status)) {
+    return new RefusedError(`the server refuses the bot: ${text}`);
+  }
+  return new DroppedError(`${text} (${status})`);
 }
 
 function registrationError(status: string, text: string, reason: string): ArenaError | DroppedError {
-  if (COME_BACK.has(reason)) return playError(status, text, reason);
   switch (status) {
     case "ALREADY_EXISTS":
       return new NameTakenError(
@@ -109,10 +113,6 @@ function registrationError(status: string, text: string, reason: string): ArenaE
       return reason === "TOKEN_NOT_ALLOWED" ? new TokenRefusedError(text) : new NameNotAllowedError(text);
     case "PERMISSION_DENIED":
       if (reason !== "OWNER_BANNED") return new InvitationNeededError(text);
-      return new RefusedError(`the server refuses the bot: ${text}`);
-    case "RESOURCE_EXHAUSTED":
-      return new RefusedError(`the server refuses the bot: ${text}`);
-    default:
-      return playError(status, text, reason);
   }
+  return playError(status, text, reason);
 }

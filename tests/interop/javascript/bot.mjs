@@ -16,7 +16,7 @@ const loader = require("@grpc/proto-loader");
 const how = { includeDirs: [protos], longs: String, defaults: true, oneofs: true };
 const arena = grpc.loadPackageDefinition(loader.loadSync(["bots", "play"].map((file) => `arena/v1/${file}.proto`), how)).arena.v1;
 const LONGEST_WAIT = 1000;
-const LAST = [grpc.status.ABORTED, grpc.status.UNAUTHENTICATED, grpc.status.PERMISSION_DENIED, grpc.status.INVALID_ARGUMENT];
+const LAST = [grpc.status.FAILED_PRECONDITION, grpc.status.UNAUTHENTICATED, grpc.status.PERMISSION_DENIED, grpc.status.INVALID_ARGUMENT];
 const ILLEGAL = 1;
 const SUSPENDED = 6;
 const playing = new Set();

@@ -164,7 +164,7 @@ async def drain(stage: Stage) -> None:
 
 
 @check(
-    wants="After ABORTED with TAKEN_OVER it does not come back: two programs would throw each other out for ever.",
+    wants="After TAKEN_OVER it does not come back: two programs would throw each other out for ever.",
     remedy="End the program at TAKEN_OVER, and at UNAUTHENTICATED, and say why.",
     page=PLAY,
     needs=("games",),

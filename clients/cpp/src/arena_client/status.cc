@@ -12,8 +12,11 @@
 namespace arena {
 namespace {
 
-/// Reasons for the end of a stream after which another try may succeed.
-const std::set<std::string> COME_BACK = {"NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING", "OVER_BUDGET"};
+/// Statuses after which another try may succeed, whatever the reason. Any other with a reason is final.
+const std::set<std::string> COME_BACK = {"UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"};
+
+/// Statuses that are final without a reason, too, beside those that have errors of their own.
+const std::set<std::string> FINAL = {"INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION"};
 
 /// Milliseconds that a server may ask to wait: what asks for more is a mistake, or answered sooner.
 constexpr double LONGEST_PAUSE = 3'600'000;
@@ -40,20 +43,24 @@ Failure fatal(ErrorKind kind, const std::string& why, const CallStatus& status) 
 }
 
 Failure play_meaning(const CallStatus& status, const std::string& text) {
-  const std::string& word = status.status;
+  const std::string &word = status.status, &reason = status.reason;
   if (word == "OK") return dropped("the server closed the connection");
-  if (COME_BACK.count(status.reason)) return dropped(text + " (" + status.reason + ")");
+  if (word == "RESOURCE_EXHAUSTED" && reason.empty()) {  // gRPC's own, in this process
+    return fatal(ErrorKind::protocol_mismatch, "a message from the server is larger than this client accepts: " + text,
+                 status);
+  }
+  if (COME_BACK.count(word)) return dropped(text + " (" + (reason.empty() ? word : reason) + ")");
+  if (reason == "TAKEN_OVER") return fatal(ErrorKind::taken_over, "the bot is connected from somewhere else: " + text, status);
+  if (reason == "NO_SUCH_GAME") return fatal(ErrorKind::no_game_in_common, text, status);
+  if (reason == "NO_CASUAL") {
+    return fatal(ErrorKind::refused, text + "; leave out casual (--casual) for rated matches", status);
+  }
   if (word == "UNAUTHENTICATED") return fatal(ErrorKind::token_refused, "the server refuses the token: " + text, status);
-  if (word == "ABORTED") return fatal(ErrorKind::taken_over, "the bot is connected from somewhere else: " + text, status);
   if (word == "UNIMPLEMENTED") {
     return fatal(ErrorKind::protocol_mismatch,
                  "this is no Arena server, or it speaks another version of the protocol: " + text, status);
   }
-  if (word == "FAILED_PRECONDITION") {
-    if (status.reason != "NO_CASUAL") return fatal(ErrorKind::no_game_in_common, text, status);
-    return fatal(ErrorKind::refused, text + "; leave out casual (--casual) for rated matches", status);
-  }
-  if (word == "INVALID_ARGUMENT" || word == "PERMISSION_DENIED") {
+  if (!reason.empty() || FINAL.count(word)) {
     return fatal(ErrorKind::refused, "the server refuses the bot: " + text, status);
   }
   return dropped(text + " (" + word + ")");
@@ -61,7 +68,6 @@ Failure play_meaning(const CallStatus& status, const std::string& text) {
 
 Failure registration_meaning(const CallStatus& status, const std::string& text) {
   const std::string& word = status.status;
-  if (COME_BACK.count(status.reason)) return play_meaning(status, text);
   if (word == "ALREADY_EXISTS") {
     return fatal(ErrorKind::name_taken,
                  text + ". If the bot is yours, give its token or token file; if it was deleted, or is not yours, "
@@ -75,7 +81,6 @@ Failure registration_meaning(const CallStatus& status, const std::string& text) 
   if (word == "PERMISSION_DENIED" && status.reason != "OWNER_BANNED") {
     return fatal(ErrorKind::invitation_needed, text, status);
   }
-  if (word == "RESOURCE_EXHAUSTED") return fatal(ErrorKind::refused, "the server refuses the bot: " + text, status);
   return play_meaning(status, text);
 }
 

@@ -23,6 +23,172 @@ else:
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
+class _Reason:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _ReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Reason.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    REASON_UNSPECIFIED: _Reason.ValueType  # 0
+    """Never sent."""
+    REASON_TOKEN_UNKNOWN: _Reason.ValueType  # 1
+    """UNAUTHENTICATED: no bot has the token, or none was sent."""
+    REASON_TOKEN_REVOKED: _Reason.ValueType  # 2
+    """UNAUTHENTICATED: the token was replaced or revoked, or the bot deleted, while the stream was open."""
+    REASON_OWNER_BANNED: _Reason.ValueType  # 3
+    """PERMISSION_DENIED: the operator banned the bot's owner."""
+    REASON_TAKEN_OVER: _Reason.ValueType  # 4
+    """FAILED_PRECONDITION: a newer stream of the same bot plays on."""
+    REASON_BAD_MESSAGE: _Reason.ValueType  # 5
+    """INVALID_ARGUMENT: a message that the protocol does not allow."""
+    REASON_NO_SUCH_GAME: _Reason.ValueType  # 6
+    """FAILED_PRECONDITION: the server plays none of the bot's games."""
+    REASON_NO_CASUAL: _Reason.ValueType  # 7
+    """FAILED_PRECONDITION: the server gives no casual matches."""
+    REASON_NO_HELLO: _Reason.ValueType  # 8
+    """DEADLINE_EXCEEDED: the first message did not come in time."""
+    REASON_NOT_READING: _Reason.ValueType  # 9
+    """RESOURCE_EXHAUSTED: the client left messages unread."""
+    REASON_FLOODING: _Reason.ValueType  # 10
+    """RESOURCE_EXHAUSTED: the bot sends or connects too often, or its owner's bots have too many streams."""
+    REASON_OVER_BUDGET: _Reason.ValueType  # 11
+    """RESOURCE_EXHAUSTED: the address asked for much without a valid token."""
+    REASON_STOPPING: _Reason.ValueType  # 12
+    """UNAVAILABLE: the server stops."""
+    REASON_STORE_UNAVAILABLE: _Reason.ValueType  # 13
+    """UNAVAILABLE: the server's database does not answer."""
+    REASON_NAME_TAKEN: _Reason.ValueType  # 14
+    """ALREADY_EXISTS: another bot has the name."""
+    REASON_NAME_NOT_ALLOWED: _Reason.ValueType  # 15
+    """INVALID_ARGUMENT: a bot or an owner cannot have the name."""
+    REASON_TOKEN_NOT_ALLOWED: _Reason.ValueType  # 16
+    """INVALID_ARGUMENT: a token cannot have this form."""
+    REASON_INVITATION_REFUSED: _Reason.ValueType  # 17
+    """PERMISSION_DENIED: new bots need an invitation, and this is not a valid one."""
+    REASON_TOO_MANY_BOTS: _Reason.ValueType  # 18
+    """FAILED_PRECONDITION: the owner has as many bots as the server allows."""
+    REASON_TOO_MANY_REGISTRATIONS: _Reason.ValueType  # 19
+    """RESOURCE_EXHAUSTED: the address registered many bots lately."""
+    REASON_NOT_PERMITTED: _Reason.ValueType  # 20
+    """PERMISSION_DENIED: the token is not the operator's, or not of this bot."""
+    REASON_BAD_CHALLENGE: _Reason.ValueType  # 21
+    """INVALID_ARGUMENT: nobody can be challenged to such a match."""
+    REASON_NOT_CHALLENGED: _Reason.ValueType  # 22
+    """FAILED_PRECONDITION: a bot of the challenge is not connected, or accepts none."""
+    REASON_TOO_MANY_CHALLENGES: _Reason.ValueType  # 23
+    """RESOURCE_EXHAUSTED: the owner made many challenges lately."""
+    REASON_NOTHING_TO_CHANGE: _Reason.ValueType  # 24
+    """FAILED_PRECONDITION: what was asked for is so already."""
+    REASON_UNKNOWN_BOT: _Reason.ValueType  # 25
+    """NOT_FOUND: there is no such bot."""
+    REASON_OF_THE_HOUSE: _Reason.ValueType  # 26
+    """FAILED_PRECONDITION: the bot is the server's own."""
+    REASON_BOT_DELETED: _Reason.ValueType  # 27
+    """FAILED_PRECONDITION: the bot was deleted."""
+    REASON_NOT_PARKED: _Reason.ValueType  # 28
+    """FAILED_PRECONDITION: the bot is not parked."""
+    REASON_UNKNOWN_MATCH: _Reason.ValueType  # 29
+    """NOT_FOUND: there is no such match."""
+    REASON_NO_REPLAY: _Reason.ValueType  # 30
+    """FAILED_PRECONDITION: the match has no replay yet, or never will."""
+    REASON_REPLAY_PRUNED: _Reason.ValueType  # 31
+    """FAILED_PRECONDITION: the replay was deleted after the time for which the server stores replays."""
+    REASON_NO_RESULT: _Reason.ValueType  # 32
+    """FAILED_PRECONDITION: the match has no result."""
+    REASON_RESULT_VOID: _Reason.ValueType  # 33
+    """FAILED_PRECONDITION: the result was voided."""
+    REASON_NO_SUCH_SEARCH: _Reason.ValueType  # 34
+    """INVALID_ARGUMENT: there can be no such search."""
+    REASON_REASON_NOT_ALLOWED: _Reason.ValueType  # 35
+    """INVALID_ARGUMENT: the reason that the operator gave is empty or too long."""
+    REASON_NOT_FITTED: _Reason.ValueType  # 36
+    """UNAVAILABLE: no ladder has been fitted yet."""
+    REASON_TOO_MANY_WATCHERS: _Reason.ValueType  # 37
+    """RESOURCE_EXHAUSTED: the server has as many watchers as it allows."""
+
+class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
+    """Why the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as text. The status says
+    whether to try again, also for a reason that a client does not know.
+    """
+
+REASON_UNSPECIFIED: Reason.ValueType  # 0
+"""Never sent."""
+REASON_TOKEN_UNKNOWN: Reason.ValueType  # 1
+"""UNAUTHENTICATED: no bot has the token, or none was sent."""
+REASON_TOKEN_REVOKED: Reason.ValueType  # 2
+"""UNAUTHENTICATED: the token was replaced or revoked, or the bot deleted, while the stream was open."""
+REASON_OWNER_BANNED: Reason.ValueType  # 3
+"""PERMISSION_DENIED: the operator banned the bot's owner."""
+REASON_TAKEN_OVER: Reason.ValueType  # 4
+"""FAILED_PRECONDITION: a newer stream of the same bot plays on."""
+REASON_BAD_MESSAGE: Reason.ValueType  # 5
+"""INVALID_ARGUMENT: a message that the protocol does not allow."""
+REASON_NO_SUCH_GAME: Reason.ValueType  # 6
+"""FAILED_PRECONDITION: the server plays none of the bot's games."""
+REASON_NO_CASUAL: Reason.ValueType  # 7
+"""FAILED_PRECONDITION: the server gives no casual matches."""
+REASON_NO_HELLO: Reason.ValueType  # 8
+"""DEADLINE_EXCEEDED: the first message did not come in time."""
+REASON_NOT_READING: Reason.ValueType  # 9
+"""RESOURCE_EXHAUSTED: the client left messages unread."""
+REASON_FLOODING: Reason.ValueType  # 10
+"""RESOURCE_EXHAUSTED: the bot sends or connects too often, or its owner's bots have too many streams."""
+REASON_OVER_BUDGET: Reason.ValueType  # 11
+"""RESOURCE_EXHAUSTED: the address asked for much without a valid token."""
+REASON_STOPPING: Reason.ValueType  # 12
+"""UNAVAILABLE: the server stops."""
+REASON_STORE_UNAVAILABLE: Reason.ValueType  # 13
+"""UNAVAILABLE: the server's database does not answer."""
+REASON_NAME_TAKEN: Reason.ValueType  # 14
+"""ALREADY_EXISTS: another bot has the name."""
+REASON_NAME_NOT_ALLOWED: Reason.ValueType  # 15
+"""INVALID_ARGUMENT: a bot or an owner cannot have the name."""
+REASON_TOKEN_NOT_ALLOWED: Reason.ValueType  # 16
+"""INVALID_ARGUMENT: a token cannot have this form."""
+REASON_INVITATION_REFUSED: Reason.ValueType  # 17
+"""PERMISSION_DENIED: new bots need an invitation, and this is not a valid one."""
+REASON_TOO_MANY_BOTS: Reason.ValueType  # 18
+"""FAILED_PRECONDITION: the owner has as many bots as the server allows."""
+REASON_TOO_MANY_REGISTRATIONS: Reason.ValueType  # 19
+"""RESOURCE_EXHAUSTED: the address registered many bots lately."""
+REASON_NOT_PERMITTED: Reason.ValueType  # 20
+"""PERMISSION_DENIED: the token is not the operator's, or not of this bot."""
+REASON_BAD_CHALLENGE: Reason.ValueType  # 21
+"""INVALID_ARGUMENT: nobody can be challenged to such a match."""
+REASON_NOT_CHALLENGED: Reason.ValueType  # 22
+"""FAILED_PRECONDITION: a bot of the challenge is not connected, or accepts none."""
+REASON_TOO_MANY_CHALLENGES: Reason.ValueType  # 23
+"""RESOURCE_EXHAUSTED: the owner made many challenges lately."""
+REASON_NOTHING_TO_CHANGE: Reason.ValueType  # 24
+"""FAILED_PRECONDITION: what was asked for is so already."""
+REASON_UNKNOWN_BOT: Reason.ValueType  # 25
+"""NOT_FOUND: there is no such bot."""
+REASON_OF_THE_HOUSE: Reason.ValueType  # 26
+"""FAILED_PRECONDITION: the bot is the server's own."""
+REASON_BOT_DELETED: Reason.ValueType  # 27
+"""FAILED_PRECONDITION: the bot was deleted."""
+REASON_NOT_PARKED: Reason.ValueType  # 28
+"""FAILED_PRECONDITION: the bot is not parked."""
+REASON_UNKNOWN_MATCH: Reason.ValueType  # 29
+"""NOT_FOUND: there is no such match."""
+REASON_NO_REPLAY: Reason.ValueType  # 30
+"""FAILED_PRECONDITION: the match has no replay yet, or never will."""
+REASON_REPLAY_PRUNED: Reason.ValueType  # 31
+"""FAILED_PRECONDITION: the replay was deleted after the time for which the server stores replays."""
+REASON_NO_RESULT: Reason.ValueType  # 32
+"""FAILED_PRECONDITION: the match has no result."""
+REASON_RESULT_VOID: Reason.ValueType  # 33
+"""FAILED_PRECONDITION: the result was voided."""
+REASON_NO_SUCH_SEARCH: Reason.ValueType  # 34
+"""INVALID_ARGUMENT: there can be no such search."""
+REASON_REASON_NOT_ALLOWED: Reason.ValueType  # 35
+"""INVALID_ARGUMENT: the reason that the operator gave is empty or too long."""
+REASON_NOT_FITTED: Reason.ValueType  # 36
+"""UNAVAILABLE: no ladder has been fitted yet."""
+REASON_TOO_MANY_WATCHERS: Reason.ValueType  # 37
+"""RESOURCE_EXHAUSTED: the server has as many watchers as it allows."""
+global___Reason = Reason
+
 class _MatchKind:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType

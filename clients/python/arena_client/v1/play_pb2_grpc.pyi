@@ -29,14 +29,11 @@ class PlayServiceStub:
     The bot sends a hello, the server a welcome; then each side sends messages whenever it has something to say, and any message can
     carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on. The newest stream
     of a bot takes over from an older one. A stream that the server ends carries a status and a google.rpc.ErrorInfo with domain
-    "arena" and one of these reasons; after those marked * the bot should come back, waiting longer each time.
-    UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED (rotated, revoked or deleted with the bot while the stream was open). ABORTED: TAKEN_OVER (a newer stream of the bot).
-    PERMISSION_DENIED: OWNER_BANNED (by the operator).
-    INVALID_ARGUMENT: BAD_MESSAGE. FAILED_PRECONDITION: NO_SUCH_GAME, NO_CASUAL (this server gives no casual
-    matches), NO_HELLO* (nothing came in time). UNAVAILABLE: STOPPING*, STORE_UNAVAILABLE*.
-    RESOURCE_EXHAUSTED: NOT_READING* (the bot left messages unread), FLOODING* (it says far more than it is asked for, comes too often, or
-    its owner's bots have too many streams), OVER_BUDGET* (the bot's address asks for much without a valid token). A google.rpc.RetryInfo
-    beside the reason says when to come back at the earliest.
+    "arena" and a reason. After UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, waiting longer each
+    time; a google.rpc.RetryInfo beside the reason gives the shortest wait. Any other status with a reason is final.
+    UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED. INVALID_ARGUMENT: BAD_MESSAGE.
+    FAILED_PRECONDITION: TAKEN_OVER, NO_SUCH_GAME, NO_CASUAL. DEADLINE_EXCEEDED: NO_HELLO. UNAVAILABLE: STOPPING, STORE_UNAVAILABLE.
+    RESOURCE_EXHAUSTED: NOT_READING, FLOODING, OVER_BUDGET.
     """
 
 class PlayServiceAsyncStub:
@@ -50,14 +47,11 @@ class PlayServiceAsyncStub:
     The bot sends a hello, the server a welcome; then each side sends messages whenever it has something to say, and any message can
     carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on. The newest stream
     of a bot takes over from an older one. A stream that the server ends carries a status and a google.rpc.ErrorInfo with domain
-    "arena" and one of these reasons; after those marked * the bot should come back, waiting longer each time.
-    UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED (rotated, revoked or deleted with the bot while the stream was open). ABORTED: TAKEN_OVER (a newer stream of the bot).
-    PERMISSION_DENIED: OWNER_BANNED (by the operator).
-    INVALID_ARGUMENT: BAD_MESSAGE. FAILED_PRECONDITION: NO_SUCH_GAME, NO_CASUAL (this server gives no casual
-    matches), NO_HELLO* (nothing came in time). UNAVAILABLE: STOPPING*, STORE_UNAVAILABLE*.
-    RESOURCE_EXHAUSTED: NOT_READING* (the bot left messages unread), FLOODING* (it says far more than it is asked for, comes too often, or
-    its owner's bots have too many streams), OVER_BUDGET* (the bot's address asks for much without a valid token). A google.rpc.RetryInfo
-    beside the reason says when to come back at the earliest.
+    "arena" and a reason. After UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, waiting longer each
+    time; a google.rpc.RetryInfo beside the reason gives the shortest wait. Any other status with a reason is final.
+    UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED. INVALID_ARGUMENT: BAD_MESSAGE.
+    FAILED_PRECONDITION: TAKEN_OVER, NO_SUCH_GAME, NO_CASUAL. DEADLINE_EXCEEDED: NO_HELLO. UNAVAILABLE: STOPPING, STORE_UNAVAILABLE.
+    RESOURCE_EXHAUSTED: NOT_READING, FLOODING, OVER_BUDGET.
     """
 
 class PlayServiceServicer(metaclass=abc.ABCMeta):
@@ -73,14 +67,11 @@ class PlayServiceServicer(metaclass=abc.ABCMeta):
         The bot sends a hello, the server a welcome; then each side sends messages whenever it has something to say, and any message can
         carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on. The newest stream
         of a bot takes over from an older one. A stream that the server ends carries a status and a google.rpc.ErrorInfo with domain
-        "arena" and one of these reasons; after those marked * the bot should come back, waiting longer each time.
-        UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED (rotated, revoked or deleted with the bot while the stream was open). ABORTED: TAKEN_OVER (a newer stream of the bot).
-        PERMISSION_DENIED: OWNER_BANNED (by the operator).
-        INVALID_ARGUMENT: BAD_MESSAGE. FAILED_PRECONDITION: NO_SUCH_GAME, NO_CASUAL (this server gives no casual
-        matches), NO_HELLO* (nothing came in time). UNAVAILABLE: STOPPING*, STORE_UNAVAILABLE*.
-        RESOURCE_EXHAUSTED: NOT_READING* (the bot left messages unread), FLOODING* (it says far more than it is asked for, comes too often, or
-        its owner's bots have too many streams), OVER_BUDGET* (the bot's address asks for much without a valid token). A google.rpc.RetryInfo
-        beside the reason says when to come back at the earliest.
+        "arena" and a reason. After UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, waiting longer each
+        time; a google.rpc.RetryInfo beside the reason gives the shortest wait. Any other status with a reason is final.
+        UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED. INVALID_ARGUMENT: BAD_MESSAGE.
+        FAILED_PRECONDITION: TAKEN_OVER, NO_SUCH_GAME, NO_CASUAL. DEADLINE_EXCEEDED: NO_HELLO. UNAVAILABLE: STOPPING, STORE_UNAVAILABLE.
+        RESOURCE_EXHAUSTED: NOT_READING, FLOODING, OVER_BUDGET.
         """
 
 def add_PlayServiceServicer_to_server(servicer: PlayServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -1018,6 +1018,180 @@ pub struct RatingChange {
     #[prost(double, tag = "2")]
     pub after: f64,
 }
+/// Why the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON\_", as text. The status says
+/// whether to try again, also for a reason that a client does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum Reason {
+    /// Never sent.
+    Unspecified = 0,
+    /// UNAUTHENTICATED: no bot has the token, or none was sent.
+    TokenUnknown = 1,
+    /// UNAUTHENTICATED: the token was replaced or revoked, or the bot deleted, while the stream was open.
+    TokenRevoked = 2,
+    /// PERMISSION_DENIED: the operator banned the bot's owner.
+    OwnerBanned = 3,
+    /// FAILED_PRECONDITION: a newer stream of the same bot plays on.
+    TakenOver = 4,
+    /// INVALID_ARGUMENT: a message that the protocol does not allow.
+    BadMessage = 5,
+    /// FAILED_PRECONDITION: the server plays none of the bot's games.
+    NoSuchGame = 6,
+    /// FAILED_PRECONDITION: the server gives no casual matches.
+    NoCasual = 7,
+    /// DEADLINE_EXCEEDED: the first message did not come in time.
+    NoHello = 8,
+    /// RESOURCE_EXHAUSTED: the client left messages unread.
+    NotReading = 9,
+    /// RESOURCE_EXHAUSTED: the bot sends or connects too often, or its owner's bots have too many streams.
+    Flooding = 10,
+    /// RESOURCE_EXHAUSTED: the address asked for much without a valid token.
+    OverBudget = 11,
+    /// UNAVAILABLE: the server stops.
+    Stopping = 12,
+    /// UNAVAILABLE: the server's database does not answer.
+    StoreUnavailable = 13,
+    /// ALREADY_EXISTS: another bot has the name.
+    NameTaken = 14,
+    /// INVALID_ARGUMENT: a bot or an owner cannot have the name.
+    NameNotAllowed = 15,
+    /// INVALID_ARGUMENT: a token cannot have this form.
+    TokenNotAllowed = 16,
+    /// PERMISSION_DENIED: new bots need an invitation, and this is not a valid one.
+    InvitationRefused = 17,
+    /// FAILED_PRECONDITION: the owner has as many bots as the server allows.
+    TooManyBots = 18,
+    /// RESOURCE_EXHAUSTED: the address registered many bots lately.
+    TooManyRegistrations = 19,
+    /// PERMISSION_DENIED: the token is not the operator's, or not of this bot.
+    NotPermitted = 20,
+    /// INVALID_ARGUMENT: nobody can be challenged to such a match.
+    BadChallenge = 21,
+    /// FAILED_PRECONDITION: a bot of the challenge is not connected, or accepts none.
+    NotChallenged = 22,
+    /// RESOURCE_EXHAUSTED: the owner made many challenges lately.
+    TooManyChallenges = 23,
+    /// FAILED_PRECONDITION: what was asked for is so already.
+    NothingToChange = 24,
+    /// NOT_FOUND: there is no such bot.
+    UnknownBot = 25,
+    /// FAILED_PRECONDITION: the bot is the server's own.
+    OfTheHouse = 26,
+    /// FAILED_PRECONDITION: the bot was deleted.
+    BotDeleted = 27,
+    /// FAILED_PRECONDITION: the bot is not parked.
+    NotParked = 28,
+    /// NOT_FOUND: there is no such match.
+    UnknownMatch = 29,
+    /// FAILED_PRECONDITION: the match has no replay yet, or never will.
+    NoReplay = 30,
+    /// FAILED_PRECONDITION: the replay was deleted after the time for which the server stores replays.
+    ReplayPruned = 31,
+    /// FAILED_PRECONDITION: the match has no result.
+    NoResult = 32,
+    /// FAILED_PRECONDITION: the result was voided.
+    ResultVoid = 33,
+    /// INVALID_ARGUMENT: there can be no such search.
+    NoSuchSearch = 34,
+    /// INVALID_ARGUMENT: the reason that the operator gave is empty or too long.
+    ReasonNotAllowed = 35,
+    /// UNAVAILABLE: no ladder has been fitted yet.
+    NotFitted = 36,
+    /// RESOURCE_EXHAUSTED: the server has as many watchers as it allows.
+    TooManyWatchers = 37,
+}
+impl Reason {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "REASON_UNSPECIFIED",
+            Self::TokenUnknown => "REASON_TOKEN_UNKNOWN",
+            Self::TokenRevoked => "REASON_TOKEN_REVOKED",
+            Self::OwnerBanned => "REASON_OWNER_BANNED",
+            Self::TakenOver => "REASON_TAKEN_OVER",
+            Self::BadMessage => "REASON_BAD_MESSAGE",
+            Self::NoSuchGame => "REASON_NO_SUCH_GAME",
+            Self::NoCasual => "REASON_NO_CASUAL",
+            Self::NoHello => "REASON_NO_HELLO",
+            Self::NotReading => "REASON_NOT_READING",
+            Self::Flooding => "REASON_FLOODING",
+            Self::OverBudget => "REASON_OVER_BUDGET",
+            Self::Stopping => "REASON_STOPPING",
+            Self::StoreUnavailable => "REASON_STORE_UNAVAILABLE",
+            Self::NameTaken => "REASON_NAME_TAKEN",
+            Self::NameNotAllowed => "REASON_NAME_NOT_ALLOWED",
+            Self::TokenNotAllowed => "REASON_TOKEN_NOT_ALLOWED",
+            Self::InvitationRefused => "REASON_INVITATION_REFUSED",
+            Self::TooManyBots => "REASON_TOO_MANY_BOTS",
+            Self::TooManyRegistrations => "REASON_TOO_MANY_REGISTRATIONS",
+            Self::NotPermitted => "REASON_NOT_PERMITTED",
+            Self::BadChallenge => "REASON_BAD_CHALLENGE",
+            Self::NotChallenged => "REASON_NOT_CHALLENGED",
+            Self::TooManyChallenges => "REASON_TOO_MANY_CHALLENGES",
+            Self::NothingToChange => "REASON_NOTHING_TO_CHANGE",
+            Self::UnknownBot => "REASON_UNKNOWN_BOT",
+            Self::OfTheHouse => "REASON_OF_THE_HOUSE",
+            Self::BotDeleted => "REASON_BOT_DELETED",
+            Self::NotParked => "REASON_NOT_PARKED",
+            Self::UnknownMatch => "REASON_UNKNOWN_MATCH",
+            Self::NoReplay => "REASON_NO_REPLAY",
+            Self::ReplayPruned => "REASON_REPLAY_PRUNED",
+            Self::NoResult => "REASON_NO_RESULT",
+            Self::ResultVoid => "REASON_RESULT_VOID",
+            Self::NoSuchSearch => "REASON_NO_SUCH_SEARCH",
+            Self::ReasonNotAllowed => "REASON_REASON_NOT_ALLOWED",
+            Self::NotFitted => "REASON_NOT_FITTED",
+            Self::TooManyWatchers => "REASON_TOO_MANY_WATCHERS",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "REASON_UNSPECIFIED" => Some(Self::Unspecified),
+            "REASON_TOKEN_UNKNOWN" => Some(Self::TokenUnknown),
+            "REASON_TOKEN_REVOKED" => Some(Self::TokenRevoked),
+            "REASON_OWNER_BANNED" => Some(Self::OwnerBanned),
+            "REASON_TAKEN_OVER" => Some(Self::TakenOver),
+            "REASON_BAD_MESSAGE" => Some(Self::BadMessage),
+            "REASON_NO_SUCH_GAME" => Some(Self::NoSuchGame),
+            "REASON_NO_CASUAL" => Some(Self::NoCasual),
+            "REASON_NO_HELLO" => Some(Self::NoHello),
+            "REASON_NOT_READING" => Some(Self::NotReading),
+            "REASON_FLOODING" => Some(Self::Flooding),
+            "REASON_OVER_BUDGET" => Some(Self::OverBudget),
+            "REASON_STOPPING" => Some(Self::Stopping),
+            "REASON_STORE_UNAVAILABLE" => Some(Self::StoreUnavailable),
+            "REASON_NAME_TAKEN" => Some(Self::NameTaken),
+            "REASON_NAME_NOT_ALLOWED" => Some(Self::NameNotAllowed),
+            "REASON_TOKEN_NOT_ALLOWED" => Some(Self::TokenNotAllowed),
+            "REASON_INVITATION_REFUSED" => Some(Self::InvitationRefused),
+            "REASON_TOO_MANY_BOTS" => Some(Self::TooManyBots),
+            "REASON_TOO_MANY_REGISTRATIONS" => Some(Self::TooManyRegistrations),
+            "REASON_NOT_PERMITTED" => Some(Self::NotPermitted),
+            "REASON_BAD_CHALLENGE" => Some(Self::BadChallenge),
+            "REASON_NOT_CHALLENGED" => Some(Self::NotChallenged),
+            "REASON_TOO_MANY_CHALLENGES" => Some(Self::TooManyChallenges),
+            "REASON_NOTHING_TO_CHANGE" => Some(Self::NothingToChange),
+            "REASON_UNKNOWN_BOT" => Some(Self::UnknownBot),
+            "REASON_OF_THE_HOUSE" => Some(Self::OfTheHouse),
+            "REASON_BOT_DELETED" => Some(Self::BotDeleted),
+            "REASON_NOT_PARKED" => Some(Self::NotParked),
+            "REASON_UNKNOWN_MATCH" => Some(Self::UnknownMatch),
+            "REASON_NO_REPLAY" => Some(Self::NoReplay),
+            "REASON_REPLAY_PRUNED" => Some(Self::ReplayPruned),
+            "REASON_NO_RESULT" => Some(Self::NoResult),
+            "REASON_RESULT_VOID" => Some(Self::ResultVoid),
+            "REASON_NO_SUCH_SEARCH" => Some(Self::NoSuchSearch),
+            "REASON_REASON_NOT_ALLOWED" => Some(Self::ReasonNotAllowed),
+            "REASON_NOT_FITTED" => Some(Self::NotFitted),
+            "REASON_TOO_MANY_WATCHERS" => Some(Self::TooManyWatchers),
+            _ => None,
+        }
+    }
+}
 /// A kind of match. It is known with the invitation and does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -1242,14 +1416,11 @@ pub mod play_service_client {
         /// The bot sends a hello, the server a welcome; then each side sends messages whenever it has something to say, and any message can
         /// carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on. The newest stream
         /// of a bot takes over from an older one. A stream that the server ends carries a status and a google.rpc.ErrorInfo with domain
-        /// "arena" and one of these reasons; after those marked * the bot should come back, waiting longer each time.
-        /// UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED (rotated, revoked or deleted with the bot while the stream was open). ABORTED: TAKEN_OVER (a newer stream of the bot).
-        /// PERMISSION_DENIED: OWNER_BANNED (by the operator).
-        /// INVALID_ARGUMENT: BAD_MESSAGE. FAILED_PRECONDITION: NO_SUCH_GAME, NO_CASUAL (this server gives no casual
-        /// matches), NO_HELLO\* (nothing came in time). UNAVAILABLE: STOPPING\*, STORE_UNAVAILABLE\*.
-        /// RESOURCE_EXHAUSTED: NOT_READING\* (the bot left messages unread), FLOODING\* (it says far more than it is asked for, comes too often, or
-        /// its owner's bots have too many streams), OVER_BUDGET\* (the bot's address asks for much without a valid token). A google.rpc.RetryInfo
-        /// beside the reason says when to come back at the earliest.
+        /// "arena" and a reason. After UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, waiting longer each
+        /// time; a google.rpc.RetryInfo beside the reason gives the shortest wait. Any other status with a reason is final.
+        /// UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED. INVALID_ARGUMENT: BAD_MESSAGE.
+        /// FAILED_PRECONDITION: TAKEN_OVER, NO_SUCH_GAME, NO_CASUAL. DEADLINE_EXCEEDED: NO_HELLO. UNAVAILABLE: STOPPING, STORE_UNAVAILABLE.
+        /// RESOURCE_EXHAUSTED: NOT_READING, FLOODING, OVER_BUDGET.
         pub async fn play(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::PlayRequest>,

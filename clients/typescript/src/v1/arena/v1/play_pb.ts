@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arena/v1/play.proto.
  */
 export const file_arena_v1_play: GenFile = /*@__PURE__*/
-  fileDesc("ChNhcmVuYS92MS9wbGF5LnByb3RvEghhcmVuYS52MSL4AQoLUGxheVJlcXVlc3QSHgoFaGVsbG8YASABKAsyDy5hcmVuYS52MS5IZWxsbxIeCgVyZWFkeRgCIAMoCzIPLmFyZW5hLnYxLlJlYWR5EiEKB2Fuc3dlcnMYAyADKAsyEC5hcmVuYS52MS5BbnN3ZXISGgoJaGVhcnRiZWF0GAQgASgEQgIwAkgAiAEBEhUKCGNhcGFjaXR5GAUgASgNSAGIAQESFAoIZGVjbGluZWQYBiADKARCAjACEhMKB3Jlc3VtZWQYByADKARCAjACEg0KBWxlYXZlGAggASgIQgwKCl9oZWFydGJlYXRCCwoJX2NhcGFjaXR5IoIBCgVIZWxsbxINCgVnYW1lcxgBIAMoCRIQCghjYXBhY2l0eRgCIAEoDRIOCgZjbGllbnQYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRITCgdwbGF5aW5nGAUgAygEQgIwAhIOCgZjYXN1YWwYBiABKAgSEgoKY2hhbGxlbmdlcxgHIAEoCCIxCgVSZWFkeRIZCg1pbnZpdGF0aW9uX2lkGAEgASgEQgIwAhINCgVub25jZRgCIAEoDCJDCgZBbnN3ZXISFAoIbWF0Y2hfaWQYASABKARCAjACEhMKC2RlY2lzaW9uX2lkGAIgASgNEg4KBmFjdGlvbhgDIAEoDSLGAgoMUGxheVJlc3BvbnNlEiIKB3dlbGNvbWUYASABKAsyES5hcmVuYS52MS5XZWxjb21lEikKC2ludml0YXRpb25zGAIgAygLMhQuYXJlbmEudjEuSW52aXRhdGlvbhIlCglkZWNpc2lvbnMYAyADKAsyEi5hcmVuYS52MS5EZWNpc2lvbhIhCgdub3RpY2VzGAQgAygLMhAuYXJlbmEudjEuTm90aWNlEiUKBnJvdW5kcxgFIAMoCzIVLmFyZW5hLnYxLlJvdW5kUmVwb3J0EiYKB3JlcG9ydHMYBiADKAsyFS5hcmVuYS52MS5NYXRjaFJlcG9ydBIaCgloZWFydGJlYXQYByABKARCAjACSACIAQESJAoGc3RhcnRzGAggAygLMhQuYXJlbmEudjEuTWF0Y2hTdGFydEIMCgpfaGVhcnRiZWF0IrkBCgdXZWxjb21lEg4KBnNlcnZlchgBIAEoCRILCgNib3QYAiABKAkSJAoFZ2FtZXMYAyADKAsyFS5hcmVuYS52MS5HYW1lQ2F0YWxvZxIiCgdjb25kdWN0GAQgASgLMhEuYXJlbmEudjEuQ29uZHVjdBImCgZsaW1pdHMYBSABKAsyFi5hcmVuYS52MS5TdHJlYW1MaW1pdHMSHwoDbG9nGAYgASgLMhIuYXJlbmEudjEuTG9nU3RhdGUiYQoMU3RyZWFtTGltaXRzEhAKCGNhcGFjaXR5GAEgASgNEhMKC21heF9yZXF1ZXN0GAIgASgNEhQKDG1heF9tZXRhZGF0YRgDIAEoDRIUCgxoZWFydGJlYXRfbXMYBCABKA0ivgIKB0NvbmR1Y3QSFQoNc29mdF9saW1pdF9tcxgBIAEoDRIPCgdiYW5rX21zGAIgASgNEh8KF3JlamVjdGlvbnNfcGVyX2RlY2lzaW9uGAMgASgNEhwKFHJlamVjdGlvbnNfcGVyX21hdGNoGAQgASgNEhYKDmxhdGVzX2luX2Ffcm93GAUgASgNEhAKCHJlYWR5X21zGAYgASgNEhgKEGxhZ19hbGxvd2FuY2VfbXMYByABKA0SEAoIZ3JhY2VfbXMYCCABKA0SEQoJaW5jaWRlbnRzGAkgASgNEhcKD3Jlc3RhcnRfaG9sZF9tcxgKIAEoDRIbChNzdWJzdGl0dXRlZF9wZXJjZW50GAsgASgNEhIKCnBhcmtfYWZ0ZXIYDCABKA0SGQoRbmV3Y29tZXJfZ3JhY2VfbXMYDSABKA0i3gEKCkludml0YXRpb24SGQoNaW52aXRhdGlvbl9pZBgBIAEoBEICMAISDAoEZ2FtZRgCIAEoCRIhCgRraW5kGAMgASgOMhMuYXJlbmEudjEuTWF0Y2hLaW5kEjIKB29wdGlvbnMYBCADKAsyIS5hcmVuYS52MS5JbnZpdGF0aW9uLk9wdGlvbnNFbnRyeRISCgpjb21taXRtZW50GAUgASgMEgwKBGJvdHMYBiADKAkaLgoMT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEikAIKCk1hdGNoU3RhcnQSFAoIbWF0Y2hfaWQYASABKARCAjACEhkKDWludml0YXRpb25faWQYAiABKARCAjACEgwKBGdhbWUYAyABKAkSIQoEa2luZBgEIAEoDjITLmFyZW5hLnYxLk1hdGNoS2luZBIMCgRzZWF0GAUgASgNEgwKBGJvdHMYBiADKAkSMgoHb3B0aW9ucxgHIAMoCzIhLmFyZW5hLnYxLk1hdGNoU3RhcnQuT3B0aW9uc0VudHJ5EhIKCmNvbW1pdG1lbnQYCCABKAwSDAoEc2FsdBgJIAEoDBouCgxPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLJAQoIRGVjaXNpb24SFAoIbWF0Y2hfaWQYASABKARCAjACEhMKC2RlY2lzaW9uX2lkGAIgASgNEg8KB3NvZnRfbXMYAyABKA0SDwoHYmFua19tcxgEIAEoDRINCgVsZWdhbBgFIAMoDRIvCgtzaXh0aF9zZW5zZRgKIAEoCzIYLmFyZW5hLnYxLlNpeHRoU2Vuc2VWaWV3SAASKAoHbnVsbGVybhgLIAEoCzIVLmFyZW5hLnYxLk51bGxlcm5WaWV3SABCBgoEdmlldyKrAgoGTm90aWNlEhkKCG1hdGNoX2lkGAEgASgEQgIwAkgAiAEBEhgKC2RlY2lzaW9uX2lkGAIgASgNSAGIAQESIgoEa2luZBgDIAEoDjIULmFyZW5hLnYxLk5vdGljZUtpbmQSDAoEdGV4dBgEIAEoCRITCgZhY3Rpb24YBSABKA1IAogBARINCgVsZWdhbBgGIAMoDRIUCgd0aW1lX21zGAcgASgNSAOIAQESEQoEc2VhdBgIIAEoDUgEiAEBEh4KDWludml0YXRpb25faWQYCSABKARCAjACSAWIAQFCCwoJX21hdGNoX2lkQg4KDF9kZWNpc2lvbl9pZEIJCgdfYWN0aW9uQgoKCF90aW1lX21zQgcKBV9zZWF0QhAKDl9pbnZpdGF0aW9uX2lkIrkBCgtSb3VuZFJlcG9ydBIUCghtYXRjaF9pZBgBIAEoBEICMAISDQoFcm91bmQYAiABKA0SDgoGcG9pbnRzGAMgAygREg4KBnNjb3JlcxgEIAMoERIwCgtzaXh0aF9zZW5zZRgKIAEoCzIZLmFyZW5hLnYxLlNpeHRoU2Vuc2VSb3VuZEgAEikKB251bGxlcm4YCyABKAsyFi5hcmVuYS52MS5OdWxsZXJuUm91bmRIAEIICgZyZWNvcmQi9AEKC01hdGNoUmVwb3J0EhQKCG1hdGNoX2lkGAEgASgEQgIwAhIMCgRzZWF0GAIgASgNEg4KBnNjb3JlcxgDIAMoERIOCgZwbGFjZXMYBCADKA0SJgoGcmF0aW5nGAUgASgLMhYuYXJlbmEudjEuUmF0aW5nQ2hhbmdlEhMKC2ludGVycnVwdGVkGAYgASgJEg4KBmNvdW50cxgHIAMoCBIhCgRraW5kGAggASgOMhMuYXJlbmEudjEuTWF0Y2hLaW5kEg4KBnNwb2lsdBgJIAMoCBIhCgVlbnRyeRgKIAEoCzISLmFyZW5hLnYxLkxvZ0VudHJ5Ii0KDFJhdGluZ0NoYW5nZRIOCgZiZWZvcmUYASABKAESDQoFYWZ0ZXIYAiABKAEqbgoJTWF0Y2hLaW5kEhoKFk1BVENIX0tJTkRfVU5TUEVDSUZJRUQQABIUChBNQVRDSF9LSU5EX1JBVEVEEAESFQoRTUFUQ0hfS0lORF9DQVNVQUwQAhIYChRNQVRDSF9LSU5EX0NIQUxMRU5HRRADKs4DCgpOb3RpY2VLaW5kEhsKF05PVElDRV9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTTk9USUNFX0tJTkRfSUxMRUdBTBABEhUKEU5PVElDRV9LSU5EX1NUQUxFEAISFwoTTk9USUNFX0tJTkRfVU5LTk9XThADEh4KGk5PVElDRV9LSU5EX0ZPUkNFRF9CWV9USU1FEAQSJAogTk9USUNFX0tJTkRfRk9SQ0VEX0JZX0lMTEVHQUxJVFkQBRIZChVOT1RJQ0VfS0lORF9TVVNQRU5ERUQQBhIZChVOT1RJQ0VfS0lORF9XSVRIRFJBV04QBxIYChROT1RJQ0VfS0lORF9EUkFJTklORxAIEhQKEE5PVElDRV9LSU5EX0dPTkUQCRIbChdOT1RJQ0VfS0lORF9TVUJTVElUVVRFRBAKEhQKEE5PVElDRV9LSU5EX0JBQ0sQCxIUChBOT1RJQ0VfS0lORF9IRUxEEAwSGAoUTk9USUNFX0tJTkRfUkVMRUFTRUQQDRIWChJOT1RJQ0VfS0lORF9QQVJLRUQQDhIVChFOT1RJQ0VfS0lORF9UQUtFThAPEhwKGE5PVElDRV9LSU5EX0NBU1VBTF9MSU1JVBAQMkgKC1BsYXlTZXJ2aWNlEjkKBFBsYXkSFS5hcmVuYS52MS5QbGF5UmVxdWVzdBoWLmFyZW5hLnYxLlBsYXlSZXNwb25zZSgBMAFCHgoIYXJlbmEudjFQAVoQYXJlbmEvdjE7YXJlbmF2MWIGcHJvdG8z", [file_arena_v1_game, file_arena_v1_log, file_arena_v1_nullern, file_arena_v1_sixth_sense]);
+  fileDesc("ChNhcmVuYS92MS9wbGF5LnByb3RvEghhcmVuYS52MSL4AQoLUGxheVJlcXVlc3QSHgoFaGVsbG8YASABKAsyDy5hcmVuYS52MS5IZWxsbxIeCgVyZWFkeRgCIAMoCzIPLmFyZW5hLnYxLlJlYWR5EiEKB2Fuc3dlcnMYAyADKAsyEC5hcmVuYS52MS5BbnN3ZXISGgoJaGVhcnRiZWF0GAQgASgEQgIwAkgAiAEBEhUKCGNhcGFjaXR5GAUgASgNSAGIAQESFAoIZGVjbGluZWQYBiADKARCAjACEhMKB3Jlc3VtZWQYByADKARCAjACEg0KBWxlYXZlGAggASgIQgwKCl9oZWFydGJlYXRCCwoJX2NhcGFjaXR5IoIBCgVIZWxsbxINCgVnYW1lcxgBIAMoCRIQCghjYXBhY2l0eRgCIAEoDRIOCgZjbGllbnQYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRITCgdwbGF5aW5nGAUgAygEQgIwAhIOCgZjYXN1YWwYBiABKAgSEgoKY2hhbGxlbmdlcxgHIAEoCCIxCgVSZWFkeRIZCg1pbnZpdGF0aW9uX2lkGAEgASgEQgIwAhINCgVub25jZRgCIAEoDCJDCgZBbnN3ZXISFAoIbWF0Y2hfaWQYASABKARCAjACEhMKC2RlY2lzaW9uX2lkGAIgASgNEg4KBmFjdGlvbhgDIAEoDSLGAgoMUGxheVJlc3BvbnNlEiIKB3dlbGNvbWUYASABKAsyES5hcmVuYS52MS5XZWxjb21lEikKC2ludml0YXRpb25zGAIgAygLMhQuYXJlbmEudjEuSW52aXRhdGlvbhIlCglkZWNpc2lvbnMYAyADKAsyEi5hcmVuYS52MS5EZWNpc2lvbhIhCgdub3RpY2VzGAQgAygLMhAuYXJlbmEudjEuTm90aWNlEiUKBnJvdW5kcxgFIAMoCzIVLmFyZW5hLnYxLlJvdW5kUmVwb3J0EiYKB3JlcG9ydHMYBiADKAsyFS5hcmVuYS52MS5NYXRjaFJlcG9ydBIaCgloZWFydGJlYXQYByABKARCAjACSACIAQESJAoGc3RhcnRzGAggAygLMhQuYXJlbmEudjEuTWF0Y2hTdGFydEIMCgpfaGVhcnRiZWF0IrkBCgdXZWxjb21lEg4KBnNlcnZlchgBIAEoCRILCgNib3QYAiABKAkSJAoFZ2FtZXMYAyADKAsyFS5hcmVuYS52MS5HYW1lQ2F0YWxvZxIiCgdjb25kdWN0GAQgASgLMhEuYXJlbmEudjEuQ29uZHVjdBImCgZsaW1pdHMYBSABKAsyFi5hcmVuYS52MS5TdHJlYW1MaW1pdHMSHwoDbG9nGAYgASgLMhIuYXJlbmEudjEuTG9nU3RhdGUiYQoMU3RyZWFtTGltaXRzEhAKCGNhcGFjaXR5GAEgASgNEhMKC21heF9yZXF1ZXN0GAIgASgNEhQKDG1heF9tZXRhZGF0YRgDIAEoDRIUCgxoZWFydGJlYXRfbXMYBCABKA0ivgIKB0NvbmR1Y3QSFQoNc29mdF9saW1pdF9tcxgBIAEoDRIPCgdiYW5rX21zGAIgASgNEh8KF3JlamVjdGlvbnNfcGVyX2RlY2lzaW9uGAMgASgNEhwKFHJlamVjdGlvbnNfcGVyX21hdGNoGAQgASgNEhYKDmxhdGVzX2luX2Ffcm93GAUgASgNEhAKCHJlYWR5X21zGAYgASgNEhgKEGxhZ19hbGxvd2FuY2VfbXMYByABKA0SEAoIZ3JhY2VfbXMYCCABKA0SEQoJaW5jaWRlbnRzGAkgASgNEhcKD3Jlc3RhcnRfaG9sZF9tcxgKIAEoDRIbChNzdWJzdGl0dXRlZF9wZXJjZW50GAsgASgNEhIKCnBhcmtfYWZ0ZXIYDCABKA0SGQoRbmV3Y29tZXJfZ3JhY2VfbXMYDSABKA0i3gEKCkludml0YXRpb24SGQoNaW52aXRhdGlvbl9pZBgBIAEoBEICMAISDAoEZ2FtZRgCIAEoCRIhCgRraW5kGAMgASgOMhMuYXJlbmEudjEuTWF0Y2hLaW5kEjIKB29wdGlvbnMYBCADKAsyIS5hcmVuYS52MS5JbnZpdGF0aW9uLk9wdGlvbnNFbnRyeRISCgpjb21taXRtZW50GAUgASgMEgwKBGJvdHMYBiADKAkaLgoMT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEikAIKCk1hdGNoU3RhcnQSFAoIbWF0Y2hfaWQYASABKARCAjACEhkKDWludml0YXRpb25faWQYAiABKARCAjACEgwKBGdhbWUYAyABKAkSIQoEa2luZBgEIAEoDjITLmFyZW5hLnYxLk1hdGNoS2luZBIMCgRzZWF0GAUgASgNEgwKBGJvdHMYBiADKAkSMgoHb3B0aW9ucxgHIAMoCzIhLmFyZW5hLnYxLk1hdGNoU3RhcnQuT3B0aW9uc0VudHJ5EhIKCmNvbW1pdG1lbnQYCCABKAwSDAoEc2FsdBgJIAEoDBouCgxPcHRpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASLJAQoIRGVjaXNpb24SFAoIbWF0Y2hfaWQYASABKARCAjACEhMKC2RlY2lzaW9uX2lkGAIgASgNEg8KB3NvZnRfbXMYAyABKA0SDwoHYmFua19tcxgEIAEoDRINCgVsZWdhbBgFIAMoDRIvCgtzaXh0aF9zZW5zZRgKIAEoCzIYLmFyZW5hLnYxLlNpeHRoU2Vuc2VWaWV3SAASKAoHbnVsbGVybhgLIAEoCzIVLmFyZW5hLnYxLk51bGxlcm5WaWV3SABCBgoEdmlldyKrAgoGTm90aWNlEhkKCG1hdGNoX2lkGAEgASgEQgIwAkgAiAEBEhgKC2RlY2lzaW9uX2lkGAIgASgNSAGIAQESIgoEa2luZBgDIAEoDjIULmFyZW5hLnYxLk5vdGljZUtpbmQSDAoEdGV4dBgEIAEoCRITCgZhY3Rpb24YBSABKA1IAogBARINCgVsZWdhbBgGIAMoDRIUCgd0aW1lX21zGAcgASgNSAOIAQESEQoEc2VhdBgIIAEoDUgEiAEBEh4KDWludml0YXRpb25faWQYCSABKARCAjACSAWIAQFCCwoJX21hdGNoX2lkQg4KDF9kZWNpc2lvbl9pZEIJCgdfYWN0aW9uQgoKCF90aW1lX21zQgcKBV9zZWF0QhAKDl9pbnZpdGF0aW9uX2lkIrkBCgtSb3VuZFJlcG9ydBIUCghtYXRjaF9pZBgBIAEoBEICMAISDQoFcm91bmQYAiABKA0SDgoGcG9pbnRzGAMgAygREg4KBnNjb3JlcxgEIAMoERIwCgtzaXh0aF9zZW5zZRgKIAEoCzIZLmFyZW5hLnYxLlNpeHRoU2Vuc2VSb3VuZEgAEikKB251bGxlcm4YCyABKAsyFi5hcmVuYS52MS5OdWxsZXJuUm91bmRIAEIICgZyZWNvcmQi9AEKC01hdGNoUmVwb3J0EhQKCG1hdGNoX2lkGAEgASgEQgIwAhIMCgRzZWF0GAIgASgNEg4KBnNjb3JlcxgDIAMoERIOCgZwbGFjZXMYBCADKA0SJgoGcmF0aW5nGAUgASgLMhYuYXJlbmEudjEuUmF0aW5nQ2hhbmdlEhMKC2ludGVycnVwdGVkGAYgASgJEg4KBmNvdW50cxgHIAMoCBIhCgRraW5kGAggASgOMhMuYXJlbmEudjEuTWF0Y2hLaW5kEg4KBnNwb2lsdBgJIAMoCBIhCgVlbnRyeRgKIAEoCzISLmFyZW5hLnYxLkxvZ0VudHJ5Ii0KDFJhdGluZ0NoYW5nZRIOCgZiZWZvcmUYASABKAESDQoFYWZ0ZXIYAiABKAEq2gcKBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABIYChRSRUFTT05fVE9LRU5fVU5LTk9XThABEhgKFFJFQVNPTl9UT0tFTl9SRVZPS0VEEAISFwoTUkVBU09OX09XTkVSX0JBTk5FRBADEhUKEVJFQVNPTl9UQUtFTl9PVkVSEAQSFgoSUkVBU09OX0JBRF9NRVNTQUdFEAUSFwoTUkVBU09OX05PX1NVQ0hfR0FNRRAGEhQKEFJFQVNPTl9OT19DQVNVQUwQBxITCg9SRUFTT05fTk9fSEVMTE8QCBIWChJSRUFTT05fTk9UX1JFQURJTkcQCRITCg9SRUFTT05fRkxPT0RJTkcQChIWChJSRUFTT05fT1ZFUl9CVURHRVQQCxITCg9SRUFTT05fU1RPUFBJTkcQDBIcChhSRUFTT05fU1RPUkVfVU5BVkFJTEFCTEUQDRIVChFSRUFTT05fTkFNRV9UQUtFThAOEhsKF1JFQVNPTl9OQU1FX05PVF9BTExPV0VEEA8SHAoYUkVBU09OX1RPS0VOX05PVF9BTExPV0VEEBASHQoZUkVBU09OX0lOVklUQVRJT05fUkVGVVNFRBAREhgKFFJFQVNPTl9UT09fTUFOWV9CT1RTEBISIQodUkVBU09OX1RPT19NQU5ZX1JFR0lTVFJBVElPTlMQExIYChRSRUFTT05fTk9UX1BFUk1JVFRFRBAUEhgKFFJFQVNPTl9CQURfQ0hBTExFTkdFEBUSGQoVUkVBU09OX05PVF9DSEFMTEVOR0VEEBYSHgoaUkVBU09OX1RPT19NQU5ZX0NIQUxMRU5HRVMQFxIcChhSRUFTT05fTk9USElOR19UT19DSEFOR0UQGBIWChJSRUFTT05fVU5LTk9XTl9CT1QQGRIXChNSRUFTT05fT0ZfVEhFX0hPVVNFEBoSFgoSUkVBU09OX0JPVF9ERUxFVEVEEBsSFQoRUkVBU09OX05PVF9QQVJLRUQQHBIYChRSRUFTT05fVU5LTk9XTl9NQVRDSBAdEhQKEFJFQVNPTl9OT19SRVBMQVkQHhIYChRSRUFTT05fUkVQTEFZX1BSVU5FRBAfEhQKEFJFQVNPTl9OT19SRVNVTFQQIBIWChJSRUFTT05fUkVTVUxUX1ZPSUQQIRIZChVSRUFTT05fTk9fU1VDSF9TRUFSQ0gQIhIdChlSRUFTT05fUkVBU09OX05PVF9BTExPV0VEECMSFQoRUkVBU09OX05PVF9GSVRURUQQJBIcChhSRUFTT05fVE9PX01BTllfV0FUQ0hFUlMQJSpuCglNYXRjaEtpbmQSGgoWTUFUQ0hfS0lORF9VTlNQRUNJRklFRBAAEhQKEE1BVENIX0tJTkRfUkFURUQQARIVChFNQVRDSF9LSU5EX0NBU1VBTBACEhgKFE1BVENIX0tJTkRfQ0hBTExFTkdFEAMqzgMKCk5vdGljZUtpbmQSGwoXTk9USUNFX0tJTkRfVU5TUEVDSUZJRUQQABIXChNOT1RJQ0VfS0lORF9JTExFR0FMEAESFQoRTk9USUNFX0tJTkRfU1RBTEUQAhIXChNOT1RJQ0VfS0lORF9VTktOT1dOEAMSHgoaTk9USUNFX0tJTkRfRk9SQ0VEX0JZX1RJTUUQBBIkCiBOT1RJQ0VfS0lORF9GT1JDRURfQllfSUxMRUdBTElUWRAFEhkKFU5PVElDRV9LSU5EX1NVU1BFTkRFRBAGEhkKFU5PVElDRV9LSU5EX1dJVEhEUkFXThAHEhgKFE5PVElDRV9LSU5EX0RSQUlOSU5HEAgSFAoQTk9USUNFX0tJTkRfR09ORRAJEhsKF05PVElDRV9LSU5EX1NVQlNUSVRVVEVEEAoSFAoQTk9USUNFX0tJTkRfQkFDSxALEhQKEE5PVElDRV9LSU5EX0hFTEQQDBIYChROT1RJQ0VfS0lORF9SRUxFQVNFRBANEhYKEk5PVElDRV9LSU5EX1BBUktFRBAOEhUKEU5PVElDRV9LSU5EX1RBS0VOEA8SHAoYTk9USUNFX0tJTkRfQ0FTVUFMX0xJTUlUEBAySAoLUGxheVNlcnZpY2USOQoEUGxheRIVLmFyZW5hLnYxLlBsYXlSZXF1ZXN0GhYuYXJlbmEudjEuUGxheVJlc3BvbnNlKAEwAUIeCghhcmVuYS52MVABWhBhcmVuYS92MTthcmVuYXYxYgZwcm90bzM", [file_arena_v1_game, file_arena_v1_log, file_arena_v1_nullern, file_arena_v1_sixth_sense]);
 
 /**
  * From the bot.
@@ -957,6 +957,286 @@ export const RatingChangeSchema: GenMessage<RatingChange> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 14);
 
 /**
+ * Why the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as text. The status says
+ * whether to try again, also for a reason that a client does not know.
+ *
+ * @generated from enum arena.v1.Reason
+ */
+export enum Reason {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * UNAUTHENTICATED: no bot has the token, or none was sent.
+   *
+   * @generated from enum value: REASON_TOKEN_UNKNOWN = 1;
+   */
+  TOKEN_UNKNOWN = 1,
+
+  /**
+   * UNAUTHENTICATED: the token was replaced or revoked, or the bot deleted, while the stream was open.
+   *
+   * @generated from enum value: REASON_TOKEN_REVOKED = 2;
+   */
+  TOKEN_REVOKED = 2,
+
+  /**
+   * PERMISSION_DENIED: the operator banned the bot's owner.
+   *
+   * @generated from enum value: REASON_OWNER_BANNED = 3;
+   */
+  OWNER_BANNED = 3,
+
+  /**
+   * FAILED_PRECONDITION: a newer stream of the same bot plays on.
+   *
+   * @generated from enum value: REASON_TAKEN_OVER = 4;
+   */
+  TAKEN_OVER = 4,
+
+  /**
+   * INVALID_ARGUMENT: a message that the protocol does not allow.
+   *
+   * @generated from enum value: REASON_BAD_MESSAGE = 5;
+   */
+  BAD_MESSAGE = 5,
+
+  /**
+   * FAILED_PRECONDITION: the server plays none of the bot's games.
+   *
+   * @generated from enum value: REASON_NO_SUCH_GAME = 6;
+   */
+  NO_SUCH_GAME = 6,
+
+  /**
+   * FAILED_PRECONDITION: the server gives no casual matches.
+   *
+   * @generated from enum value: REASON_NO_CASUAL = 7;
+   */
+  NO_CASUAL = 7,
+
+  /**
+   * DEADLINE_EXCEEDED: the first message did not come in time.
+   *
+   * @generated from enum value: REASON_NO_HELLO = 8;
+   */
+  NO_HELLO = 8,
+
+  /**
+   * RESOURCE_EXHAUSTED: the client left messages unread.
+   *
+   * @generated from enum value: REASON_NOT_READING = 9;
+   */
+  NOT_READING = 9,
+
+  /**
+   * RESOURCE_EXHAUSTED: the bot sends or connects too often, or its owner's bots have too many streams.
+   *
+   * @generated from enum value: REASON_FLOODING = 10;
+   */
+  FLOODING = 10,
+
+  /**
+   * RESOURCE_EXHAUSTED: the address asked for much without a valid token.
+   *
+   * @generated from enum value: REASON_OVER_BUDGET = 11;
+   */
+  OVER_BUDGET = 11,
+
+  /**
+   * UNAVAILABLE: the server stops.
+   *
+   * @generated from enum value: REASON_STOPPING = 12;
+   */
+  STOPPING = 12,
+
+  /**
+   * UNAVAILABLE: the server's database does not answer.
+   *
+   * @generated from enum value: REASON_STORE_UNAVAILABLE = 13;
+   */
+  STORE_UNAVAILABLE = 13,
+
+  /**
+   * ALREADY_EXISTS: another bot has the name.
+   *
+   * @generated from enum value: REASON_NAME_TAKEN = 14;
+   */
+  NAME_TAKEN = 14,
+
+  /**
+   * INVALID_ARGUMENT: a bot or an owner cannot have the name.
+   *
+   * @generated from enum value: REASON_NAME_NOT_ALLOWED = 15;
+   */
+  NAME_NOT_ALLOWED = 15,
+
+  /**
+   * INVALID_ARGUMENT: a token cannot have this form.
+   *
+   * @generated from enum value: REASON_TOKEN_NOT_ALLOWED = 16;
+   */
+  TOKEN_NOT_ALLOWED = 16,
+
+  /**
+   * PERMISSION_DENIED: new bots need an invitation, and this is not a valid one.
+   *
+   * @generated from enum value: REASON_INVITATION_REFUSED = 17;
+   */
+  INVITATION_REFUSED = 17,
+
+  /**
+   * FAILED_PRECONDITION: the owner has as many bots as the server allows.
+   *
+   * @generated from enum value: REASON_TOO_MANY_BOTS = 18;
+   */
+  TOO_MANY_BOTS = 18,
+
+  /**
+   * RESOURCE_EXHAUSTED: the address registered many bots lately.
+   *
+   * @generated from enum value: REASON_TOO_MANY_REGISTRATIONS = 19;
+   */
+  TOO_MANY_REGISTRATIONS = 19,
+
+  /**
+   * PERMISSION_DENIED: the token is not the operator's, or not of this bot.
+   *
+   * @generated from enum value: REASON_NOT_PERMITTED = 20;
+   */
+  NOT_PERMITTED = 20,
+
+  /**
+   * INVALID_ARGUMENT: nobody can be challenged to such a match.
+   *
+   * @generated from enum value: REASON_BAD_CHALLENGE = 21;
+   */
+  BAD_CHALLENGE = 21,
+
+  /**
+   * FAILED_PRECONDITION: a bot of the challenge is not connected, or accepts none.
+   *
+   * @generated from enum value: REASON_NOT_CHALLENGED = 22;
+   */
+  NOT_CHALLENGED = 22,
+
+  /**
+   * RESOURCE_EXHAUSTED: the owner made many challenges lately.
+   *
+   * @generated from enum value: REASON_TOO_MANY_CHALLENGES = 23;
+   */
+  TOO_MANY_CHALLENGES = 23,
+
+  /**
+   * FAILED_PRECONDITION: what was asked for is so already.
+   *
+   * @generated from enum value: REASON_NOTHING_TO_CHANGE = 24;
+   */
+  NOTHING_TO_CHANGE = 24,
+
+  /**
+   * NOT_FOUND: there is no such bot.
+   *
+   * @generated from enum value: REASON_UNKNOWN_BOT = 25;
+   */
+  UNKNOWN_BOT = 25,
+
+  /**
+   * FAILED_PRECONDITION: the bot is the server's own.
+   *
+   * @generated from enum value: REASON_OF_THE_HOUSE = 26;
+   */
+  OF_THE_HOUSE = 26,
+
+  /**
+   * FAILED_PRECONDITION: the bot was deleted.
+   *
+   * @generated from enum value: REASON_BOT_DELETED = 27;
+   */
+  BOT_DELETED = 27,
+
+  /**
+   * FAILED_PRECONDITION: the bot is not parked.
+   *
+   * @generated from enum value: REASON_NOT_PARKED = 28;
+   */
+  NOT_PARKED = 28,
+
+  /**
+   * NOT_FOUND: there is no such match.
+   *
+   * @generated from enum value: REASON_UNKNOWN_MATCH = 29;
+   */
+  UNKNOWN_MATCH = 29,
+
+  /**
+   * FAILED_PRECONDITION: the match has no replay yet, or never will.
+   *
+   * @generated from enum value: REASON_NO_REPLAY = 30;
+   */
+  NO_REPLAY = 30,
+
+  /**
+   * FAILED_PRECONDITION: the replay was deleted after the time for which the server stores replays.
+   *
+   * @generated from enum value: REASON_REPLAY_PRUNED = 31;
+   */
+  REPLAY_PRUNED = 31,
+
+  /**
+   * FAILED_PRECONDITION: the match has no result.
+   *
+   * @generated from enum value: REASON_NO_RESULT = 32;
+   */
+  NO_RESULT = 32,
+
+  /**
+   * FAILED_PRECONDITION: the result was voided.
+   *
+   * @generated from enum value: REASON_RESULT_VOID = 33;
+   */
+  RESULT_VOID = 33,
+
+  /**
+   * INVALID_ARGUMENT: there can be no such search.
+   *
+   * @generated from enum value: REASON_NO_SUCH_SEARCH = 34;
+   */
+  NO_SUCH_SEARCH = 34,
+
+  /**
+   * INVALID_ARGUMENT: the reason that the operator gave is empty or too long.
+   *
+   * @generated from enum value: REASON_REASON_NOT_ALLOWED = 35;
+   */
+  REASON_NOT_ALLOWED = 35,
+
+  /**
+   * UNAVAILABLE: no ladder has been fitted yet.
+   *
+   * @generated from enum value: REASON_NOT_FITTED = 36;
+   */
+  NOT_FITTED = 36,
+
+  /**
+   * RESOURCE_EXHAUSTED: the server has as many watchers as it allows.
+   *
+   * @generated from enum value: REASON_TOO_MANY_WATCHERS = 37;
+   */
+  TOO_MANY_WATCHERS = 37,
+}
+
+/**
+ * Describes the enum arena.v1.Reason.
+ */
+export const ReasonSchema: GenEnum<Reason> = /*@__PURE__*/
+  enumDesc(file_arena_v1_play, 0);
+
+/**
  * A kind of match. It is known with the invitation and does not change.
  *
  * @generated from enum arena.v1.MatchKind
@@ -995,7 +1275,7 @@ export enum MatchKind {
  * Describes the enum arena.v1.MatchKind.
  */
 export const MatchKindSchema: GenEnum<MatchKind> = /*@__PURE__*/
-  enumDesc(file_arena_v1_play, 0);
+  enumDesc(file_arena_v1_play, 1);
 
 /**
  * What a notice is about.
@@ -1129,7 +1409,7 @@ export enum NoticeKind {
  * Describes the enum arena.v1.NoticeKind.
  */
 export const NoticeKindSchema: GenEnum<NoticeKind> = /*@__PURE__*/
-  enumDesc(file_arena_v1_play, 1);
+  enumDesc(file_arena_v1_play, 2);
 
 /**
  * Where bots play. One stream carries every match a bot plays at the time.
@@ -1142,14 +1422,11 @@ export const PlayService: GenService<{
    * The bot sends a hello, the server a welcome; then each side sends messages whenever it has something to say, and any message can
    * carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on. The newest stream
    * of a bot takes over from an older one. A stream that the server ends carries a status and a google.rpc.ErrorInfo with domain
-   * "arena" and one of these reasons; after those marked * the bot should come back, waiting longer each time.
-   * UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED (rotated, revoked or deleted with the bot while the stream was open). ABORTED: TAKEN_OVER (a newer stream of the bot).
-   * PERMISSION_DENIED: OWNER_BANNED (by the operator).
-   * INVALID_ARGUMENT: BAD_MESSAGE. FAILED_PRECONDITION: NO_SUCH_GAME, NO_CASUAL (this server gives no casual
-   * matches), NO_HELLO* (nothing came in time). UNAVAILABLE: STOPPING*, STORE_UNAVAILABLE*.
-   * RESOURCE_EXHAUSTED: NOT_READING* (the bot left messages unread), FLOODING* (it says far more than it is asked for, comes too often, or
-   * its owner's bots have too many streams), OVER_BUDGET* (the bot's address asks for much without a valid token). A google.rpc.RetryInfo
-   * beside the reason says when to come back at the earliest.
+   * "arena" and a reason. After UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, waiting longer each
+   * time; a google.rpc.RetryInfo beside the reason gives the shortest wait. Any other status with a reason is final.
+   * UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED. INVALID_ARGUMENT: BAD_MESSAGE.
+   * FAILED_PRECONDITION: TAKEN_OVER, NO_SUCH_GAME, NO_CASUAL. DEADLINE_EXCEEDED: NO_HELLO. UNAVAILABLE: STOPPING, STORE_UNAVAILABLE.
+   * RESOURCE_EXHAUSTED: NOT_READING, FLOODING, OVER_BUDGET.
    *
    * @generated from rpc arena.v1.PlayService.Play
    */

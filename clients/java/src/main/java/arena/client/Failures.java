@@ -8,14 +8,15 @@ import com.google.rpc.Code;
 import com.google.rpc.ErrorInfo;
 import com.google.rpc.RetryInfo;
 import com.google.rpc.Status;
+import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /** What the end of a call means: an {@link ArenaException} for good, or {@link Dropped}. */
 final class Failures {
-    /** The reasons for the end of a stream after which another try may succeed. */
-    private static final Set<String> COME_BACK =
-            Set.of("NO_HELLO", "STOPPING", "STORE_UNAVAILABLE", "NOT_READING", "FLOODING", "OVER_BUDGET");
+    /** The statuses after which another try may succeed, whatever the reason. Any other with a reason is final. */
+    private static final Set<Code> COME_BACK =
+            EnumSet.of(Code.UNAVAILABLE, Code.RESOURCE_EXHAUSTED, Code.DEADLINE_EXCEEDED);
 
     /** What a server may ask to wait: what asks for more is a mistake, or answered sooner. */
     private static final long LONGEST_PAUSE = TimeUnit.HOURS.toNanos(1);
@@ -62,26 +63,33 @@ final class Failures {
         if (code == Code.OK) {
             return new Dropped("the server closed the connection", pause);
         }
-        if (COME_BACK.contains(reason)) {
-            return new Dropped(text + " (" + reason + ")", pause);
+        if (code == Code.RESOURCE_EXHAUSTED && reason.isEmpty()) { // gRPC's own, in this process
+            return refused(Kind.PROTOCOL_MISMATCH, "a message from the server is larger than this client accepts: " + text);
         }
+        if (COME_BACK.contains(code)) {
+            return new Dropped(text + " (" + (reason.isEmpty() ? code : reason) + ")", pause);
+        }
+        return switch (reason) {
+            case "TAKEN_OVER" -> refused(Kind.TAKEN_OVER, "the bot is connected from somewhere else: " + text);
+            case "NO_SUCH_GAME" -> refused(Kind.NO_GAME_IN_COMMON, text);
+            case "NO_CASUAL" -> refused(Kind.REFUSED, text + "; leave out casual (--casual) for rated matches");
+            default -> playByCode(code);
+        };
+    }
+
+    private RuntimeException playByCode(Code code) {
         return switch (code) {
             case UNAUTHENTICATED -> refused(Kind.TOKEN_REFUSED, "the server refuses the token: " + text);
-            case ABORTED -> refused(Kind.TAKEN_OVER, "the bot is connected from somewhere else: " + text);
             case UNIMPLEMENTED -> refused(
                     Kind.PROTOCOL_MISMATCH, "this is no Arena server, or it speaks another version of the protocol: " + text);
-            case FAILED_PRECONDITION -> reason.equals("NO_CASUAL")
-                    ? refused(Kind.REFUSED, text + "; leave out casual (--casual) for rated matches")
-                    : refused(Kind.NO_GAME_IN_COMMON, text);
-            case INVALID_ARGUMENT, PERMISSION_DENIED -> refused(Kind.REFUSED, "the server refuses the bot: " + text);
-            default -> new Dropped(text + " (" + code + ")", pause);
+            case INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION -> refused(Kind.REFUSED, "the server refuses the bot: " + text);
+            default -> reason.isEmpty()
+                    ? new Dropped(text + " (" + code + ")", pause)
+                    : refused(Kind.REFUSED, "the server refuses the bot: " + text);
         };
     }
 
     private RuntimeException registration() {
-        if (COME_BACK.contains(reason)) {
-            return play();
-        }
         return switch (code()) {
             case ALREADY_EXISTS -> refused(
                     Kind.NAME_TAKEN,
@@ -90,9 +98,8 @@ final class Failures {
             case INVALID_ARGUMENT -> refused(
                     reason.equals("TOKEN_NOT_ALLOWED") ? Kind.TOKEN_REFUSED : Kind.NAME_NOT_ALLOWED, text);
             case PERMISSION_DENIED -> reason.equals("OWNER_BANNED")
-                    ? refused(Kind.REFUSED, "the server refuses the bot: " + text)
+                    ? play()
                     : refused(Kind.INVITATION_NEEDED, text);
-            case RESOURCE_EXHAUSTED -> refused(Kind.REFUSED, "the server refuses the bot: " + text);
             default -> play();
         };
     }

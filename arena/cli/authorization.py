@@ -35,6 +35,9 @@ class AuthorizedChange:
         """Make the change and return its result.
 
         `here` changes the directory, if no server uses it; otherwise `there` asks that server, with a token.
+
+        Raises:
+            click.ClickException: It fails.
         """
         from arena.store.base.errors import StoreLocked
         from arena.store.opening import open_to_amend

@@ -1,8 +1,8 @@
 """Backups of a data directory, made beside a running server, and their restoration.
 
 A backup is a directory with the files of a data directory, all of one moment, and `backup.json`, which names each file
-with its size and SHA-256. It is made under another name and renamed when it is whole and synced, and so is a restored
-data directory: what is unfinished never has the name that was asked for.
+with its size and SHA-256. It is written under another name and renamed when it is complete and synced. So is a restored
+data directory: an unfinished one never has the requested name.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from arena.version import __version__
 
 MANIFEST: Final = "backup.json"
 UNFINISHED: Final = ".unfinished-"
-"""Part of the name of a directory that is still being made, or was left when that was cut short."""
+"""Part of the name of a directory that is unfinished, or was left by an interruption."""
 _FORMAT: Final = 1
 _PIECE: Final = 1 << 20
-"""Bytes copied at a time."""
+"""Bytes copied in one step."""
 Progress: TypeAlias = Callable[[int, int], None]
-"""Told now and then how many of how many bytes or pages are copied."""
+"""Receives progress now and then: the number of bytes or pages copied, and of all."""
 
 
 class BackupFile(NamedTuple):
     """A file of a backup."""
 
     path: str
-    """Relative to the backup."""
+    """Path relative to the backup."""
     bytes: int
     sha256: str
 
@@ -59,7 +59,7 @@ class Backup:
     arena_backup: int
     """Version of the format."""
     at: int
-    """When it was begun, in microseconds since 1970."""
+    """Time when it began, in microseconds since 1970."""
     server: str
     """Version of the program that made it."""
     schema: str
@@ -121,7 +121,7 @@ def restore(backup: Path, data: Path, at: int, progress: Progress = lambda done,
 
 
 def _log_the_cut(directory: Path, at: int) -> None:
-    """Add the leaf of a restoration."""
+    """Add the leaf that records a restoration."""
     database = database_of(directory)
     with database.locked(), database.writing().connect() as connection, connection.begin():
         migrate(connection, database)
@@ -153,13 +153,13 @@ def read_manifest(backup: Path) -> Backup:
 
 
 def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
-    """Copy what a data directory holds at one moment."""
+    """Copy a data directory as of one moment."""
     lost = frozenset[Path]()
     while True:
         files = journal_files(data)
-        with open_readonly(data) as connection:  # from here on the database stands still for this transaction
+        with open_readonly(data) as connection:  # From here on, this transaction sees an unchanged database.
             found = frozenset(each.path for each in attach(connection, data).segments(connection) if not each.whole)
-            if not found <= lost:  # pruned just now, or lost, which they then are the second time, too
+            if not found <= lost:  # Pruned just now, or lost: then the second try fails, too.
                 lost = found
                 continue
             playing = matches.playing(connection)
@@ -170,11 +170,11 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
                     raise
                 continue
             if not files <= journal_files(data):
-                continue  # a file went that may have had lines of a match that the transaction sees running
+                continue  # A deleted file may have had lines of a match that still runs for this transaction.
             write_journal(directory, lines)
             try:
                 _copy_replays(connection, data, directory, lost)
-            except FileNotFoundError:  # pruned meanwhile
+            except FileNotFoundError:  # The replay was pruned meanwhile.
                 shutil.rmtree(journal_of(directory))
                 shutil.rmtree(segments_of(directory))
                 continue
@@ -227,7 +227,7 @@ def _made(path: Path) -> Iterator[Path]:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise PathTaken(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        directory = Path(mkdtemp(prefix=f"{path.name}{UNFINISHED}", dir=path.parent))  # for its user only
+        directory = Path(mkdtemp(prefix=f"{path.name}{UNFINISHED}", dir=path.parent))  # For its user only.
     except OSError as error:
         raise file_error(path, error) from error
     try:
@@ -235,7 +235,7 @@ def _made(path: Path) -> Iterator[Path]:
         for each in (*(child for child in directory.rglob("*") if child.is_dir()), directory):
             sync_directory(each)
         with suppress(FileNotFoundError):
-            path.rmdir()  # it is empty, or the rename refuses
+            path.rmdir()  # The directory is empty, or the rename fails.
         if path.exists():
             raise PathTaken(path)
         directory.rename(path)

@@ -23,7 +23,7 @@ from arena.store.replays.files import attach, segments_of
 _OTHERS: Final = 0o077
 """The bits of a mode for group and others."""
 _ENTER: Final = 0o011
-"""The bits among them with which they can open files in a directory."""
+"""The bits of a directory's mode with which others can open files in it."""
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def open_readonly(directory: Path) -> Iterator[Connection]:
 
 
 class ReadConnections:
-    """Opens one committed state of a data directory after the other, with connections that stay open. For all threads.
+    """Opens one committed state of a data directory after the other, with connections that stay open, for all threads.
 
     A database that was replaced meanwhile, as by a restore, is opened anew.
     """
@@ -57,7 +57,7 @@ class ReadConnections:
             yield connection
 
     def close(self) -> None:
-        """Close the connections that nobody uses now."""
+        """Close the unused connections."""
         with self._lock:
             if self._engine is not None:
                 self._engine.dispose()
@@ -126,17 +126,17 @@ def store_errors(database: Database) -> Iterator[None]:
 
 
 class ExposedFile(NamedTuple):
-    """A file or folder that other users could open until a start."""
+    """A file or folder that other users could open before this start."""
 
     path: Path
     before: int
-    """Mode until then."""
+    """Mode before this start."""
     now: int
-    """Mode since; the same where the file system or its owner does not let it be changed."""
+    """Mode now; the same if the file system or the owner does not let it change."""
 
 
 def close_to_others(directory: Path, database: Database) -> tuple[ExposedFile, ...]:
-    """Take from other users what they may do with the files of a data directory; return those they could reach."""
+    """Remove other users' access to the files of a data directory; return the files that they could open."""
     found = []
     for path in (
         *database.files,

@@ -28,7 +28,7 @@ REVISION: Final = "0020"
 OLDEST: Final = "0017"
 """The oldest schema that migrations update to the newest one."""
 
-Int = BigInteger  # instants need 64 bits
+Int = BigInteger  # Instants need 64 bits.
 Real = Double
 
 APPEND_ONLY: Final = "append_only"
@@ -41,7 +41,7 @@ class AppendOnly(NamedTuple):
     number: str
     """Name of the column with the rows' numbers."""
     within: str | None = None
-    """Name of the column for each of whose values numbering starts at 1; None where there is one numbering."""
+    """Name of the column for whose values numbering starts at 1 separately; None for one numbering."""
 
 
 def next_number(table: Table) -> ColumnElement[int]:
@@ -84,7 +84,7 @@ names = Table(
     Column("key", Text, primary_key=True, comment="the name in lower case"),
     Column("bot_id", Int, ForeignKey("bots.id"), nullable=False),
 )
-"""Every name that a bot has or had: a name belongs to its first bot for ever."""
+"""Every name that a bot has or had. A name belongs to its first bot for ever."""
 
 invitations = Table(
     "invitations",
@@ -244,7 +244,7 @@ pair_days = Table(
     Column("second", Int, ForeignKey("bots.id"), primary_key=True),
     Column("matches", Int, nullable=False),
 )
-"""Meetings of pairs of guests in the latest weeks, counted for live ratings under a quota of pairs."""
+"""Meetings of pairs of other players' bots in the latest weeks, counted for live ratings under a quota of pairs."""
 
 events = Table(
     "events",
@@ -348,7 +348,7 @@ kept_ladders = Table(
     Column("scale_error", Real, nullable=False),
     Index("ix_kept_ladders_game_at", "game", "at"),
 )
-"""Published ladders of the past, fewer the older they are; the newest is among them."""
+"""Published ladders of the past, fewer the older they are. The newest is among them."""
 
 kept_standings = Table(
     "kept_standings",
@@ -397,7 +397,7 @@ replays = Table(
     Column("start", Int, nullable=False, server_default="0", comment="where it begins in its file"),
     Column("length", Int, nullable=False, server_default="0", comment="in bytes; 0 where it is in this row"),
 )
-"""Where the replays are: `arena.store.replays.files`."""
+"""The places of the replays: `arena.store.replays.files`."""
 
 replay_segments = Table(
     "replay_segments",
@@ -409,4 +409,4 @@ replay_segments = Table(
     Column("bytes", Int, nullable=False, comment="of those kept"),
     Column("size", Int, nullable=False, comment="where the last of them ends in the file"),
 )
-"""Numbers of replays of each game in each file, counted as they come and go. Deleted files stay listed."""
+"""Numbers of replays of each game in each file, counted as they are added and removed. Deleted files stay listed."""

@@ -36,17 +36,17 @@ from arena.transport.work_budget import charge_caller
 T = TypeVar("T")
 
 WATCHED: Final = 0.5
-"""Seconds after which it is looked again whether the files are still there."""
+"""Seconds between two checks whether the files still exist."""
 READERS: Final = 2
 """Threads that may read at the same time."""
 MOVING: Final = "moving replays out of the database"
 """The slow step of the first start after an upgrade."""
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Told now and then what is done, and how much of how much."""
+"""Receives progress now and then: the step, the amount done, and the whole."""
 LOST: Final = "the server died and left no journal of the match"
-"""Why a match that a dead server left running was interrupted."""
+"""Reason of an interruption for a match that a dead server left running."""
 DAMAGED: Final = "the server died and the journal of the match is damaged"
-"""The same of a match with lines that cannot be read."""
+"""The same for a match with unreadable lines."""
 
 
 class FilesFound(NamedTuple):
@@ -80,9 +80,9 @@ class Store:
         self.unfinished: Final = unfinished
         """The journal's lines of matches that an earlier server left running, by match."""
         self.lost: Final = lost
-        """Why matches that an earlier server left running were interrupted at this start, by match."""
+        """Reasons of the interruptions at this start, by match."""
         self.files: Final = files
-        """The state in which this start found the files."""
+        """The state of the files at this start."""
         self.lock: Final = lock
         """The descriptor of the data directory's lock, which is held by every process that has it open."""
         self.operator_token: Final = operator_token
@@ -104,7 +104,7 @@ class Store:
         return value
 
     def announce(self, socket: Path) -> None:
-        """Write for who asks for the holder of the directory's lock at which Unix socket this server listens.
+        """Record at which Unix socket this server listens, for others that look for the holder of the directory's lock.
 
         Raises:
             StoreError: It cannot be written.
@@ -112,7 +112,7 @@ class Store:
         self._database.announce(self.lock, socket)
 
     async def watch(self) -> None:
-        """Wait until a file of the data directory is deleted or replaced: StoreReplaced, within a second."""
+        """Wait until a file of the data directory is deleted or replaced; raise StoreReplaced within a second."""
         while self._replaced is None:
             self._open_files.check()
             self.journal.check()
@@ -162,7 +162,7 @@ async def open_store(
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)
             seal = partial(log.seal, sign=open_log(connection, directory, at))
-        # The database is there before the journal, so that a journal without one shows that it was lost.
+        # Create the database before the journal, so that a journal without one shows that it was lost.
         with database.writing().connect() as connection, connection.begin():
             playing = matches.playing(connection)
             check_journal = partial(_check_journal, connection, journal_of(directory))
@@ -173,7 +173,7 @@ async def open_store(
                     lost[match_id] = DAMAGED if match_id in left.damaged else LOST
                     matches.interrupt(connection, [match_id], lost[match_id], at)
         with closing(journal):
-            # Not before it is known that journal and database belong together: what no row names is deleted.
+            # Only after database and journal are known to belong together, because it deletes bytes without rows.
             found = _replay_files(database, directory, partial(progress, MOVING))._replace(exposed=exposed)
             async with (
                 thread_writer(database, seal)
@@ -186,7 +186,7 @@ async def open_store(
 
 
 def _replay_files(database: Database, directory: Path, progress: Callable[[int, int], None]) -> FilesFound:
-    """Put the files of replays in order: what no row names goes, what is in the database is moved there."""
+    """Clean up the files of replays, and move replays from the database to files."""
     with database.writing().connect() as connection:
         files = attach(connection, directory)
         try:
@@ -200,7 +200,7 @@ def _replay_files(database: Database, directory: Path, progress: Callable[[int, 
 
 
 def _has_tables(database: Database) -> bool:
-    """Return whether a database has tables, without changing a byte of it.
+    """Return true if a database has tables, without changing a byte of it.
 
     Raises: StoreCorrupt, StoreNewer, StoreTooOld.
     """
@@ -213,7 +213,7 @@ def _has_tables(database: Database) -> bool:
 def _check_journal(connection: Connection, journal: Path, content: JournalContent) -> None:
     """Raise JournalForeign if a match in the journal is not the match of that number in the database."""
     for match_id, lines in content.lines.items():
-        with suppress(ReplayError):  # what cannot be read is void, with this error as the reason
+        with suppress(ReplayError):  # An unreadable match is void, with this error as the reason.
             header, _ = read_unfinished(lines[:1], f"the journal of match {match_id}")
             if header.started != matches.started(connection, match_id):
                 raise JournalForeign(journal, match_id)

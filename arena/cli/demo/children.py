@@ -52,7 +52,11 @@ class Child:
             raise ChildFailed(f"the {self.name} ended with status {status}; the end of {self.log}:\n{told}")
 
     def line(self, signals: Signals, seconds: float) -> str | None:
-        """Return the first line of its output; None if a signal comes first."""
+        """Return the first line of its output; None if a signal comes first.
+
+        Raises:
+            ChildFailed: There was no line within the time.
+        """
         assert self.process.stdout is not None
         pipe = self.process.stdout.fileno()
         end = time.monotonic() + seconds

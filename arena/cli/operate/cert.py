@@ -95,7 +95,11 @@ def _make(openssl: str, cert: Path, key: Path, names: tuple[str, ...], days: int
 
 
 def _alternative(name: str) -> str:
-    """Return a host as a subjectAltName entry."""
+    """Return a host as a subjectAltName entry.
+
+    Raises:
+        click.UsageError: It is neither a name nor an address.
+    """
     try:
         return f"IP:{ip_address(name)}"
     except ValueError:

@@ -55,7 +55,11 @@ class ConfigFile:
 
 
 def read_config(path: Path) -> ConfigFile:
-    """Read a configuration file."""
+    """Read a configuration file.
+
+    Raises:
+        ConfigFileError: Anything in it is wrong.
+    """
     try:
         with path.open("rb") as file:
             document = tomllib.load(file)

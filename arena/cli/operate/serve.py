@@ -88,7 +88,11 @@ def _settled(
 
 
 def _check_listening(config: Config) -> None:
-    """Check addresses before anything is written to the disk."""
+    """Check addresses before anything is written to the disk.
+
+    Raises:
+        click.UsageError: An address is invalid.
+    """
     from arena.transport.proxy_protocol import networks
     from arena.transport.sockets import host_and_port
 

@@ -91,7 +91,11 @@ def _can_hold_sockets(directory: Path) -> bool:
 
 
 def run_server(config: Config) -> None:
-    """Run a server until a signal ends it."""
+    """Run a server until a signal ends it.
+
+    Raises:
+        click.ClickException: It cannot start, or it fails.
+    """
     level = logging.WARNING if config.quiet else logging.DEBUG if config.debug else logging.INFO
     log_to_stderr(config.log_json, level)
     try:

@@ -87,7 +87,11 @@ class Walk:
 
 
 def step_through(console: Console, course: Course, seat: int | None) -> None:
-    """Show a replay step by step until the user quits."""
+    """Show a replay step by step until the user quits.
+
+    Raises:
+        ShowError: The match has no such seat.
+    """
     walk = Walk(course, seat)
     show_step(course, 1, seat)
     with suppress(KeyboardInterrupt), _keys() as typed, console.screen() as page:

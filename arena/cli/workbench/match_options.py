@@ -35,7 +35,11 @@ def match_subject(
     seed: int | None,
     out: Path | None,
 ) -> Subject:
-    """Return the bots and the design of a match."""
+    """Return the bots and the design of a match.
+
+    Raises:
+        click.UsageError: They cannot be compared.
+    """
     from arena.cli.game_options import parse_offers
     from arena.local.errors import LocalMatchError
     from arena.local.match.design import Design, Pairing, default_design, fielded

@@ -52,7 +52,11 @@ class SandboxCommand(click.Command):
 
 
 def refuse_without_commands(bots: tuple[str, ...]) -> None:
-    """Refuse options by which code would run outside a box."""
+    """Refuse options by which code would run outside a box.
+
+    Raises:
+        click.UsageError: The options name such code, which must not even be loaded.
+    """
     from arena.local.commands.spec import is_command
     from arena.local.play.players import HOUSE
 

@@ -17,9 +17,9 @@ class LockHolder(NamedTuple):
     """The process that has locked a data directory."""
 
     pid: int | None
-    """Process id; None in the moment before it has written it."""
+    """Process id; None just before it is written."""
     socket: Path | None
-    """The Unix socket at which it listens, if it is a server that does so already."""
+    """The Unix socket at which it listens, if it is a server that already does."""
 
 
 class Database(Protocol):
@@ -43,13 +43,13 @@ class Database(Protocol):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that it consists of while a connection writes it, the one at `path` first."""
+        """The files that it has while a connection writes it, with that at `path` first."""
 
     def exists(self) -> bool:
-        """Return whether a server has created it."""
+        """Return true if a server has created it."""
 
     def empty(self) -> bool:
-        """Return whether it is missing or has no content at all; nothing is opened or made."""
+        """Return true if it is missing or empty. Opens and creates nothing."""
 
     def writing(self) -> Engine:
         """Return an engine whose transactions take the write lock when they begin; it creates the database."""
@@ -61,13 +61,13 @@ class Database(Protocol):
         """
 
     def copy(self, connection: Connection, directory: Path, progress: Callable[[int, int], None]) -> Database:
-        """Copy the state that a transaction of `reading` sees to a directory, as its database, and return that.
+        """Copy the state that a transaction of `reading` sees to a directory, and return the database there.
 
-        `progress` is told, now and then, how many of how many parts are copied. Raises: DiskFull, StoreError.
+        `progress` receives the number of copied parts and of all, now and then. Raises: DiskFull, StoreError.
         """
 
     def compact(self) -> None:
-        """Give back the room of a database most of which is free; nothing where that cannot be done now.
+        """Return the free space of a mostly free database to the file system; do nothing if that is impossible now.
 
         No connection of this process may be open.
         """
@@ -80,13 +80,10 @@ class Database(Protocol):
         """
 
     def announce(self, lock: int, socket: Path) -> None:
-        """Write for `holder` at which Unix socket the server listens that has locked the directory.
-
-        Raises: StoreError.
-        """
+        """Record for `holder` the Unix socket of the server that has locked the directory. Raises: StoreError."""
 
     def holder(self) -> LockHolder | None:
-        """Return who holds the lock, None if nobody does. Raises: StoreUnusable."""
+        """Return the holder of the lock; None if it is free. Raises: StoreUnusable."""
 
     def named(self, error: Exception) -> Exception:
         """Translate an error of the database (full, damaged, not writable …) to a StoreError with it as the cause.

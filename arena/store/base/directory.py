@@ -27,17 +27,17 @@ def locked(directory: Path) -> AbstractContextManager[int]:
 
 
 def holder(directory: Path) -> LockHolder | None:
-    """Return who has locked a directory; see `Database.holder`."""
+    """Return the process that has locked a directory; see `Database.holder`."""
     return database_of(directory).holder()
 
 
 def token_file(directory: Path) -> Path:
-    """Return where the operator's token is kept."""
+    """Return the path of the operator's token."""
     return directory / _OPERATOR
 
 
 def operator_token(directory: Path) -> str:
-    """Return the token that authenticates the operator; whoever can read its file is the operator.
+    """Return the token that authenticates the operator. Anyone who can read its file counts as the operator.
 
     The file is created at the first call. StoreUnusable or DiskFull if it can be neither read nor created.
     """
@@ -53,21 +53,21 @@ def operator_token(directory: Path) -> str:
 
 
 class OpenFiles:
-    """Files that are open now, known by device and number: their paths must go on leading to them."""
+    """Identities of open files by device and number, to notice when their paths lead elsewhere."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        """Remember the files at these paths, which were opened a moment ago; `check` refuses a missing one, too."""
+        """Remember the files at these paths, just after opening them; `check` refuses a missing one, too."""
         self._files = [(path, _identity(path)) for path in paths]
 
     def check(self) -> None:
-        """Raise StoreReplaced if a path leads to another file now, or to none."""
+        """Raise StoreReplaced if a path leads to another file or to none."""
         for path, identity in self._files:
             if identity is None or _identity(path) != identity:
                 raise StoreReplaced(path)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return device and number of a file; None if there is none, or it cannot be reached."""
+    """Return device and number of a file; None if it is missing or unreachable."""
     try:
         status = path.stat()
     except OSError:
@@ -76,7 +76,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def sync_directory(path: Path) -> None:
-    """Bring the names in a directory to the disk. Raises: OSError."""
+    """Sync the names in a directory to the disk. Raises: OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -131,7 +131,7 @@ class JournalForeign(StoreError):
 
 
 class LogKeyMissing(StoreError):
-    """The log has leaves, and the key that signs its heads is not there."""
+    """The log has leaves, but the key that signs its heads is missing."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(
@@ -142,7 +142,7 @@ class LogKeyMissing(StoreError):
 
 
 class LogKeyUnusable(StoreError):
-    """The file of the log's key holds something else than the key that the log names."""
+    """The file of the log's key has another key than the one that the log names."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} is not the key that signs this log of results: {reason}; put the right one back")
@@ -150,7 +150,7 @@ class LogKeyUnusable(StoreError):
 
 
 class BackupUnusable(StoreError):
-    """A backup is unfinished, damaged or none at all."""
+    """A backup is unfinished, damaged or not a backup."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} is no backup that can be restored: {reason}")
@@ -176,7 +176,7 @@ class Refused(_PicklableError):
     """The store refuses a request; the message says what the caller can do."""
 
     wait: float | None = None
-    """Seconds after which the same request may succeed, where that is known."""
+    """Seconds after which the same request may succeed, if known."""
 
 
 class NameNotAllowed(Refused):
@@ -251,7 +251,7 @@ class OwnerBanned(Refused):
 
 
 class NothingToChange(Refused):
-    """The bot or owner is as the caller wants it."""
+    """The bot or owner already is as requested."""
 
     def __init__(self, name: str, state: str) -> None:
         super().__init__(f"nothing to change: {name} is {state}")
@@ -279,7 +279,7 @@ class UnknownMatch(Refused):
 
 
 class NoResult(Refused):
-    """The match has no result that could be made void."""
+    """The match has no result that could be voided."""
 
     def __init__(self, match_id: int, state: str) -> None:
         super().__init__(f"match {match_id} is {state} and has no result; only that of a finished match can be void")
@@ -288,7 +288,7 @@ class NoResult(Refused):
 
 
 class ResultVoid(Refused):
-    """The result of the match is void already."""
+    """The result of the match is already void."""
 
     def __init__(self, match_id: int, reason: str) -> None:
         super().__init__(f"the result of match {match_id} is void already: {reason}")

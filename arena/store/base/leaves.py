@@ -1,11 +1,12 @@
-"""The log in the database: leaves added in the transaction of what they tell, a signed head at its end, and proofs.
+"""The log in the database: leaves, added in the transaction of the event that they record; a signed head at its end;
+and proofs.
 
 A row holds a leaf and the hashes of the complete subtrees that the leaf ends; every other node of the tree follows from
-these, so adding a leaf, a root and a proof read some twenty rows, however long the log is. Who signs, and how, is not
-known here.
+these, so adding a leaf, a root and a proof read some twenty rows, however long the log is. The signing is done
+elsewhere.
 
-A connection keeps the hashes of the rows that it used last: what is signed and proved is new, and asks for the same
-rows again and again. Committed rows never change; whoever rolls back on a connection that stays open calls `forget`.
+A connection caches the hashes of the rows that it used last, because signing and proving read the newest rows again and
+again. Committed rows never change. After a rollback on a connection that stays open, call `forget`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Sign: TypeAlias = Callable[[int, bytes], bytes]
 HASH: Final = 32
 """Bytes of a hash."""
 _KEPT: Final = 1024
-"""Rows of which a connection keeps the hashes, at most."""
+"""Most rows whose hashes a connection caches."""
 _NONE: Final[dict[int, bytes]] = {}
 _LOG: Final = schema.log.c
 _HEAD: Final = schema.log_head.c
@@ -58,7 +59,7 @@ def append(connection: Connection, kind: LeafKind, at: int, **fields: Any) -> in
 
 
 def store_leaf(connection: Connection, number: int, kind: LeafKind, leaf: bytes, match_id: int | None = None) -> None:
-    """Add the next leaf as it is."""
+    """Add the next leaf, given as bytes."""
     hashes = completed(number - 1, leaf_hash(leaf), partial(node, connection))
     nodes = b"".join(hashes)
     row = {"number": number, "match_id": match_id, "kind": kind.value, "leaf": leaf.decode(), "nodes": nodes}
@@ -67,7 +68,7 @@ def store_leaf(connection: Connection, number: int, kind: LeafKind, leaf: bytes,
 
 
 class LeafBatch:
-    """Adds many leaves to a log that has few, without reading what it added; `flush` writes those that wait."""
+    """Adds many leaves to a short log, without reading those that it added. `flush` writes the waiting ones."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection: Final = connection
@@ -109,7 +110,7 @@ def append_result(
 
 
 def seated(connection: Connection, match_id: int) -> dict[str, list[Any]]:
-    """Return the bots, names and versions of a match by seat, as they are now, under the names of a leaf's fields."""
+    """Return the current bots, names and versions of a match by seat, under the names of a leaf's fields."""
     rows = _SEATED.run(connection, {"of_match": match_id}).fetchall()
     return {field: [row[place] for row in rows] for place, field in enumerate(("bots", "names", "versions"))}
 
@@ -136,22 +137,22 @@ def node(connection: Connection, level: int, index: int) -> bytes:
 def _keep(connection: Connection, number: int, nodes: bytes) -> None:
     kept: dict[int, bytes] = connection.info.setdefault(_NODES, {})
     if len(kept) >= _KEPT:
-        kept.clear()  # some twenty of them are read again
+        kept.clear()  # Some twenty of them are read again.
     kept[number] = nodes
 
 
 def forget(connection: Connection) -> None:
-    """Drop the hashes that a connection keeps: after a rollback, other leaves may get the numbers of those undone."""
+    """Drop a connection's cached hashes: after a rollback, other leaves may get the numbers of those undone."""
     connection.info.pop(_NODES, None)
 
 
 def root_of(connection: Connection, leaves: int) -> bytes:
-    """Return the root of the tree over the first so many leaves."""
+    """Return the root of the tree over the first leaves, given their number."""
     return root(leaves, partial(node, connection))
 
 
 def seal(connection: Connection, sign: Sign) -> None:
-    """Sign and store the head of all leaves, unless it is stored already or there is none."""
+    """Sign and store the head of all leaves, unless it is stored already or the log is empty."""
     leaves, before = size(connection), head(connection)
     if leaves == (0 if before is None else before.size):
         return
@@ -176,20 +177,20 @@ def entry(connection: Connection, number: int, under: LogHead) -> LogEntry:
 
 
 def leaf(connection: Connection, number: int) -> bytes:
-    """Return the canonical bytes of a leaf that the log has."""
+    """Return the canonical bytes of a leaf in the log."""
     (text,) = _LEAF.run(connection, {"of_number": number}).fetchone() or ("",)
     return str(text).encode()
 
 
 def outcome(connection: Connection, match_id: int) -> LogEntry | None:
-    """Return the leaf with which a match ended, under the newest head; None where it is not under a head."""
+    """Return the leaf with which a match ended, under the newest head; None if no head includes it."""
     (number,) = _OF_MATCH.run(connection, {"of_match": match_id}).fetchone() or (None,)
     under = head(connection)
     return None if number is None or under is None or number > under.size else entry(connection, number, under)
 
 
 def entries(connection: Connection, match_id: int) -> tuple[LogEntry, ...]:
-    """Return all that the log says of a match under the newest head, in order: the result, then a void."""
+    """Return the log's entries about a match under the newest head, in order: the result, then a void."""
     found = connection.scalars(select(_LOG.number).where(_LOG.match_id == match_id).order_by(_LOG.number))
     return _under_newest(connection, found)
 
@@ -209,12 +210,12 @@ def restores(connection: Connection) -> tuple[LogEntry, ...]:
 
 
 def key_leaves(connection: Connection) -> tuple[bytes, ...]:
-    """Return the leaves that name the log's keys, in order; none before it is begun."""
+    """Return the leaves that name the log's keys, in order; none if the log has not begun."""
     return tuple(leaf for _, leaf in _about_no_match(connection, LeafKind.KEY))
 
 
 def consistency(connection: Connection, first: int, second: int) -> tuple[bytes, ...]:
-    """Return the proof that the log of so many leaves begins that of so many more. Raises: ValueError."""
+    """Return the proof that the log of the first size begins that of the second. Raises: ValueError."""
     if second > size(connection):
         raise ValueError(f"the log has {size(connection)} leaves, not {second}")
     return tuple(consistency_proof(first, second, partial(node, connection)))
@@ -226,7 +227,7 @@ def _under_newest(connection: Connection, numbers: Iterable[int]) -> tuple[LogEn
 
 
 def _about_no_match(connection: Connection, kind: LeafKind) -> list[tuple[int, bytes]]:
-    # By the index: every welcome asks, and other leaves about no match, as of pruning, may be many.
+    # Use the index: every welcome asks, and other leaves without a match, such as prunings, may be many.
     these = (_LOG.match_id.is_(None)) & (_LOG.kind == kind.value)
     rows = connection.execute(select(_LOG.number, _LOG.leaf).where(these).order_by(_LOG.number))
     return [(row.number, row.leaf.encode()) for row in rows]

@@ -67,11 +67,11 @@ def require_current(connection: Connection, database: Database) -> None:
 
 
 def check_revision(path: Path, revision: str) -> None:
-    """Check that what is at a path has this program's schema, or one that migrations update.
+    """Check that a database has this program's schema, or one that migrations update.
 
     Raises: StoreNewer, StoreTooOld.
     """
-    if revision > REVISION:  # revisions are numbered in order
+    if revision > REVISION:  # Revisions are numbered in order.
         raise StoreNewer(path, revision)
     if revision < OLDEST:
         raise StoreTooOld(path, revision, OLDEST, REVISION)

@@ -1,6 +1,6 @@
 """The rows that queries of an arena return, as plain values without protobuf, database or terminal types.
 
-The store makes them, `api` packs them into protobuf messages with the same field names, `client` unpacks them, `cli`
+The store creates them, `api` packs them into protobuf messages with the same field names, `queries` unpacks them, `cli`
 draws them, and `--json` prints them field by field. A new column takes a value in the store, a field here, a field of
 the same name in `proto/` and the code that draws it; no other file changes.
 """
@@ -40,8 +40,10 @@ class LadderRow:
     house: bool
     """True if it is a house bot."""
     rating: float
-    """The rating that is shown and ranked, in Elo: the posterior mean of the strength. It is the fitted rating shrunk
-    towards the field, and moves between fits with the live rating by the same factor."""
+    """The rating that is shown and ranked, in Elo: the posterior mean of the strength.
+
+    It is the fitted rating, shrunk towards the average. Between fits it moves with the live rating by the same factor.
+    """
     deviation: float
     """Posterior standard deviation in Elo, without the scale's error; ±1.96 of it is the 95 % interval."""
     matches: int
@@ -70,15 +72,15 @@ class LadderRow:
     fitted: float | None
     """Elo, the rating of the last fit, not shrunk; None if it does not include the bot yet."""
     fitted_deviation: float | None
-    """Standard error in Elo, without that of the scale. A rating is provisional while it is above 40."""
+    """Standard error in Elo, without that of the scale. Above 40, a rating is provisional."""
     forced_share: float | None
-    """Share of its decisions that were made for it, from 0 to 1; None if no decision is known."""
+    """Share of its decisions that the server made for it, from 0 to 1; None if no decision is known."""
     think_95_us: int | None
     """95th percentile of its think times in microseconds, to within 5 %; None if no decision is known."""
     luck: LuckRow | None
     """None if the last fit has no replayed match of the bot, and on ladders of one table size."""
     hidden: bool = False
-    """True if the operator has taken it off the list of bots; its owner is empty then."""
+    """True if the operator has hidden it from the list of bots; its owner is empty then."""
     deleted: bool = False
     """True if the operator has deleted it; its owner is empty then."""
 
@@ -98,27 +100,31 @@ class LuckRow:
 
 @dataclass(frozen=True, slots=True)
 class FlagRow:
-    """Results that stand out from what the last fit expects. It is no verdict, and no rating depends on it."""
+    """Results that differ from the predictions of the last fit. No rating depends on it."""
 
     kind: FlagKind
     bot: str
-    """The bot that gains or that changed; of "owners" the one that gains most."""
+    """The bot that gains or changed; for "owners" the one that gains most."""
     version: str
     """The version of a change, as the bot states it; else empty."""
     owner: str
-    """The bot's owner; empty where that is not shown."""
+    """The bot's owner; empty if it is not shown."""
     other: str
-    """The bot that it gains from, of "owners" and "lift" the one of the owner's that it gains most from; of "opponents"
-    and "change" empty."""
+    """The bot from which it gains; for "owners" and "lift", the owner's bot from which it gains most.
+
+    Empty for "opponents" and "change".
+    """
     other_owner: str
     matches: int
-    """Results that were compared."""
+    """Number of results compared."""
     size: float
-    """For "pair" and "owners": the mean score beyond the expected one; of "opponents" the same against those that it
-    gains from; of "lift" the Elo that the rating would be lower without these results; of "change" the Elo of the newer
-    half of results above the older one."""
+    """For "pair" and "owners": the mean score above the expected one.
+
+    For "opponents": the same, against those from which it gains. For "lift": the Elo that the rating would lose without
+    these results. For "change": the Elo of the newer half of results above the older half.
+    """
     errors: float
-    """`size` in standard errors; of "opponents", those beyond which a normal error is as seldom."""
+    """`size` in standard errors; for "opponents", the standard errors at which a normal error is as rare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,23 +146,26 @@ class LadderRows:
     """Standard error, in Elo, that all ratings have in common: of the house bots' mean, which is 1500; None before the
     first fit."""
     not_fitted_since: datetime | None = None
-    """Since when newer results cannot be fitted; None where they can, and where no server says so."""
+    """Time since which newer results cannot be fitted; None if they can, or without a server."""
     not_fitted_why: str = ""
-    """Why they cannot; empty where they can."""
+    """The reason why they cannot; empty if they can."""
     flags: tuple[FlagRow, ...] = ()
     """The flags of the last fit, the most certain first; none on ladders of one table size."""
     pair_quota: int = 0
-    """So many matches of a day two guests count together at most, by the last fit; 0 for all."""
+    """Most matches a day that count between two bots of other players, by the last fit; 0 for all."""
     pair_week_quota: int = 0
-    """So many matches of a week they count together at most; 0 for all."""
+    """Most matches a week that count between them; 0 for all."""
     pair_young_days: int = 0
-    """For an older bot that mostly meets older ones, all bots are one of the two for so many days from their first
-    result on; 0 for none."""
+    """Days after its first result during which a bot is young: with an older bot that mostly meets older ones, all
+    young bots count as one of the two.
+
+    0 for none.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class PastLadderRow:
-    """One bot on a ladder of the past, as the version that stood there; names are those of today."""
+    """One bot on a ladder of the past, by the version of that time and under its present name."""
 
     rank: int
     bot: str
@@ -185,7 +194,7 @@ class PastLadder:
 
     game: str
     published: datetime | None
-    """None if none is kept from before the time asked for."""
+    """None if no ladder is stored from before the requested time."""
     through: int | None
     """Number of the last of the game's events included in the fit."""
     digest: str
@@ -223,9 +232,9 @@ class OpponentRow:
     matches: int
     """Times that the two had a place in one match."""
     score: float
-    """Mean of 1 for a better place, ½ for the same and 0 for a worse one."""
+    """Mean score: 1 for a better place, ½ for the same and 0 for a worse one."""
     error: float
-    """Standard error, as if two matches more had been won and two lost."""
+    """Standard error, as if two more matches had been won and two lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,13 +259,14 @@ class VersionRow:
     fitted_deviation: float | None
     """Standard error in Elo, without that of the scale."""
     difference: float | None
-    """Elo above the bot's version before it, by the fit; None for the first, and if either is not in it yet."""
+    """Elo above the bot's version before it, by the fit; None for the first version, and if the fit lacks either."""
     difference_deviation: float | None
-    """Standard error if the errors of the two were independent. They share opponents: it is that at most."""
+    """Standard error, if the errors of the two were independent. They share opponents, so it is at most this."""
     better: float | None
-    """Probability that it is better than the version before it, by these two and by how much versions gain here."""
+    """Probability that it is better than the version before it, from both ratings and the usual gain of versions here.
+    """
     changed: float | None = None
-    """Elo of its newer half of results above its older half, where that is flagged as a change; else None."""
+    """Elo of its newer half of results above its older half, if that is flagged as a change; else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,11 +280,11 @@ class SeatRow:
     rating_before: float | None
     rating_after: float | None
     forced: int
-    """Decisions that were made for the bot."""
+    """Number of decisions that the server made for the bot."""
     version: str
     """The version that the bot stated; may be empty."""
     hidden: bool = False
-    """True if the operator has taken the bot off the list of bots."""
+    """True if the operator has hidden the bot from the list of bots."""
     deleted: bool = False
     """True if the operator has deleted the bot."""
     spoilt: bool = False
@@ -319,19 +329,19 @@ class BotRow:
     """Number of rated matches it has finished, all games together."""
     registered: datetime
     round_trip_ms: float | None
-    """The shortest round trip of late in milliseconds; also None before the first heartbeat is answered."""
+    """The shortest of the latest round trips in milliseconds; None before the first heartbeat is answered."""
     parked: str
     """Why it is parked; empty if it is not."""
     version: str
     """The version that it states while connected, else its newest stored version; may be empty."""
     declined: int | None
-    """Invitations that it declined since the server started; None where it is not here."""
+    """Number of invitations that it declined since the server started; None if it is not connected."""
     silent: int | None
-    """Invitations that it left without a word for too long, likewise."""
+    """Number of invitations that it left unanswered for too long, likewise."""
     pace_ms: float | None
-    """Mean time that it owed for a decision in milliseconds; None while the server does not know it."""
+    """Mean time that it owes for a decision in milliseconds; None while the server does not know it."""
     banned: str = ""
-    """Why it may not come in, if its owner is banned; else empty."""
+    """The reason why it may not connect, if its owner is banned; else empty."""
 
 
 class BotEventKind(Enum):
@@ -366,7 +376,7 @@ class DrainRow:
     """The progress of a server that drains."""
 
     playing: int
-    """Number of matches being played; once `done`, of those left to the next start."""
+    """Number of matches being played; once `done`, of those that continue after the next start."""
     done: bool
 
 

@@ -1,4 +1,4 @@
-"""Precompiled statements, for those that every match runs: SQLAlchemy's own execution takes ten times as long.
+"""Precompiled statements for every match: SQLAlchemy's own execution takes ten times as long.
 
 They run on the driver's cursor, in the transaction of the SQLAlchemy connection, and raise SQLAlchemy's errors. They
 use only what Python's database API (PEP 249) requires of every driver.
@@ -66,5 +66,5 @@ def _cursor(connection: Connection) -> DBAPICursor:
 
 
 def _wrapped(connection: Connection, error: Exception, sql: str) -> BaseException:
-    """Return SQLAlchemy's error for one of the driver. It shows the values that it is given: it is given none."""
+    """Return SQLAlchemy's error for one of the driver, without the values of its parameters."""
     return DBAPIError.instance(sql, None, error, connection.dialect.loaded_dbapi.Error)

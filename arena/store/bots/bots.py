@@ -57,9 +57,9 @@ class Bot:
     parked: int | None = None
     """Instant since which it gets no seats because of them, in microseconds since 1970; None if it is not parked."""
     forgiven: int = 0
-    """Number of the newest match that does not count as troubled any more, nor does any before it."""
+    """Number of the newest match that no longer counts as troubled; earlier ones do not count, either."""
     hidden: bool = False
-    """True if the operator has taken it off the list of bots."""
+    """True if the operator has hidden it from the list of bots."""
     deleted: bool = False
     """True if the operator has deleted it."""
 
@@ -189,7 +189,7 @@ def revoke(connection: Connection, name: str) -> Bot:
 
 
 def why_banned(connection: Connection, owner: str) -> str:
-    """Return why the bots of an owner, ignoring case, may not come in, in words; empty if he is not banned."""
+    """Return the reason why the bots of an owner, ignoring case, may not connect; empty if the owner is not banned."""
     return _banned(owner, connection.scalar(select(schema.bans.c.reason).where(schema.bans.c.key == owner.lower())))
 
 
@@ -210,7 +210,7 @@ def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> 
 def list_bots(connection: Connection, limit: int | None = None, after: str = "") -> tuple[BotRow, ...]:
     """Return the bots that are not hidden or deleted, by name; fields that only a running server knows are None.
 
-    With `limit` only so many, with `after` only those whose names come after this one.
+    `limit` bounds their number, and `after` selects names that come after it.
     """
     played = select(func.coalesce(func.sum(schema.ratings.c.matches), 0)).correlate(schema.bots)
     played = played.select_from(schema.ratings.join(schema.versions)).where(
@@ -250,7 +250,7 @@ def _listed(bot: Bot, matches: int, version: str, banned: str) -> BotRow:
 
 
 def _banned(owner: str, reason: str | None) -> str:
-    """Return why an owner is banned, in words; empty without a ban, whose reason may be empty."""
+    """Return the reason of an owner's ban as a sentence; empty without a ban. A ban's own reason may be empty."""
     if reason is None:
         return ""
     return f"{owner} is banned: {reason}" if reason else f"{owner} is banned"
@@ -322,7 +322,7 @@ def check_free(name: str) -> None:
 
 
 def secret_hash(secret: str) -> bytes:
-    """Return what is kept of a token, or of an invitation's code, in place of itself."""
+    """Return the hash that is stored instead of a token or invitation code."""
     return sha256(secret.encode(errors="surrogatepass")).digest()
 
 

@@ -1,4 +1,4 @@
-"""Paces and balances of bots as a server knew them last, so that the next one need not find them out again."""
+"""Paces and balances of bots as a server last knew them, so that its successor need not measure them again."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _KEEP: Final = Statement(insert(schema.paces), "bot_id", "pace", "at", "balance"
 
 
 class KeptPace(NamedTuple):
-    """One bot's."""
+    """The pace and balance of one bot."""
 
     bot_id: int
     pace: float
-    """Mean seconds owed for a decision, as it counted at the instant."""
+    """Mean seconds that it owes for a decision, as of the instant."""
     at: int
-    """In microseconds since 1970."""
+    """Instant, in microseconds since 1970."""
     balance: float
-    """Seconds for which it may wait for much slower ones, without what it has paid for matches that go on."""
+    """Seconds for which it may wait for much slower bots, after subtracting the cost of its current matches."""
 
 
 def keep(connection: Connection, paces: Sequence[tuple[int, float, int, float]]) -> None:
-    """Store paces, in place of those of the same bots."""
+    """Store paces, replacing those of the same bots."""
     for bot_id, pace, at, balance in paces:
         _FORGET.run(connection, {"of_bot": bot_id})
         _KEEP.run(connection, {"bot_id": bot_id, "pace": pace, "at": at, "balance": balance})
 
 
 def kept(connection: Connection) -> tuple[KeptPace, ...]:
-    """Return all of them."""
+    """Return the paces of all bots."""
     return tuple(KeptPace(*row) for row in connection.execute(select(*_PACES)))

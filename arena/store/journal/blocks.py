@@ -1,9 +1,9 @@
 # Compiled: every decision comes by here.
-"""The blocks that a journal file is made of: what a commit writes, and what is found again in a file that was damaged.
+"""The blocks of a journal file: writing those of a commit, and reading them from a damaged file.
 
-A commit is a block of lines, `crc32 bytes` and then `match object` a line. The sum tells not only that one byte of a
-block was changed but which, and to what, so that it is put right. A block that is damaged further is lost: nobody knows
-which matches it had lines of, and reading goes on with the next whole block.
+A commit is a block of lines, `crc32 bytes` and then `match object` a line. The sum shows which byte of a block was
+changed, if it was only one, so it is repaired. A block with more damage is lost, and its matches are unknown; reading
+continues with the next whole block.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 _BEGINNING: Final = re.compile(rb"([0-9a-f]{8}) (?:([0-9]{1,12})\n|[0-9]+ \{)")
-"""The beginning of a block, or of a line with a checksum of its own, as the oldest servers wrote."""
+"""The beginning of a block, or of a line with a checksum of its own, as old servers wrote."""
 _LINE: Final = re.compile(rb"[0-9]+ ")
 _STATED: Final = re.compile(rb"([0-9a-f]{8}) ([0-9]{1,12})\n")
 _ONES: Final = 0xFFFFFFFF
 
 
 class Damage(NamedTuple):
-    """A part of a file that could not be read: lines of any match that had begun may have been there."""
+    """An unreadable part of a file. It may have held lines of any match that had begun."""
 
 
 Found: TypeAlias = tuple[int, str] | Damage
@@ -41,7 +41,7 @@ def encode_block(lines: Sequence[str]) -> bytes:
 
 
 def read_blocks(content: bytes, newest: bool) -> Iterator[Found]:
-    """Yield the lines of a file and where it is damaged, in order.
+    """Yield the lines of a file and its damaged parts, in order.
 
     The end of the newest file may be a commit that was cut off when the server or the machine died: nothing that
     depends on it was sent, and it is no damage.
@@ -72,14 +72,14 @@ def _framed(body: bytes) -> bytes:
 
 
 def _mended(unread: bytes) -> bytes | None:
-    """Return the body of a block of which one byte was changed; None if it is not that."""
+    """Return the body of a block with one changed byte, repaired; None for other damage."""
     for digits in range(1, 13):
         head = 10 + digits
         body = unread[head : max(head, len(unread) - 1)]
         if len(str(len(body))) != digits:
             continue
         if _sound(body) and _differ(_framed(body), unread) == 1:
-            return body  # the changed byte is not in the body
+            return body  # The changed byte is not in the body.
         stated = _STATED.fullmatch(unread[:head])
         if stated is not None and int(stated[2]) == len(body) and unread.endswith(b"\n"):
             changes = [*_single_changes(body, int(stated[1], 16))]
@@ -91,7 +91,7 @@ def _mended(unread: bytes) -> bytes | None:
 
 
 def _differ(one: bytes, other: bytes) -> int:
-    """Count the bytes that differ; −1 if the lengths do."""
+    """Count the differing bytes; −1 if the lengths differ."""
     return sum(map(int.__ne__, one, other)) if len(one) == len(other) else -1
 
 
@@ -114,7 +114,7 @@ def _single_changes(body: bytes, wanted: int) -> Iterator[tuple[int, int]]:
 
 
 def _whole_blocks(content: bytes) -> Iterator[_Block]:
-    """Yield every block whose own sum agrees, wherever it begins."""
+    """Yield every block with a right checksum, wherever it begins."""
     at = 0
     while (found := _BEGINNING.search(content, at)) is not None:
         start = found.start()
@@ -133,5 +133,5 @@ def _whole_blocks(content: bytes) -> Iterator[_Block]:
 
 
 def _sound(body: bytes) -> bool:
-    """Return whether every line of a body names a match."""
+    """Return true if every line of a body names a match."""
     return all(map(_LINE.match, body.split(b"\n")))

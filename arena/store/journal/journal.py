@@ -91,7 +91,11 @@ class Journal:
         return text
 
     def take_over(self, match_id: int, lines: Sequence[str]) -> None:
-        """Write all lines of a running match that another journal has; DiskFull, StoreUnusable: it has none here."""
+        """Write all lines of a running match from another journal.
+
+        Raises:
+            DiskFull, StoreUnusable: The match is not in this journal.
+        """
         self._first_file[match_id] = self._number
         before = len(self._unwritten)
         self._unwritten += [f"{match_id} {text}" for text in lines]
@@ -144,7 +148,7 @@ class Journal:
         try:
             file = _open(_path(self._directory, self._number + 1))
         except StoreUnusable:
-            return  # keep appending to the old file
+            return  # Continue with the old file.
         os.close(self._file)
         self._number += 1
         self._file, self._size = file, 0
@@ -181,7 +185,7 @@ def open_journal(
 
 
 def open_further_journal(data: Path, process: int) -> Journal:
-    """Open the journal of a further process, which has none yet. Raises: StoreUnusable."""
+    """Open the journal of a worker process, which has none yet. Raises: StoreUnusable."""
     directory = data / _DIRECTORY / str(process)
     try:
         directory.mkdir(mode=0o700)
@@ -191,7 +195,7 @@ def open_further_journal(data: Path, process: int) -> Journal:
 
 
 def read_further_journal(data: Path, process: int) -> JournalContent:
-    """Return what a further process that has ended left in its journal. Raises: StoreUnusable."""
+    """Return the contents of the journal of a worker process that has ended. Raises: StoreUnusable."""
     directory = data / _DIRECTORY / str(process)
     try:
         return _content(directory, _numbers(directory))
@@ -200,7 +204,7 @@ def read_further_journal(data: Path, process: int) -> JournalContent:
 
 
 def remove_further_journal(data: Path, process: int) -> None:
-    """Remove the journal of a further process, all of whose matches are elsewhere or over. Raises: StoreUnusable."""
+    """Remove the journal of a worker process, all of whose matches are elsewhere or over. Raises: StoreUnusable."""
     directory = data / _DIRECTORY / str(process)
     try:
         if directory.exists():
@@ -212,7 +216,7 @@ def remove_further_journal(data: Path, process: int) -> None:
 def read_journal(data: Path, match_id: int) -> Sequence[str]:
     """Return the journal's lines of a match, even while a server writes it; StoreUnusable.
 
-    Empty if the match is not running or its lines are damaged, or in the moment when a server starts a new file.
+    It is empty if the match is not running, if its lines are damaged, or just while a server starts a new file.
     """
     directory = data / _DIRECTORY
     try:
@@ -258,12 +262,12 @@ def journal_of(data: Path) -> Path:
 
 
 def _further(directory: Path) -> list[Path]:
-    """Return the folders of further processes' journals."""
+    """Return the folders of the journals of worker processes."""
     return [path for path in directory.glob("*") if path.name.isdecimal() and path.is_dir()]
 
 
 def _all_content(directory: Path) -> JournalContent:
-    """Return what the journals of all processes hold, of each match the most that any has."""
+    """Return the lines of all processes' journals, for each match those of the journal with most of it."""
     first = _content(directory, _numbers(directory))
     lines, damaged = dict(first.lines), set(first.damaged)
     for each in _further(directory):
@@ -276,7 +280,7 @@ def _all_content(directory: Path) -> JournalContent:
 
 
 def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
-    """Return what these files hold of every match, oldest file first."""
+    """Return the lines of every match in these files, oldest file first."""
     lines: dict[int, list[str]] = {}
     damaged: set[int] = set()
     for number in numbers:
@@ -300,10 +304,10 @@ def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> 
     Raises: DiskFull, StoreUnusable.
     """
     copy, path = directory / "copy", _path(directory, number)
-    # A block a match, so that damage costs no more than that one.
+    # A block for each match, so that damage costs only that one.
     blocks = [encode_block([f"{match_id} {text}" for text in each]) for match_id, each in lines.items() if each]
     try:
-        copy.touch(mode=0o600)  # the seeds of running matches are in it
+        copy.touch(mode=0o600)  # The seeds of running matches are in it.
         copy.write_bytes(b"".join(blocks))
         with copy.open("rb") as file:
             os.fsync(file.fileno())
@@ -330,5 +334,5 @@ def _open(path: Path) -> int:
 def _remove(directory: Path, below: int) -> None:
     for number in _numbers(directory):
         if number < below:
-            with suppress(OSError):  # `open_journal` tries again
+            with suppress(OSError):  # `open_journal` tries again.
                 _path(directory, number).unlink()

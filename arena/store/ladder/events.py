@@ -14,7 +14,7 @@ from arena.store.base.errors import NoResult, ReasonNotAllowed, ResultVoid, Unkn
 from arena.store.base.statements import Statement
 
 LONGEST_REASON: Final = 200
-"""Characters in a reason, at most."""
+"""Most characters in a reason."""
 AT_ONCE: Final = 10_000
 """Rows fetched from the database in one batch."""
 _COLUMNS: Final = schema.events.c
@@ -63,7 +63,7 @@ def add_void(connection: Connection, match_id: int, reason: str, at: int) -> str
 
 
 def check_reason(reason: str) -> None:
-    """Check a reason that everybody will read: 1 to 200 printable characters. Raises: ReasonNotAllowed."""
+    """Check a reason that will be public: 1 to 200 printable characters. Raises: ReasonNotAllowed."""
     if not (0 < len(reason) <= LONGEST_REASON and reason.isprintable() and reason.strip()):
         raise ReasonNotAllowed(reason, LONGEST_REASON)
 

@@ -12,9 +12,9 @@ from arena.store.base.rows import MatchState, OpponentRow
 from arena.store.bots import bots
 
 LAST: Final = 1000
-"""Newest results of a game that are summed up, at most."""
+"""Most results of a game that are summed up."""
 LOOKED_AT: Final = 20_000
-"""Newest matches of a bot, of all games, among which those of one game are looked for."""
+"""Newest matches of a bot, of all games, among which those of one game are searched."""
 
 
 def opponents(
@@ -22,7 +22,7 @@ def opponents(
 ) -> tuple[OpponentRow, ...]:
     """Return results by opponent, those met most often first: `limit` of them, after the first `after`. UnknownBot.
 
-    They are those of the bot's `last` matches of a game that have a result which counts.
+    They cover the bot's `last` matches of a game with a result that counts.
     """
     number = bots.known(connection, bot).id
     own, other = schema.match_seats.alias("own"), schema.match_seats.alias("other")
@@ -61,8 +61,10 @@ def opponents(
 
 
 def score_error(score: float, matches: int) -> float:
-    """Return the standard error of a mean score, as if two matches more had been won and two lost: ten of ten are no
-    certainty (Agresti and Coull, 1998). `score` is the sum over so many matches.
+    """Return the standard error of a mean score, as if two more matches had been won and two lost: ten of ten is not
+    certainty (Agresti and Coull, 1998).
+
+    `score` is the sum over the matches.
     """
     share = (score + 2) / (matches + 4)
     return sqrt(share * (1 - share) / (matches + 4))

@@ -1,8 +1,9 @@
-"""Meetings of pairs of guests. Once a pair's quota is spent, a match moves neither's live rating by the other.
+"""Meetings of pairs of other players' bots.
 
-Versions of a bot are one, and house bots have no quota. Days and weeks are those of UTC, and a match is of the day on
-which its result was stored. These counts are for the live layer only: the fit spreads the quota evenly over the matches
-of a day, and takes it from the list of results. Whoever forms tables asks for the pairs that have spent theirs.
+Once a pair's quota is spent, their matches no longer move their live ratings by each other. All versions of a bot count
+together, and house bots have no quota. Days and weeks are those of UTC, and a match is of the day on which its result
+was stored. These counts are for live ratings only. The fit spreads the quota evenly over the matches of a day, from the
+list of results. The matchmaker avoids pairs that have spent their quota.
 """
 
 from __future__ import annotations
@@ -78,23 +79,23 @@ def spent(connection: Connection, game: str, day: int, quota: Quota) -> list[tup
 
 
 def take_back(connection: Connection, game: str, result: MatchResult) -> None:
-    """Count a match no more: its result is void. Matches that were beyond the quota stay so until the next fit."""
+    """Uncount a match, because its result is void. Matches that were beyond the quota stay so until the next fit."""
     for pair in _pairs(_GUESTS.run(connection, {"of_match": result.match_id}).fetchall()):
         met = _met(connection, game, result.day, pair)
         _set(connection, game, result.day, pair, met, max(0, met.get(result.day, 0) - 1))
 
 
 def forget(connection: Connection, game: str, before: int) -> None:
-    """Forget the weeks before that of a day."""
+    """Delete the weeks before that of a day."""
     connection.execute(delete(schema.pair_days).where(_DAYS.game == game, _DAYS.day < week_of(before).start))
 
 
 def counted_again(
     connection: Connection, game: str, later: Sequence[Event], quota: Quota
 ) -> Callable[[MatchResult], frozenset[SeatPair]]:
-    """Return what tells which pairs of seats are beyond the quota, to be asked for the latest results in their order.
+    """Return a function for the pairs of seats beyond the quota, to be called for the latest results in order.
 
-    `later` are all events after some point. What a pair had met before it on a day is what it has met, less those.
+    `later` are all events after some point. A pair's meetings before it on a day are all of its meetings less these.
     """
     if not quota.bounds:
         return lambda _: frozenset()
@@ -125,7 +126,7 @@ def counted_again(
 
 
 def _pairs(guests: Iterable[Sequence[int]]) -> dict[BotPair, list[SeatPair]]:
-    """Return the pairs of guests of a match, given by seat and bot, with their seats."""
+    """Return the pairs of other players' bots in a match, by seat and bot, with their seats."""
     found: dict[BotPair, list[SeatPair]] = {}
     for (seat, bot), (later_seat, other) in combinations(guests, 2):
         if bot != other:
@@ -134,7 +135,7 @@ def _pairs(guests: Iterable[Sequence[int]]) -> dict[BotPair, list[SeatPair]]:
 
 
 def _again(met: Mapping[int, int], day: int, quota: Quota) -> int | None:
-    """Return when a pair counts again that has met so often on the days of a week; None if it does on that day."""
+    """Return the day on which a pair with these meetings in a week counts again; None if it counts on that day."""
     counting = met.values() if not quota.day else [min(matches, quota.day) for matches in met.values()]
     if 0 < quota.week <= sum(counting):
         return week_of(day).stop
@@ -148,7 +149,7 @@ def _met(connection: Connection, game: str, day: int, pair: BotPair) -> dict[int
 
 
 def _set(connection: Connection, game: str, day: int, pair: BotPair, before: Mapping[int, int], matches: int) -> None:
-    """Store the matches of a pair on a day; `before` are those that are stored of its week."""
+    """Store the matches of a pair on a day; `before` are those already stored of its week."""
     if day in before:
         _MEET_AGAIN.run(connection, {**_key(game, pair), "of_day": day, "matches": matches})
     elif matches:

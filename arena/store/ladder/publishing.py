@@ -1,7 +1,7 @@
 """The published ladders: the result of the last fit for each game, stored bit for bit, and those of the past.
 
-All of the last day are kept, one an hour of the last month, and one a day from before: of an hour or a day the last
-one. Hours and days are those of UTC.
+All of the last day are stored, one an hour of the last month, and before that one a day: the last of the hour or day,
+in UTC.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FIGURES: Final = tuple(column.name for column in _KEPT_LINES if column.name != 
 
 
 def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
-    """Publish a ladder, keep it, and restart the live ratings from it; return False if a later one is published.
+    """Publish a ladder, store it, and restart the live ratings from it; return False if a later one is published.
 
     Results since the ladder's last event are applied to the live ratings again.
     """
@@ -159,7 +159,7 @@ def _restart_live_ratings(connection: Connection, game: str, ladder: Ladder) -> 
 
 
 def keep(connection: Connection, game: str, ladder: Ladder, at: int) -> None:
-    """Keep a ladder that is published at this instant, unless it is that before, and drop what is too old to stay."""
+    """Store a ladder published at this instant, unless it equals the one before, and drop those that are too old."""
     newest = select(_LADDERS.digest).where(_LADDERS.game == game).order_by(_LADDERS.id.desc()).limit(1)
     if connection.scalar(newest) != ladder.digest:
         row = {"game": game, "at": at, "through": ladder.through, "digest": ladder.digest}
@@ -172,7 +172,7 @@ def keep(connection: Connection, game: str, ladder: Ladder, at: int) -> None:
 
 
 def published_until(connection: Connection, game: str, at: int) -> PastLadder:
-    """Return the last ladder of a game that is kept and was published until an instant, in microseconds since 1970."""
+    """Return the last stored ladder of a game published until an instant, in microseconds since 1970."""
     until = select(schema.kept_ladders).where(_LADDERS.game == game, _LADDERS.at <= at)
     row = connection.execute(until.order_by(_LADDERS.at.desc(), _LADDERS.id.desc()).limit(1)).one_or_none()
     if row is None:
@@ -203,7 +203,7 @@ def published_until(connection: Connection, game: str, at: int) -> PastLadder:
 
 
 def _thin(connection: Connection, game: str, now: int) -> None:
-    """Drop ladders after which another one was published within the same hour, or day, that is long enough ago."""
+    """Drop ladders that are old enough, if another one was published within the same hour or day."""
     later = schema.kept_ladders.alias("later")
     gone = list[int]()
     for oldest, newest, length in ((now - DAY - MONTH, now - DAY, HOUR), (0, now - MONTH, DAY)):

@@ -35,7 +35,7 @@ class _Row(NamedTuple):
     """Histogram of think times, as JSON."""
     first_at: int | None
     last_at: int | None
-    """When its first and its last result were stored, in microseconds since 1970; void ones included."""
+    """Times when its first and its last result were stored, in microseconds since 1970; void ones included."""
 
 
 _COLUMNS: Final = schema.ratings.c
@@ -62,8 +62,8 @@ def rate(
     Return the changes, by seat.
 
     A version in several seats has played one match: it won if one of its seats did, and its relative rank is the mean
-    over its seats. Its decisions and think times are added from `thinking`, if given. `counted` is
-    what the match comes to under a quota of pairs.
+    over its seats. Its decisions and think times are added from `thinking`, if given. `counted` has the pairs of seats
+    that count under a quota of pairs.
     """
     rows = _rows(connection, game, nodes)
     before = tuple(_rating(rows[node]) if node in rows else initial(connection, game, node) for node in nodes)

@@ -26,7 +26,7 @@ class LadderDifference(NamedTuple):
     """A published figure that differs from the one recomputed from the events."""
 
     node: Node | None
-    """The version that the figure belongs to; None for a figure of the whole ladder."""
+    """The version of the figure; None for a figure of the whole ladder."""
     bot: str | None
     """The bot of that version."""
     version: str | None

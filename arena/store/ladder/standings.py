@@ -21,7 +21,7 @@ from arena.store.bots import bots
 from arena.store.ladder.publishing import as_published
 
 MIN_ERROR: Final = 1e-6
-"""Elo, far below any error."""
+"""A difference in Elo far below any error."""
 
 
 def current(connection: Connection, game: str) -> LadderRows:
@@ -45,8 +45,8 @@ def current(connection: Connection, game: str) -> LadderRows:
 def standings(connection: Connection, game: str) -> tuple[LadderRow, ...]:
     """Return a row for every bot with a match that counts in a game, best first.
 
-    Between fits the rating shown moves with the live one, by as much less as the fit has shrunk it. The live rating of
-    a bot that the fit does not include yet is shrunk towards the same field; before the first fit it is shown as it is.
+    Between fits the shown rating moves with the live one, reduced by the fit's shrinkage. The live rating of a bot that
+    the fit lacks is shrunk towards the same average; before the first fit it is shown unchanged.
     """
     ladder, rows = as_published(connection, game), _rows(connection, game)
     luck = {luck.node: _luck(luck) for luck in ladder.luck} if ladder else {}
@@ -118,7 +118,7 @@ def _rows(connection: Connection, game: str) -> dict[Node, Row[Any]]:
 
 
 def _fitted(rows: Mapping[Node, Row[Any]], lines: Sequence[LadderLine]) -> dict[Node, LadderRow]:
-    """Return the rows of a fit as it was published, by node."""
+    """Return the published rows of a fit, by node."""
     settled = [rows[line.node] for line in lines if established(line.error) and rows[line.node].deleted is None]
     owners = Counter(None if row.house else row.owner.lower() for row in settled)
     return {line.node: _line(rows[line.node], line, owners) for line in lines}
@@ -142,14 +142,14 @@ def _line(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> Ladde
 
 
 def _others(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> int:
-    """Count the established bots that one could meet: bots of one owner never do, but for house bots."""
+    """Count the established bots that a bot could meet: bots of one owner never meet, except house bots."""
     if row.house:
         return owners.total() - established(line.error)
     return owners.total() - owners[row.owner.lower()]
 
 
 def _moved(row: LadderRow, luck: LuckRow | None) -> LadderRow:
-    """Move the rating of a row with what happened to the live one since the fit."""
+    """Move the rating of a row by the change of its live rating since the fit."""
     assert row.fitted is not None
     assert row.fitted_deviation is not None
     kept = min(1.0, (row.deviation / max(MIN_ERROR, row.fitted_deviation)) ** 2)
@@ -177,7 +177,7 @@ def _unfitted(row: Row[Any], field: FieldFigures | None) -> LadderRow:
 
 
 def _ranked(fitted: Sequence[LadderRow], new: Sequence[LadderRow]) -> tuple[LadderRow, ...]:
-    """Rank rows by rating; those not in the fit may have any rank, and may be ahead of everybody."""
+    """Rank rows by rating; the rank of those not in the fit is unknown."""
     ranked: list[LadderRow] = []
     for row in sorted((*fitted, *new), key=lambda row: (-row.rating, row.bot.lower())):
         rank = ranked[-1].rank if ranked and ranked[-1].rating == row.rating else len(ranked) + 1

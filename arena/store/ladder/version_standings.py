@@ -1,9 +1,8 @@
 """Every version of a bot beside the one before it, from the last published fit: is the newer one better?
 
-Nothing is fitted for it. Published are the errors of single ratings, so that of a difference is taken as if the two
-were independent. Versions of a bot meet the same opponents: their errors go the same way, and that of the difference is
-smaller than said, not larger. P(better) also depends on how much versions gain on this ladder, see
-`arena.ladder.version_gains`.
+Only errors of single ratings are published, so the error of a difference is computed as if the two were independent.
+Versions of a bot meet the same opponents, so the true error is smaller. P(better) also depends on how much versions
+gain on this ladder, see `arena.ladder.version_gains`.
 """
 
 from __future__ import annotations
@@ -22,9 +21,10 @@ from arena.store.base.rows import VersionRow, instant
 from arena.store.bots import bots
 
 MOST_OF_A_BOT: Final = 10
-"""Newest differences of one bot that the spread of gains is learned from: nobody's many versions decide it alone."""
+"""Newest differences of one bot from which the spread of gains is estimated, so that no bot's many versions dominate.
+"""
 MOST: Final = 200
-"""Newest differences of all bots that it is learned from; more would say no more."""
+"""Newest differences of all bots from which it is estimated; more would not improve it."""
 
 
 def version_standings(
@@ -77,7 +77,7 @@ def _learned(differences: tuple[tuple[float, float], ...]) -> VersionGains:
 
 
 def _compared(gains: VersionGains, row: Row[Any], earlier: Row[Any] | None) -> VersionRow:
-    """Make the row of a version from its figures and those of the one before it, if there is one."""
+    """Return the row of a version from its figures and those of the one before it, if any."""
     difference = error = better = None
     if earlier is not None and row.fitted is not None and earlier.fitted is not None:
         difference, error = row.fitted - earlier.fitted, hypot(row.error, earlier.error)

@@ -39,8 +39,8 @@ def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entran
 
     `latest` maps each version to its newest match there. A bot is shown as the version of its latest match, even if
     that is an older version again. An entrant's parent is its nearest ancestor with a result. House bots anchor the
-    scale, except the random one, which is so much weaker that the mean of the others would be far from 1500, and those
-    that search: a server may seat them or not, and the scale must not move where they come to a ladder or go.
+    scale, except two kinds. The random bot is so weak that the mean of the others would be far from 1500. Bots that
+    search may join or leave a ladder, and the scale must not move then.
     """
     rows = connection.execute(select(schema.versions, schema.bots.c.house, schema.bots.c.name).join(schema.bots)).all()
     parents = {row.id: row.parent for row in rows}
@@ -67,7 +67,7 @@ def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entran
 
 
 def guests(connection: Connection) -> dict[Node, Guest]:
-    """Return to whom each version belongs that is no house bot's; a deleted bot, whose owner is gone, to itself."""
+    """Return the bot of each version that is no house bot's, or its owner."""
     bot = schema.bots.c
     query = select(_COLUMNS.id, _COLUMNS.bot_id, bot.owner).join(schema.bots).where(bot.house == 0)
     return {Node(row.id): Guest(row.bot_id, row.owner.lower() or str(row.bot_id)) for row in connection.execute(query)}

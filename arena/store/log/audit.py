@@ -1,6 +1,6 @@
 """The audit of a log: every leaf against the tables, the tree, the keys, the head.
 
-What is compared is what the tables say now with what the log says was told: neither is taken for the truth.
+It compares the tables as they are now with the leaves, and takes neither for the truth.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from arena.store.base.statements import Statement
 from arena.store.log.audit_tables import LogAudit, TablesAudit
 
 AT_ONCE: Final = 1000
-"""Leaves compared at a time."""
+"""Leaves compared in one step."""
 Progress: TypeAlias = Callable[[int, int], None]
-"""Told now and then how many of how many leaves are compared."""
+"""Receives progress now and then: the number of leaves compared, and of all."""
 _LOG: Final = schema.log.c
 _ALL: Final = Statement(
     select(_LOG.number, _LOG.match_id, _LOG.kind, _LOG.leaf, _LOG.nodes).order_by(_LOG.number)

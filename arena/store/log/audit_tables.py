@@ -29,7 +29,7 @@ _COUNTS: Final = re.compile(r"\[(?:true|false)(?:,(?:true|false))*\]")
 _REPLAY: Final = re.compile(r'(?:null|"([0-9a-f]{64})")}')
 """The end of a leaf with a result: the digest of its replay, which no table has."""
 MOST_FAULTS: Final = 20
-"""Faults that are named; beyond them they are only counted."""
+"""Most faults that are listed; the others are counted."""
 
 
 class TablesAudit:
@@ -39,7 +39,7 @@ class TablesAudit:
         self._connection = connection
         self._made = made
         self._told: set[int] = set()
-        """Matches whose end a leaf has told."""
+        """Matches whose end a leaf has recorded."""
         self._voided: set[int] = set()
         self._pruned = 0
         self._bot_events = iter(
@@ -61,7 +61,7 @@ class TablesAudit:
         self._replays: dict[int, Row[Any]] = {}
 
     def load(self, match_ids: Sequence[int], replays: bool) -> None:
-        """Read what the tables say of some matches, and of others between them."""
+        """Read the rows of some matches, and of others between them."""
         self._ended.load(match_ids)
         self._replays = {}
         if replays:
@@ -70,9 +70,9 @@ class TablesAudit:
                 self._replays[replay.match_id] = replay
 
     def say(self, number: int, match_id: int, kind: str, text: str) -> bool:
-        """Return whether the leaf that tells how a match ended is, letter by letter, what the tables say.
+        """Return true if the leaf about a match's end equals, byte for byte, the one that the tables give.
 
-        Where it is not, `compare` finds what differs, if anything. So most leaves need not be read.
+        If not, `compare` finds the difference. So most leaves need not be parsed.
         """
         ended = self._ended
         match, seats = ended.matches.get(match_id), ended.seats.get(match_id)
@@ -86,7 +86,7 @@ class TablesAudit:
                 f'"game":{_text(match[1])},"bots":{_list(bots)},"names":[{",".join([names[bot] for bot in bots])}],'
                 f'"versions":[{",".join([said[version] for version in versions])}],'
             )
-        except KeyError:  # a row that the tables refer to is gone
+        except KeyError:  # A row that the tables refer to is missing.
             return False
         counts = ended.counts.get(match_id)
         if match[2] == MatchState.INTERRUPTED.value:
@@ -96,7 +96,7 @@ class TablesAudit:
             if match[2] != MatchState.FINISHED.value or kind != (_CASUAL if counts is None else _RATED):
                 return False
             expected += f'"places":{_list(places)},"counts":'
-            if counts is None:  # no table has them
+            if counts is None:  # No table has them.
                 own = _COUNTS.match(text, len(expected))
                 flags = "" if own is None else own[0]
             else:
@@ -128,7 +128,7 @@ class TablesAudit:
             self._pruned += leaf["replays"]
 
     def finish(self) -> None:
-        """Find what the tables say and no leaf tells."""
+        """Find events in the tables that no leaf records."""
         count, made = select(func.count()), self._made
         matches, happened, kept = schema.matches.c, schema.events.c, schema.replays.c
         over = matches.state != MatchState.PLAYING.value
@@ -219,7 +219,7 @@ class TablesAudit:
 
 
 _text: Final = cache(text_of)
-"""For names of games, which are few."""
+"""Cached by name of a game; there are few."""
 
 
 def _list(numbers: Sequence[int]) -> str:
@@ -232,10 +232,10 @@ def _flags(counts: str) -> str:
 
 
 class LogFault(NamedTuple):
-    """Something that is not as it must be."""
+    """A fault found by the audit."""
 
     number: int | None
-    """Number of the leaf; None if the finding is about no single one."""
+    """Number of the leaf; None if the fault concerns no single leaf."""
     text: str
 
 
@@ -253,9 +253,9 @@ class LogAudit:
     replays: int | None = None
     """Number of replays compared with their leaves; None if none were to be compared."""
     faults: list[LogFault] = field(default_factory=list)
-    """The first of them."""
+    """The first faults found."""
     more: int = 0
-    """Faults that are not among these."""
+    """Number of faults that are not listed."""
 
     def fault(self, number: int | None, text: str) -> None:
         """Add a fault."""

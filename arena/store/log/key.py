@@ -1,4 +1,4 @@
-"""The key of a data directory's log: a file that is made once, and without which no server starts."""
+"""The key of a data directory's log: a file that is created once, and without which no server starts."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ _NEXT: Final = "log.key.next"
 
 
 def key_file(directory: Path) -> Path:
-    """Return where the key is kept."""
+    """Return the path of the key."""
     return directory / _FILE
 
 
 def next_key_file(directory: Path) -> Path:
-    """Return where the next key is kept until the log names it."""
+    """Return the path of the next key, until the log names it."""
     return directory / _NEXT
 
 
 def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
-    """Return what signs a log's heads; a log that has no leaf yet is begun. `at` is now, in microseconds since 1970.
+    """Return the signer of a log's heads, and begin a log that has no leaf yet. `at` is now, in microseconds since
+    1970.
 
     Raises: LogKeyMissing, LogKeyUnusable, DiskFull.
     """
@@ -45,7 +46,7 @@ def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
 
 
 def rotate(connection: Connection, directory: Path, at: int) -> LogKeys:
-    """Have a log's key name a new one, which signs after `replace_key`. Errors are those of `open_log`."""
+    """Let a log's key name a new one, which signs after `replace_key`. Errors are those of `open_log`."""
     keys = LogKeys(log.key_leaves(connection))
     old, new = _current(directory, keys), Signer.new()
     log.seal(connection, HeadSigner(keys.log, old))
@@ -57,7 +58,7 @@ def rotate(connection: Connection, directory: Path, at: int) -> LogKeys:
 
 
 def replace_key(directory: Path) -> None:
-    """Put the next key in the place of the old one, once the log names it. Raises: DiskFull, StoreUnusable."""
+    """Replace the key by the next one, once the log names it. Raises: DiskFull, StoreUnusable."""
     try:
         next_key_file(directory).replace(key_file(directory))
         sync_directory(directory)
@@ -66,7 +67,7 @@ def replace_key(directory: Path) -> None:
 
 
 def _current(directory: Path, keys: LogKeys) -> Signer:
-    """Return the key that the log names; one that was named just before a crash is put in its place."""
+    """Return the key that the log names, after replacing the old key if a crash prevented that."""
     waiting = next_key_file(directory)
     if waiting.exists():
         signer = _parsed(waiting)

@@ -28,11 +28,11 @@ _EVENTS: Final = Statement(
     .where(_EVENT.match_id >= bindparam("first"), _EVENT.match_id <= bindparam("last"))
 )  # fmt: skip
 _GAP: Final = 100
-"""Matches in between that are read for nothing, at most, to spare a query."""
+"""Most unneeded matches that are read in between, to save a query."""
 
 
 class VoidEvent(NamedTuple):
-    """An event that makes a result count no more."""
+    """An event that voids a result."""
 
     at: int
     game: str
@@ -40,7 +40,7 @@ class VoidEvent(NamedTuple):
 
 
 class EndedMatches:
-    """Rows of some matches, as plain tuples: a class each would cost more than to read them."""
+    """Rows of some matches, as plain tuples: objects would cost more than the reading."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection: Final = connection
@@ -53,13 +53,13 @@ class EndedMatches:
         self.voids: dict[int, VoidEvent] = {}
 
     def load(self, numbers: Sequence[int]) -> None:
-        """Read these matches, and others between them, in the place of those read before."""
+        """Replace the rows by those of these matches, and of others between them."""
         self.matches, self.seats, self.counts, self.voids = {}, defaultdict(list), {}, {}
         for first, last in _runs(numbers):
             self._read(first, last)
 
     def more(self, number: int) -> None:
-        """Read one more match, if it is not here."""
+        """Read one more match, unless its rows are here."""
         if number not in self.matches:
             self._read(number, number)
 

@@ -59,7 +59,7 @@ def begin(
 ) -> MatchId:
     """Store the start of a match with these bots, by seat; a bot may have several seats. Return the match's number.
 
-    `match_id` is the next free number by default. `said` are the versions that the bots state, by seat; a version is
+    `match_id` is the next free number by default. `said` has the versions that the bots state, by seat; a version is
     stored with its first match.
     """
     match_id = MatchId(newest(connection) + 1 if match_id is None else match_id)
@@ -95,9 +95,9 @@ def finish(
     Only a result of the kind `RATED` is an event and changes ratings.
 
     Sequences are by seat; `counts`: whether the result rates the seat's version; `spoilt`: whether house bots played
-    too much of the seat to rate its opponents, empty where no seat is so. `replay` makes the compressed replay,
-    without its hash chain, from the rating changes. `thinking` is how the seats used their time, empty if unknown.
-    Under a `quota` two guests move each other's live ratings in so many matches of a day and of a week only.
+    too much of the seat to rate its opponents, empty where no seat is so. `replay` makes the compressed replay, without
+    its hash chain, from the rating changes. `thinking` is how the seats used their time, empty if unknown. `quota`
+    limits the matches of a day and of a week in which two bots of other players move each other's live ratings.
     UnknownMatch, MatchNotPlaying; ValueError for a result that does not fit the seats.
     """
     game, state = _game_and_state(connection, match_id)
@@ -137,7 +137,7 @@ def finish(
 
 
 def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
-    """Make the result of a match void, keeping the match and its replay; return its game.
+    """Void the result of a match, keeping the match and its replay; return its game.
 
     Raises: UnknownMatch, NoResult, ResultVoid, ReasonNotAllowed.
     """
@@ -152,9 +152,9 @@ def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
 def void_results(
     connection: Connection, bot: str, since: int, reason: str, at: int, after: int = 0, limit: int | None = None
 ) -> dict[int, str]:
-    """Make void the results of a bot that were stored at the instant `since` or later and still count.
+    """Void the results of a bot that were stored at the instant `since` or later and still count.
 
-    Return the games of these matches, by match in order. With `limit` only so many, of matches above `after`.
+    Return the games of these matches, by match in order. `limit` bounds their number; `after` selects later matches.
     Raises: UnknownBot, ReasonNotAllowed.
     """
     events.check_reason(reason)
@@ -202,7 +202,7 @@ def list_matches(
     columns = schema.matches.c
     query, number = select(schema.matches), columns.id
     if bot:
-        # Along the index of the bot's own seats, of which it may have several in a match, and no further than one page.
+        # Use the index of the bot's own seats, of which it may have several in a match; read no more than one page.
         named = select(schema.names.c.bot_id).where(schema.names.c.key == bot.lower()).scalar_subquery()
         number = _SEATS.match_id
         query = query.join(schema.match_seats, number == columns.id).where(_SEATS.bot_id == named).group_by(number)
@@ -246,7 +246,7 @@ def _game_and_state(connection: Connection, match_id: int) -> tuple[str, MatchSt
 
 
 def with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchRow, ...]:
-    """Return the matches of these rows of their table, with their seats."""
+    """Return matches from rows of their table, with their seats."""
     taken, bot = schema.match_seats.c, schema.bots.c
     seats: dict[int, list[SeatRow]] = {row.id: [] for row in rows}
     result = taken.score, taken.place, taken.rating_before, taken.rating_after, taken.forced
@@ -259,7 +259,7 @@ def with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchR
     gone = replay.match_id.in_(seats) & replay.segment.is_(None)
     pruned = {*connection.scalars(select(replay.match_id).where(gone))}
     found = connection.execute(query.where(taken.match_id.in_(seats)))
-    # By place: by name takes as long as the query.
+    # Sort here by place: sorting by name would take as long as the query.
     for match_id, spoilt, hidden, deleted, name, score, place, before, after, forced, version in found:
         flags = hidden is not None, deleted is not None, bool(spoilt)
         seats[match_id].append(SeatRow(name, score, place, before, after, forced, version, *flags))

@@ -1,7 +1,7 @@
-"""Search among matches by what is said of them, a page at a time.
+"""A search among matches by their properties, one page at a time.
 
-A page costs the same however long the history is: where no index leads to the matches, it is searched for among so many
-only, and says where the next one begins.
+A page costs the same however long the history is. Without a suitable index, it covers a limited number of matches and
+names the beginning of the next page.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from arena.store.bots.bots import known
 from arena.store.matches.matches import list_matches, with_seats
 
 SEARCHED: Final = 2000
-"""Matches among which a page is searched for."""
+"""Number of matches that one page covers at most."""
 
 _MATCHES: Final = schema.matches.c
 _SEATS: Final = schema.match_seats.c
 
 
 class NoSuchSearch(Refused):
-    """A search asks of a bot what it does not name; the message says what."""
+    """A search has a condition on a bot but names none. The message has the condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchFilter:
-    """Which matches are looked for; what is empty or None excludes none."""
+    """The conditions of a search; empty or None excludes nothing."""
 
     game: str = ""
     bot: str = ""
     """Name, also a former one."""
     opponent: str = ""
-    """Another bot that played, too; with `bot` only."""
+    """Another bot that played, too; needs `bot`."""
     seats: int = 0
-    """The size of the table."""
+    """Number of seats at the table."""
     since: int | None = None
     until: int | None = None
-    """When they began, in microseconds since 1970: at `since` or later, before `until`."""
+    """Bounds of the beginning: at `since` or later, before `until`."""
     faults: bool = False
     """True if the server made decisions for `bot`."""
     lost: bool = False
@@ -55,14 +55,14 @@ class MatchPage:
 
     matches: tuple[MatchRow, ...]
     next: int | None
-    """The number below which the next page begins; None if nothing is left. A page may be empty and not the last."""
+    """The number below which the next page begins; None if there is none.
+
+    A page may be empty without being the last.
+    """
 
 
 def search(connection: Connection, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
-    """Return the newest matches below `before` that are wanted; none of a bot that nobody knows.
-
-    Raises: NoSuchSearch.
-    """
+    """Return the newest matches below `before` that fit; none of an unknown bot. Raises: NoSuchSearch."""
     if wanted == MatchFilter(game=wanted.game, bot=wanted.bot):
         found = list_matches(connection, game=wanted.game, bot=wanted.bot, limit=limit, before=before)
         return MatchPage(found, found[-1].match_id if len(found) == limit else None)
@@ -88,7 +88,7 @@ def search(connection: Connection, wanted: MatchFilter, limit: int = 50, before:
 
 
 def _looked_at(bot: int | None, wanted: MatchFilter, least: int, before: int | None) -> Select[tuple[int]]:
-    """Return the numbers among which is searched, the newest first, along an index."""
+    """Return the numbers of candidates, newest first, along an index."""
     if bot is None:
         number, query = _MATCHES.id, select(_MATCHES.id.label("id"))
         if wanted.state is not None:
@@ -132,14 +132,14 @@ def _conditions(wanted: MatchFilter, bot: int | None, opponent: int | None) -> l
 
 
 def _tested(column: Column[str]) -> ColumnElement[str]:
-    """Return what is in a column in a form that no index has: the few matches looked at are to be tested by it."""
+    """Return a column in a form that no index has, so that it only filters the candidates."""
     return column.concat("")
 
 
 def _first_since(connection: Connection, at: int) -> int:
-    """Return a number such that every match below it began before an instant; matches are numbered as they begin.
+    """Return a number such that every match below it began before an instant.
 
-    By bisection: a row a step, and no index on times.
+    Matches are numbered as they begin, so bisection reads a row a step and needs no index on times.
     """
     low, high = 0, (connection.scalar(select(func.max(_MATCHES.id))) or 0) + 1
     while low < high:

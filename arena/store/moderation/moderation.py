@@ -1,6 +1,6 @@
-"""Moderation: the operator's decisions about bots and owners, each an event in a list that is only added to.
+"""Moderation: the operator's decisions about bots and owners, each an event in an append-only list.
 
-Results are not touched: they count unless they are made void.
+Results do not change: they count unless they are voided.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ LEAVES: Final = {
 
 
 def ban(connection: Connection, owner: str, reason: str, at: int) -> str:
-    """Ban an owner, with or without bots: tokens of his bots are refused, and nobody registers one for him.
+    """Ban an owner, with or without bots: tokens of that owner's bots are refused, and no new bot is registered.
 
-    Return why, in words. Raises: NameNotAllowed, ReasonNotAllowed, NothingToChange.
+    Return the reason as a sentence. Raises: NameNotAllowed, ReasonNotAllowed, NothingToChange.
     """
     bots.check_name(owner)
     if bots.why_banned(connection, owner):
@@ -46,7 +46,7 @@ def ban(connection: Connection, owner: str, reason: str, at: int) -> str:
 
 
 def unban(connection: Connection, owner: str, reason: str, at: int) -> None:
-    """Let a banned owner's bots in again. Raises: ReasonNotAllowed, NothingToChange."""
+    """Let a banned owner's bots connect again. Raises: ReasonNotAllowed, NothingToChange."""
     if not bots.why_banned(connection, owner):
         raise NothingToChange(owner, "not banned")
     connection.execute(delete_rows(schema.bans).where(schema.bans.c.key == owner.lower()))
@@ -54,7 +54,7 @@ def unban(connection: Connection, owner: str, reason: str, at: int) -> None:
 
 
 def hide(connection: Connection, name: str, reason: str, at: int) -> Bot:
-    """Take a bot off the list of bots; it plays on, and its results show its name, but not its owner.
+    """Hide a bot from the list of bots.
 
     Raises: UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed, NothingToChange.
     """
@@ -77,7 +77,7 @@ def show(connection: Connection, name: str, reason: str, at: int) -> Bot:
 
 
 def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
-    """Delete a bot: its token and its owner are erased; its name stays with its results and is never given again.
+    """Delete a bot: its token and its owner are erased; its name stays with its results and is never used again.
 
     Return the bot as it was. Raises: UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed.
     """
@@ -90,7 +90,7 @@ def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
 
 
 def rename(connection: Connection, name: str, new_name: str, reason: str, at: int) -> Bot:
-    """Give a bot another name, under which its results are shown, too; no other bot is ever given the old one.
+    """Give a bot another name, under which its results are shown, too; no other bot can ever have the old one.
 
     Return the bot as it is now.
     Raises: UnknownBot, OfTheHouse, BotDeleted, NameNotAllowed, NameTaken, ReasonNotAllowed,

@@ -41,7 +41,7 @@ def count(
     parked = []
     for seat, bot, name, before in _COUNTED.run(connection, {"of_match": match_id}).fetchall():
         if troubled[seat] is None or (not troubled[seat] and before == "[]"):
-            continue  # the usual case: nothing to write
+            continue  # The usual case: nothing to write.
         troubles = [*json.loads(before), match_id] if troubled[seat] else []
         since = at if len(troubles) >= limit else None
         change = update(schema.bots).where(_BOTS.id == bot)

@@ -1,10 +1,10 @@
 """The files of the replays: packed replays one after the other in *segments*, beside the database.
 
-A row of `replays` names segment, start and length; `replay_segments` counts what is in each. Only the writer adds: at
-once where it is told to, synced before the database commits, so that no row names what is not on the disk
-(`transaction`). Bytes that no row names, since a transaction came to nothing or a process was killed, are written over
-or gone with the next start (`sweep`). Bytes that a row names never change; a segment of which no replay is left is
-deleted, and its number is not used again.
+A row of `replays` names segment, start and length; `replay_segments` counts what is in each. Only the writer adds
+replays, and syncs them before the database commits. So no row names bytes that are not on the disk (`transaction`).
+After a failed transaction or a killed process, some bytes have no row: they are overwritten, or removed by the next
+start (`sweep`). Bytes that a row names never change. A segment without replays is deleted, and its number is not used
+again.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from arena.store.base.statements import Statement
 from arena.store.journal.journal import journal_of
 
 IN_ROW: Final = 0
-"""The segment of a replay that is in its row: of a database in memory, or not yet moved out by an upgrade."""
+"""The segment of a replay that is stored in its row: of a database in memory, or before an upgrade has moved it."""
 FULL: Final = 16 << 20
-"""Bytes from which on a segment is added to no more."""
+"""Size in bytes from which nothing more is added to a segment."""
 _KEY: Final = "arena_replay_files"
 _SEGMENT: Final = schema.replay_segments.c
 _NEWEST: Final = Statement(
@@ -49,12 +49,12 @@ class Segment(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """True if the file is there and no shorter."""
+        """True if the file exists and is no shorter."""
         return self.path.is_file() and self.path.stat().st_size >= self.size
 
 
 class ReplayFiles:
-    """The segments of a data directory; for one connection."""
+    """The segments of a data directory, for one connection."""
 
     def __init__(self, data: Path) -> None:
         self.data: Final = data
@@ -72,7 +72,7 @@ class ReplayFiles:
 
     @contextmanager
     def transaction(self, connection: Connection) -> Iterator[None]:
-        """Run one transaction: what it adds to the files is on the disk before it is committed, or nobody's."""
+        """Run one transaction, which syncs the files before it commits; if it fails, no row names its bytes."""
         try:
             with connection.begin():
                 yield
@@ -83,12 +83,12 @@ class ReplayFiles:
             raise
         self._committed = self._end
         for number in self._emptied:
-            with suppress(OSError):  # the next start tries again
+            with suppress(OSError):  # The next start tries again.
                 self.path(number).unlink()
         self._emptied.clear()
 
     def add(self, connection: Connection, content: bytes) -> tuple[int, int]:
-        """Write a packed replay; return its segment and where it starts. Raises: DiskFull, StoreUnusable."""
+        """Write a packed replay; return its segment and its start. Raises: DiskFull, StoreUnusable."""
         try:
             if self._file < 0 or self._end >= FULL:
                 self._begin(connection)
@@ -97,7 +97,7 @@ class ReplayFiles:
                 while written < len(content):
                     written += os.pwrite(self._file, content[written:], start + written)
             except OSError:
-                with suppress(OSError):  # on a full disk others may need the room
+                with suppress(OSError):  # On a full disk others may need the space.
                     os.ftruncate(self._file, start)
                 raise
         except OSError as error:
@@ -107,24 +107,24 @@ class ReplayFiles:
         return self._number, start
 
     def delete(self, number: int) -> None:
-        """Delete a segment once the transaction is committed, unless it is still added to."""
+        """Delete a segment once the transaction is committed, unless it is the newest."""
         if number != self._number:
             self._emptied.add(number)
 
     def close(self) -> None:
-        """Close the file that is added to."""
+        """Close the open file."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
 
     def segments(self, connection: Connection) -> tuple[Segment, ...]:
-        """Return the segments that rows name, the oldest first."""
+        """Return the segments with rows, the oldest first."""
         query = select(_SEGMENT.number, func.max(_SEGMENT.size)).where(_SEGMENT.number > IN_ROW)
         kept = query.group_by(_SEGMENT.number).having(func.sum(_SEGMENT.kept) > 0).order_by(_SEGMENT.number)
         return tuple(Segment(number, self.path(number), size) for number, size in connection.execute(kept))
 
     def sweep(self, connection: Connection) -> tuple[Segment, ...]:
-        """Remove what no row names, where nobody writes; return the segments that are not whole.
+        """Remove bytes and files without rows, while nothing writes; return the incomplete segments.
 
         Raises: StoreUnusable.
         """
@@ -141,7 +141,7 @@ class ReplayFiles:
         return tuple(segment for segment in segments.values() if not segment.whole)
 
     def _begin(self, connection: Connection) -> None:
-        """Open the newest segment, or the next one where that is full or not whole."""
+        """Open the newest segment, or the next one if it is full or incomplete."""
         first = self._file < 0
         self._bring_to_disk()
         self.close()
@@ -172,12 +172,12 @@ class ReplayFiles:
 
 
 def segments_of(data: Path) -> Path:
-    """Return where a data directory has its segments."""
+    """Return the folder of a data directory's segments."""
     return data / "replays"
 
 
 def attach(connection: Connection, data: Path) -> ReplayFiles:
-    """Say where the replays are that a connection's rows name; it knows for as long as it is open."""
+    """Set the folder with the replays that a connection's rows name, for as long as it is open."""
     files: ReplayFiles | None = connection.info.get(_KEY)
     if files is None:
         files = connection.info[_KEY] = ReplayFiles(data)
@@ -185,13 +185,13 @@ def attach(connection: Connection, data: Path) -> ReplayFiles:
 
 
 def attached(connection: Connection) -> ReplayFiles | None:
-    """Return what `attach` was told; None for a database that has no files, as one in memory."""
+    """Return the folder set by `attach`; None for a database without files, such as one in memory."""
     files: ReplayFiles | None = connection.info.get(_KEY)
     return files
 
 
 def packed(connection: Connection, row: Any) -> bytes:
-    """Return the packed replay of a row of `replays` that is not pruned, as it is there. Raises: ReplayDamaged."""
+    """Return the packed replay of a row of `replays` that is not pruned, unchecked. Raises: ReplayDamaged."""
     if row.segment == IN_ROW:
         return bytes(row.content)
     files = attached(connection)
@@ -221,17 +221,17 @@ class ReplayUse:
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """Bytes of a data directory's files, and of the replays that are kept."""
+    """Bytes of a data directory's files, and of its replays."""
 
     database: int
     journal: int
     replay_files: int
-    """With what was pruned in files of which replays are left."""
+    """Bytes of the replay files, with pruned replays in files that still have others."""
     replays: tuple[ReplayUse, ...]
 
 
 def disk_use(connection: Connection, directory: Path) -> DiskUse:
-    """Return what a data directory takes; replays were counted as they came and went."""
+    """Return the disk use of a data directory; replays are counted when they are added and removed."""
     count = schema.replay_segments.c
     sums = select(count.game, *(func.sum(each) for each in (count.kept, count.pruned, count.bytes)))
     replays = tuple(ReplayUse(*row) for row in connection.execute(sums.group_by(count.game).order_by(count.game)))
@@ -240,7 +240,7 @@ def disk_use(connection: Connection, directory: Path) -> DiskUse:
 
 
 def _size(*paths: Path) -> int:
-    """Return the bytes of those files that are there."""
+    """Return the bytes of those files that exist."""
     whole = 0
     for path in paths:
         with suppress(FileNotFoundError):

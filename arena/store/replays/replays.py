@@ -1,7 +1,7 @@
-"""Replays: kept with the result, read, and pruned. The oldest lose their content, and keep their digest.
+"""Replays: stored with the result, read, and pruned. A pruned replay loses its content and keeps its digest.
 
-Older programs kept replays in the database. They are moved into files, a few in each transaction: whatever ends that,
-each replay is in its row or in a file, and the next start goes on.
+Older programs stored replays in the database. They are moved into files, a few in each transaction. However that ends,
+each replay is in its row or in a file, and the next start continues.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from arena.store.replays.files import IN_ROW, ReplayFiles, attached, packed
 AT_ONCE: Final = 256
 """Replays moved in one transaction."""
 SPARE: Final = 64 << 20
-"""Bytes of the disk, besides those of the replays, that must be free: the database grows a little before it shrinks."""
+"""Bytes of the disk, beyond those of the replays, that must be free: the database grows a little before it shrinks."""
 Progress: TypeAlias = Callable[[int, int], None]
-"""Told now and then how many of how many are done."""
+"""Receives progress now and then: the number of replays moved, and of all."""
 _ROW: Final = schema.replays.c
 _SEGMENT: Final = schema.replay_segments.c
 _MOVE: Final = Statement(
@@ -47,7 +47,7 @@ _FIRST: Final = Statement(insert(schema.replay_segments), "number", "game", "kep
 
 
 def move(connection: Connection, files: ReplayFiles, progress: Progress) -> int:
-    """Move the replays that are in rows into files; return how many stay there, as the disk has no room for both."""
+    """Move the replays in rows into files; return how many stay there because the disk has no space for both."""
     with connection.begin():
         kept = select(func.sum(_SEGMENT.kept), func.sum(_SEGMENT.bytes)).where(_SEGMENT.number == IN_ROW)
         whole, size = (value or 0 for value in connection.execute(kept).one())
@@ -95,7 +95,8 @@ def keep(connection: Connection, match_id: int, game: str, content: bytes) -> No
 
 
 def count(connection: Connection, segment: int, game: str, come: int, size: int, end: int = 0, pruned: int = 0) -> None:
-    """Count replays of a game that came to a segment, with their bytes and the end of the last; or went, below 0."""
+    """Count replays added to a segment, with their bytes and the end of the last; or removed ones, with negative
+    numbers."""
     values = {"of_segment": segment, "of_game": game, "come": come, "gone": pruned, "more": size, "end": end}
     if not _COUNT.run(connection, values).rowcount:
         values = {"number": segment, "game": game, "kept": come, "pruned": pruned, "bytes": size, "size": end}
@@ -103,7 +104,7 @@ def count(connection: Connection, segment: int, game: str, come: int, size: int,
 
 
 def content(connection: Connection, match_id: int) -> bytes | None:
-    """Return a packed replay, None where there is none. Raises: ReplayPruned, ReplayDamaged."""
+    """Return a packed replay; None if there is none. Raises: ReplayPruned, ReplayDamaged."""
     row = connection.execute(select(schema.replays).where(_REPLAYS.match_id == match_id)).one_or_none()
     if row is None:
         return None
@@ -121,7 +122,7 @@ def content(connection: Connection, match_id: int) -> bytes | None:
 
 
 def pruned_since(connection: Connection, match_id: int) -> bool:
-    """Return whether a replay that a transaction sees has been pruned since that began, and so perhaps its file."""
+    """Return true if a replay that a transaction sees was pruned since it began, so that its file may be gone."""
     files = attached(connection)
     if files is None:
         return False
@@ -138,7 +139,8 @@ def prune(connection: Connection, keep: int, at: int, after: int = 0, limit: int
     """Prune replays of matches above `after` that are not among the newest `keep`, at most `limit`, oldest first.
 
     `at` is now, in microseconds since 1970. Return the matches whose replays were pruned. A segment is deleted when
-    none of its replays is left: replays go in the order in which they came, or nearly, so none need be written anew.
+    none of its replays is left. Replays are pruned nearly in the order in which they were added, so no segment needs to
+    be rewritten.
     """
     finished = select(_MATCHES.id).where(_MATCHES.state == "finished").order_by(_MATCHES.id.desc())
     newest = connection.scalar(finished.offset(keep).limit(1))
@@ -152,7 +154,7 @@ def prune(connection: Connection, keep: int, at: int, after: int = 0, limit: int
     if not rows:
         return ()
     found = tuple(row[0] for row in rows)
-    # Every older one is pruned already.
+    # All older ones are pruned already.
     gone = update(schema.replays).where(whole, _REPLAYS.match_id <= found[-1])
     connection.execute(gone.values(content=b"", segment=None, start=0, length=0))
     replays, sizes = Counter[tuple[int, str]](), Counter[tuple[int, str]]()
@@ -167,7 +169,7 @@ def prune(connection: Connection, keep: int, at: int, after: int = 0, limit: int
 
 
 def _delete_empty(connection: Connection, segments: set[int]) -> None:
-    """Have those of these files deleted, once this is committed, of which no replay is left."""
+    """Delete those of these files that have no replay left, once this is committed."""
     if (files := attached(connection)) is not None:
         for segment in segments:
             if not connection.scalar(select(func.sum(_SEGMENT.kept)).where(_SEGMENT.number == segment)):

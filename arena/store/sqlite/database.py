@@ -39,7 +39,7 @@ class SqliteDatabase:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        # The file, its write-ahead log and the index of that.
+        # The file, its write-ahead log and its index.
         return self.path, self.directory / f"{FILE}-wal", self.directory / f"{FILE}-shm"
 
     def exists(self) -> bool:
@@ -55,7 +55,7 @@ class SqliteDatabase:
         return engine.reading(self.path)
 
     def copy(self, connection: Connection, directory: Path, progress: Callable[[int, int], None]) -> SqliteDatabase:
-        # By SQLite's online backup, which neither waits for a server nor keeps one waiting.
+        # Use SQLite's online backup, which neither waits for a server nor delays it.
         copied = SqliteDatabase(directory)
         try:
             engine.copy(connection, copied.path, progress)

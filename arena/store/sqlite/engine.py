@@ -19,10 +19,10 @@ from arena.store.sqlite.tables import create_tables
 _BUSY_TIMEOUT: Final = 10.0
 """Seconds to wait for a lock of another process, which holds one only to open, close or commit."""
 _WORTH_COMPACTING: Final = 32 << 20
-"""Free bytes from which on a database is written anew."""
+"""Free bytes from which a database is rewritten."""
 _PAGES: Final = ("freelist_count", "page_count", "page_size")
 _COPIED: Final = 256
-"""Pages that a copy takes at a time."""
+"""Pages that a copy reads in one step."""
 
 
 class _StrictTypes(SQLiteTypeCompiler):
@@ -53,12 +53,12 @@ registry.register("sqlite.strict", __name__, StrictDialect.__name__)
 def writing(path: Path) -> Engine:
     """Return an engine whose transactions take the write lock when they begin; it creates the database.
 
-    A database is for its user alone: SQLite gives the files beside it the same mode.
+    Only its user can open the database; SQLite gives the files beside it the same mode.
     """
     settings = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
 
     def connect() -> sqlite3.Connection:
-        # Exclusively: to close a file that a connection of this process has open would release its locks.
+        # Use exclusive locking: closing a file that a connection of this process has open would release its locks.
         try:
             path.touch(mode=0o600, exist_ok=False)
         except FileExistsError:
@@ -81,22 +81,22 @@ def reading(path: Path) -> Engine:
 def copy(connection: Connection, path: Path, progress: Callable[[int, int], None]) -> None:
     """Copy the state that a read transaction sees to a new file; sqlite3.Error.
 
-    The transaction keeps the state as it is, so a server that writes meanwhile does not make the copy begin anew.
+    The transaction holds the state, so a server that writes meanwhile does not restart the copy.
     """
     source = connection.connection.dbapi_connection
     assert isinstance(source, sqlite3.Connection), "the connection is open"
     path.touch(mode=0o600, exist_ok=False)
     to = sqlite3.connect(path, isolation_level=None)
     try:
-        to.execute("PRAGMA synchronous = OFF")  # whoever asks for the copy syncs it
+        to.execute("PRAGMA synchronous = OFF")  # The caller syncs the copy.
         source.backup(to, pages=_COPIED, progress=lambda _, left, pages: progress(pages - left, pages), sleep=0)
-        to.execute("PRAGMA journal_mode = DELETE").fetchall()  # one file, which can be read without leaving others
+        to.execute("PRAGMA journal_mode = DELETE").fetchall()  # One file, which can be read without leaving others.
     finally:
         to.close()
 
 
 def compact(path: Path) -> None:
-    """Write a database anew if most of it is free; nothing where another has it open or there is no room for a copy."""
+    """Rewrite a database if most of it is free."""
     raw = _connect(path, "rw", ("PRAGMA synchronous = FULL",))
     try:
         ((free,), (pages,), (size,)) = (raw.execute(f"PRAGMA {each}").fetchone() for each in _PAGES)

@@ -25,7 +25,8 @@ def of_driver(error: BaseException | None, path: Path) -> StoreError:
     """Translate an error of Python's module for SQLite."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     reason = str(error)
-    if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # what a full disk is called that has no room for the log's index
+    # SQLite reports a full disk in this way if there is no space for the log's index.
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:
         return DiskFull(path)
     match code & 0xFF:
         case sqlite3.SQLITE_FULL:
@@ -41,7 +42,8 @@ def of_driver(error: BaseException | None, path: Path) -> StoreError:
 
 
 def _full(directory: Path) -> bool:
-    """Return whether the disk of a directory has no room for a file: SQLite calls that one that cannot be opened."""
+    """Return true if the disk of a directory has no space for a file; SQLite then reports that it cannot open the
+    database."""
     with suppress(OSError):
         disk = os.statvfs(directory)
         # Some file systems count no files.

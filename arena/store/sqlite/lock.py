@@ -20,7 +20,7 @@ from arena.store.base.errors import StoreLocked, StoreUnusable, file_error
 
 _LOCK: Final = "arena.lock"
 _LONGEST: Final = 8192
-"""Bytes of the file that are read."""
+"""Most bytes of the file that are read."""
 _LAST_WRITES: Final = 30.0
 """Seconds that the writer process of a dead server may take to finish its last jobs."""
 
@@ -56,7 +56,7 @@ def locked(directory: Path) -> Iterator[int]:
 def announce(directory: Path, lock: int, socket: Path) -> None:
     """Write the path of the server's Unix socket to the file of its lock; DiskFull, StoreUnusable.
 
-    A socket in the directory is written without the directory, which may have another path for who reads it.
+    A socket in the directory is written without the directory, which may have another path for the reader.
     """
     told = socket.name if socket.parent == directory.absolute() else str(socket.absolute())
     try:
@@ -83,12 +83,12 @@ def _alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass  # it runs as another user
+        pass  # The server runs as another user.
     return True
 
 
 def holder(directory: Path) -> LockHolder | None:
-    """Return who has locked a directory, None if nobody has. Raises: StoreUnusable."""
+    """Return the process that has locked a directory; None if it is free. Raises: StoreUnusable."""
     path = directory / _LOCK
     try:
         lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -97,16 +97,16 @@ def holder(directory: Path) -> LockHolder | None:
     except OSError as error:
         raise file_error(path, error) from error
     try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # for a moment: a server that starts tries again
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # Held only for a moment; a server that starts tries again.
     except BlockingIOError:
         return _holder(lock, directory)
     finally:
         os.close(lock)
-    return None  # whoever it names has died
+    return None  # The process that it names has died.
 
 
 def _holder(lock: int, directory: Path) -> LockHolder:
-    """Return what the lock file says of its holder; nothing in the moment before that has written it."""
+    """Return the holder that the lock file names; nothing just before it is written."""
     pid, _, rest = os.pread(lock, _LONGEST, 0).partition(b"\n")
     path, whole, _ = rest.partition(b"\0")
     socket = directory.absolute() / os.fsdecode(path) if whole else None

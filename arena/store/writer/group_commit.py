@@ -29,18 +29,18 @@ class Outcome(NamedTuple):
 
     value: Any
     error: Exception | None = None
-    """Why nothing of the job is stored; None on success."""
+    """The error because of which nothing of the job is stored; None on success."""
 
 
 class AtEnd(NamedTuple):
-    """A job's value that is worked out at the end of the transaction, when all its jobs have run."""
+    """A job's value that is computed at the end of the transaction, after all its jobs."""
 
     complete: Job
-    """Returns the value; it reads only."""
+    """Return the value; reads only."""
 
 
 def nothing(connection: Connection) -> None:
-    """End a transaction as it is."""
+    """End a transaction without further work."""
 
 
 class Committer:
@@ -69,7 +69,7 @@ class Committer:
             return [Outcome(None, reason if isinstance(reason, StoreError) else _undone_error(error))] * len(jobs)
 
     def close(self) -> None:
-        """Close what it has open besides the connection."""
+        """Close everything that it has open besides the connection."""
         self._replays.close()
 
     def _try(self, job: Job) -> Outcome:
@@ -81,7 +81,7 @@ class Committer:
         except Exception as error:  # noqa: BLE001 - becomes the outcome, or `commit` handles it
             try:
                 run(self._connection, "ROLLBACK TO SAVEPOINT job", {})
-            except DBAPIError:  # the database gave up the whole transaction, as on a full disk
+            except DBAPIError:  # The database ended the whole transaction, as on a full disk.
                 raise error  # noqa: B904 - the first error is the cause
             log.forget(self._connection)
             run(self._connection, "RELEASE SAVEPOINT job", {})
@@ -97,7 +97,7 @@ class Committer:
         log.forget(self._connection)
         driver = self._connection.connection.dbapi_connection
         assert driver is not None, "the connection is open"
-        with suppress(self._connection.dialect.loaded_dbapi.Error):  # the next transaction reports it
+        with suppress(self._connection.dialect.loaded_dbapi.Error):  # The next transaction reports it.
             driver.rollback()
 
 

@@ -1,9 +1,9 @@
 """The writer process: a forked helper process that does all of a server's writes to its database.
 
 A thread would take a fifth of the server's time, and the interpreter lock at every statement. The process is forked
-before the server starts anything; jobs are sent to it as calls. It ends with its server, after the jobs it received:
-when a server is killed, its writer process may still write for a moment, and the next server waits for the lock of the
-data directory, which both processes hold. A server cannot continue without its writer process and stops with an error.
+before the server starts anything; jobs are sent to it as calls. It ends with its server, after the jobs it received. So
+the writer process of a killed server may still write for a moment. The next server waits for the lock of the data
+directory, which both processes hold. A server cannot continue without its writer process and stops with an error.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class ProcessWriter:
 
     async def run(self) -> None:
         """Run until the process ends; StoreError if it ends before `close`."""
-        with trio.CancelScope(shield=True):  # until `close`
+        with trio.CancelScope(shield=True):  # Until `close`.
             await self._calls.run()
         if not self._closed:
             raise self._ended_error()
@@ -100,15 +100,15 @@ class ProcessWriter:
 
 def _serve(server: Parent) -> None:
     """Run jobs from the server until it closes the connection or ends."""
-    begun, _, _, _ = socket.recv_fds(server.line, 1, 1)  # and the lock, held until this process ends
+    begun, _, _, _ = socket.recv_fds(server.line, 1, 1)  # And the lock, held until this process ends.
     if not begun:
-        return  # the server did not start
+        return  # The server did not start.
     (database, end), *jobs = server.receive()
     with database.writing().connect() as connection:
         committer = Committer(connection, database, end)
         while jobs or (jobs := server.receive()):
             while server.waiting() and (more := server.receive()):
-                jobs += more  # all waiting jobs run in one transaction
+                jobs += more  # All waiting jobs run in one transaction.
             server.send(map(_portable, committer.commit(jobs)))
             jobs = []
 
@@ -118,7 +118,7 @@ def _portable(outcome: Outcome) -> tuple[Any, Exception | None]:
     error = outcome.error
     if error is None or isinstance(error, StoreError | Refused):
         return outcome.value, error
-    error.add_note("".join(traceback.format_exception(error)))  # the traceback is not pickled
+    error.add_note("".join(traceback.format_exception(error)))  # The traceback is not pickled.
     try:
         Frames().take(packed(error))
     except Exception:  # noqa: BLE001 - pickling may raise anything

@@ -93,7 +93,7 @@ class ThreadWriter:
             if not accepted:
                 continue
             outcomes = self._committer.commit([job for job, _ in accepted])
-            with suppress(trio.RunFinishedError):  # nobody waits for the outcomes any more
+            with suppress(trio.RunFinishedError):  # Nothing waits for the outcomes any more.
                 self._trio.run_sync_soon(_settle_all, [ticket for _, ticket in accepted], outcomes)
 
 

@@ -1,4 +1,4 @@
-"""The quota of a week by which a ladder was fitted: that of all ladders so far had none."""
+"""The weekly quota by which a ladder was fitted. Ladders so far had none."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Flags of bots that do better against many others; what is flagged so far stays."""
+"""Flags of bots that do better against many others. Existing flags stay."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,7 +12,7 @@ Real: TypeEngine[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
 
 
 def upgrade() -> None:
-    """Makes the table again: a constraint of a table cannot be changed."""
+    """Recreates the table, because a table's constraint cannot be changed."""
     op.rename_table("flags", "flags_of_before")
     op.create_table(
         "flags",

@@ -1,4 +1,4 @@
-"""The time for which bots are young under a ladder's quota: zero for ladders so far."""
+"""The time for which bots are young under a ladder's quota; zero for ladders so far."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -67,9 +67,9 @@ check: .venv/.ready .venv-proto/.ready ## Lock, format, lint, types, layers, set
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python checks/structure.py
-	$(BIN)/python checks/settings.py
-	$(BIN)/python checks/prose.py
+	$(BIN)/python tools/structure.py
+	$(BIN)/python tools/settings.py
+	$(BIN)/python tools/prose.py
 	$(BIN)/buf lint
 	$(BIN)/buf breaking --against proto/promised.binpb
 	.venv-proto/bin/python proto/generate.py --check
@@ -83,9 +83,9 @@ pictures: .venv/.ready ## The README's pictures, from a real demo
 	$(BIN)/python docs/pictures.py build/pictures
 
 compiled: build/compiled/.ready ## The sources of engine, matches and house bots, compiled with mypyc into build/compiled
-build/compiled/.ready: .venv/.compile compiled/build.py $(shell find engine arena clients/python/arena_client/v1 -name '*.py*')
+build/compiled/.ready: .venv/.compile tools/compile.py $(shell find engine arena clients/python/arena_client/v1 -name '*.py*')
 	@echo "Compiling engine, matches and house bots …"
-	@$(BIN)/python compiled/build.py $(@D)
+	@$(BIN)/python tools/compile.py $(@D)
 	@touch $@
 .venv/.compile: .venv/.ready
 	@$(EXPORT) --only-group compile --output-file .venv/compile.txt
@@ -93,7 +93,7 @@ build/compiled/.ready: .venv/.compile compiled/build.py $(shell find engine aren
 	@touch $@
 
 test-compiled: compiled ## The tests of rules, matches, replays, house bots and whole servers, with these compiled
-	$(BIN)/pytest --compiled $(PARALLEL) tests/test_compiled.py tests/engine tests/conformance tests/match tests/replay tests/house \
+	$(BIN)/pytest --compiled $(PARALLEL) tests/tools/test_tools_compile.py tests/engine tests/conformance tests/match tests/replay tests/house \
 		tests/adapters tests/test_library.py \
 		tests/store/test_store_journal.py tests/store/test_store_journal_blocks.py \
 		$(addprefix tests/end_to_end/test_e2e_,games.py limits.py misbehaviour.py processes.py restart.py tls.py)

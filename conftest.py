@@ -1,7 +1,6 @@
 """Options of the test run; for Hypothesis: the same cases every time, each as long as it takes on a loaded machine."""
 
 import os
-import runpy
 import signal
 import sys
 import threading
@@ -32,7 +31,7 @@ STARTED = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "socke
 """What Python tells its auditors where a process is started, or a socket used."""
 ROOT = Path(__file__).parent
 COMPILED = str(ROOT / "build" / "compiled")
-OF_THE_WHOLE = ("adapters", "conformance", "end_to_end", "test_compiled.py", "test_library.py")
+OF_THE_WHOLE = ("adapters", "conformance", "end_to_end", "test_library.py", "tools/test_tools_compile.py")
 """Tests that also run compiled, although no module of theirs is: they go through modules that are."""
 
 os.environ["ARENA_BUILD"] = "sources"  # what is under test is what was asked for
@@ -54,8 +53,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """With --compiled and no paths, run the tests of those rooms that have compiled modules."""
     if config.getoption("--compiled") and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
-        compiled = runpy.run_path(str(ROOT / "compiled" / "build.py"))["compiled"](ROOT)
-        rooms = {path.parts[path.parts[0] == "arena"] for path in compiled}
+        from tools.compile import compiled
+
+        rooms = {path.parts[path.parts[0] == "arena"] for path in compiled(ROOT)}
         config.args = [f"tests/{name}" for name in sorted({*rooms, *OF_THE_WHOLE}) if (ROOT / "tests" / name).exists()]
 
 

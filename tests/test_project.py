@@ -21,7 +21,7 @@ RUN = re.findall(r"\brun: (.*)", WORKFLOW)
 
 @pytest.mark.parametrize("line", RUN)
 def test_the_workflow_runs_only_make_targets_and_scripts_that_exist(line: str) -> None:
-    if line.startswith("checks/"):
+    if line.startswith("tools/"):
         assert os.access(ROOT / line, os.X_OK)
         return
     make, target = line.split()[:2]
@@ -30,7 +30,7 @@ def test_the_workflow_runs_only_make_targets_and_scripts_that_exist(line: str) -
 
 
 def test_the_workflow_runs_what_the_ci_script_runs() -> None:
-    script = re.findall(r"^(?:make|checks/).*", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    script = re.findall(r"^(?:make|tools/).*", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
     assert [line for line in script if line not in RUN] == []
 
 

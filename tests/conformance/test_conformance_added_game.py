@@ -20,7 +20,7 @@ WHOLE = (
     "tests/cli/test_cli_game_options.py",
     "tests/cli/test_cli_games.py",
     "tests/cli/test_cli_ladder_void.py",
-    "tests/test_compiled.py",
+    "tests/tools/test_tools_compile.py",
     "tests/test_library.py",
 )
 """Tests that name no game, or the lists of all; the long test runs every other one, too."""

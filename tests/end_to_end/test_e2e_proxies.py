@@ -33,7 +33,7 @@ SLOW: Final = 20
 
 pytestmark = pytest.mark.skipif(
     not (NGINX and MODULE.exists()) and os.environ.get("CI") != "true",
-    reason="there is no nginx: checks/debian-packages.sh installs it, where there is Debian",
+    reason="there is no nginx: tools/debian-packages.sh installs it, where there is Debian",
 )
 
 
@@ -54,7 +54,7 @@ def free_port() -> int:
 @contextmanager
 def nginx(folder: Path, tls: Path, text: str, places: Mapping[str, str]) -> Iterator[str]:
     """A configuration of the page at any free port, with other places behind it; its address."""
-    assert NGINX, "there is no nginx: checks/debian-packages.sh installs it"
+    assert NGINX, "there is no nginx: tools/debian-packages.sh installs it"
     port = free_port()
     for old, new in {"listen 443": f"listen 127.0.0.1:{port}", "/etc/arena": str(tls), **places}.items():
         assert old in text, old

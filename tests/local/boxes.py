@@ -8,5 +8,5 @@ import pytest
 
 needs_boxes = pytest.mark.skipif(
     sys.platform != "linux" or (shutil.which("bwrap") is None and os.environ.get("CI") != "true"),
-    reason="bubblewrap is not installed: checks/debian-packages.sh, where there is Debian",
+    reason="bubblewrap is not installed: tools/debian-packages.sh, where there is Debian",
 )

@@ -24,7 +24,7 @@ PATIENCE: Final = 60_000
 
 needs_browser = pytest.mark.skipif(
     PROGRAM is None and os.environ.get("CI") != "true",
-    reason="there is no Chromium: checks/debian-packages.sh installs it, where there is Debian",
+    reason="there is no Chromium: tools/debian-packages.sh installs it, where there is Debian",
 )
 
 _LISTEN: Final = """
@@ -102,7 +102,7 @@ class Seen:
 def started() -> Iterator[Browser]:
     """The browser, headless. Its own box is off: it opens only what the tests serve, and root may make none."""
     if PROGRAM is None:
-        pytest.fail("there is no Chromium: checks/debian-packages.sh installs it")
+        pytest.fail("there is no Chromium: tools/debian-packages.sh installs it")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox", "--disable-dev-shm-usage"])
         try:

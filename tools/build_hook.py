@@ -19,7 +19,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parent.parent
-BESIDE = ("compiled/hook.py", "compiled/build.py", "arena/build.py")
+BESIDE = ("tools/build_hook.py", "tools/compile.py", "arena/build.py")
 """Files that compile a package, from the root of the repository."""
 
 
@@ -52,7 +52,7 @@ class Compiled(BuildHookInterface[Any]):
             return
         self._built = TemporaryDirectory()
         built = Path(self._built.name)
-        ran = subprocess.run([sys.executable, Path(__file__).with_name("build.py"), built, package], check=False)
+        ran = subprocess.run([sys.executable, Path(__file__).with_name("compile.py"), built, package], check=False)
         if ran.returncode:
             if os.environ.get("CI", "false") not in ("", "0", "false"):
                 raise SystemExit("compiling failed, as said above; HATCH_BUILD_NO_HOOKS=true makes a pure wheel")

@@ -1,6 +1,6 @@
 """Check the structure that reading alone would not keep: names that are unique, imports without circles.
 
-    python checks/structure.py
+    python tools/structure.py
 
 Exits with 1 and a line for each fault. Type-only imports count like any other.
 """

@@ -1,4 +1,4 @@
-"""One name for a setting from its flag to its use: `python checks/settings.py`, a part of `make check`.
+"""One name for a setting from its flag to its use: `python tools/settings.py`, a part of `make check`.
 
 A setting is a field of `Config` or of a dataclass that `Config` holds. Its flag and its key in a file are made of its
 name; this looks at what comes behind them, in the sources: every setting is read somewhere, no two have the same name,

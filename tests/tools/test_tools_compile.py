@@ -4,7 +4,6 @@ import json
 import os
 import pickle
 import re
-import runpy
 import shutil
 import subprocess
 import sys
@@ -16,10 +15,10 @@ import pytest
 
 from engine.deal import SeededDecks
 from engine.registry import GAMES
+from tools.compile import compiled
 
-ROOT = Path(__file__).parent.parent
-BUILD = runpy.run_path(str(ROOT / "compiled" / "build.py"))
-MODULES = sorted(".".join(path.with_suffix("").parts) for path in BUILD["compiled"](ROOT))
+ROOT = Path(__file__).parents[2]
+MODULES = sorted(".".join(path.with_suffix("").parts) for path in compiled(ROOT))
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -31,7 +30,7 @@ def test_every_module_is_compiled_or_none_is(name: str, request: pytest.FixtureR
 
 @pytest.mark.process
 def test_the_tests_of_a_room_run_compiled_where_a_module_of_it_is_compiled(tmp_path: Path) -> None:
-    for name in ("conftest.py", "pyproject.toml", "compiled/build.py"):
+    for name in ("conftest.py", "pyproject.toml", "tools/compile.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     files = {
@@ -121,6 +120,7 @@ def test_an_error_nobody_expected_names_file_and_line_with_its_text() -> None:
 from arena.cli.main import main
 from engine.deal import SeededDecks
 from engine.registry import GAMES
+from tools.compile import compiled
 main(["games"], standalone_mode=False)
 GAMES["sixth_sense"].new(2, SeededDecks(bytes(32))).apply(10_000, 0)
 """
@@ -136,6 +136,7 @@ import structlog
 from arena.cli.operate import log_output
 from engine.deal import SeededDecks
 from engine.registry import GAMES
+from tools.compile import compiled
 log_output.sys.stderr.isatty = lambda: {not as_json}
 log_output.log_to_stderr({as_json})
 try:

@@ -1,6 +1,6 @@
 """Check the prose of docstrings, comments and documents by rules that a machine can hold.
 
-    python checks/prose.py [--count] [PATH …]
+    python tools/prose.py [--count] [PATH …]
 
 Exits with 1 and a line for each fault. `--count` prints the faults by folder instead.
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-SOURCES: Final = ("engine", "arena", "clients/python/arena_client", "bench", "checks", "compiled")
+SOURCES: Final = ("engine", "arena", "clients/python/arena_client", "bench", "tools")
 DOCUMENTS: Final = ("README.md", "CONTRIBUTING.md", "docs", "clients", "engine/README.md")
 FROZEN: Final = re.compile(
     r"arena/house/(random_bot|search)\.py|arena/house/\w+/(careful|counter|planner|search|situation)\.py|/v1/"

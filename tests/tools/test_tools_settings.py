@@ -1,4 +1,4 @@
-"""`checks/settings.py` finds a setting that changes its name, and leaves alone what is no setting any more."""
+"""`tools/settings.py` finds a setting that changes its name, and leaves alone what is no setting any more."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from textwrap import dedent
 
 import pytest
 
-from checks.settings import HOLDERS, violations
+from tools.settings import HOLDERS, violations
 
 pytestmark = pytest.mark.process
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FIELDS = {
     "Config": "patience: float\n    limits: Limits",
     "Limits": "byte_rate: float",
@@ -30,7 +30,7 @@ def found(text: str, **fields: str) -> list[str]:
 
 
 def test_the_arena_keeps_the_names_of_its_settings() -> None:
-    subprocess.run([sys.executable, ROOT / "checks" / "settings.py"], check=True)
+    subprocess.run([sys.executable, ROOT / "tools" / "settings.py"], check=True)
 
 
 @pytest.mark.parametrize(

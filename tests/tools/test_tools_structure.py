@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from checks import structure
+from tools import structure
 
 
 def trees(**sources: str) -> dict[str, ast.Module]:

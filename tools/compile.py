@@ -1,6 +1,6 @@
 """The sources of what every decision goes through, compiled with mypyc into a folder for who puts it first on the path.
 
-    python compiled/build.py FOLDER [PACKAGE…]
+    python tools/compile.py FOLDER [PACKAGE…]
 
 Leaves `engine/` and `arena/` there, sources and compiled modules side by side, and what the modules of each share; of
 packages that are named, these only are compiled. Each is compiled by itself, so that either distribution runs beside

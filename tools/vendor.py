@@ -1,7 +1,7 @@
 """Fetches what is checked in of other projects, in one version, and looks that it is unchanged.
 
-python checks/vendor.py            fetch each package with npm and write its files
-python checks/vendor.py --check    only look whether each file is as it was fetched (nothing is fetched)
+python tools/vendor.py            fetch each package with npm and write its files
+python tools/vendor.py --check    only look whether each file is as it was fetched (nothing is fetched)
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def changed() -> list[str]:
 def fetch(package: Vendored) -> None:
     """Write the files of one package. SystemExit if it is not the one that was chosen."""
     with TemporaryDirectory() as folder:
-        subprocess.run(["npm", "pack", "--silent", f"{package.name}@{package.version}"], check=True, cwd=folder)  # noqa: S603, S607
+        subprocess.run(["npm", "pack", "--silent", f"{package.name}@{package.version}"], check=True, cwd=folder)  # noqa: S607
         archive = next(Path(folder).glob("*.tgz"))
         found = b64encode(sha512(archive.read_bytes()).digest()).decode()
         if found != package.integrity:
@@ -79,7 +79,7 @@ def main() -> None:
         for package in VENDORED:
             fetch(package)
     if found := changed():
-        raise SystemExit(f"not as fetched: {', '.join(found)}; python checks/vendor.py fetches it anew")
+        raise SystemExit(f"not as fetched: {', '.join(found)}; python tools/vendor.py fetches it anew")
 
 
 if __name__ == "__main__":

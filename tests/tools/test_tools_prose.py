@@ -1,4 +1,4 @@
-"""The rules that `checks/prose.py` holds, each with prose that breaks it and prose that keeps it."""
+"""The rules that `tools/prose.py` holds, each with prose that breaks it and prose that keeps it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from checks import prose
+from tools import prose
 
 SOURCE = Path("module.py")
 PAGE = Path("page.md")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checks.vendor import ROOT, VENDORED, changed
+from tools.vendor import ROOT, VENDORED, changed
 
 
 def test_every_file_of_others_is_as_it_was_fetched_and_has_its_licence_beside_it() -> None:

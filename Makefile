@@ -18,7 +18,7 @@ help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/.ready ## Virtual environment with everything in it, in the versions of uv.lock
-.venv/.ready: uv.lock pyproject.toml clients/python/pyproject.toml engine/pyproject.toml | $(UV)
+.venv/.ready: uv.lock pyproject.toml clients/python/pyproject.toml engine/pyproject.toml trio_grpc/pyproject.toml | $(UV)
 	@echo "Setting up the virtual environment in .venv …"
 	@$(EXPORT) --output-file .venv/dev.txt
 	@$(UV) pip sync --quiet .venv/dev.txt
@@ -83,7 +83,7 @@ pictures: .venv/.ready ## The README's pictures, from a real demo
 	$(BIN)/python docs/pictures.py build/pictures
 
 compiled: build/compiled/.ready ## The sources of engine, matches and house bots, compiled with mypyc into build/compiled
-build/compiled/.ready: .venv/.compile tools/compile.py $(shell find engine arena clients/python/arena_client/v1 -name '*.py*')
+build/compiled/.ready: .venv/.compile tools/compile.py $(shell find engine trio_grpc arena clients/python/arena_client/v1 -name '*.py*')
 	@echo "Compiling engine, matches and house bots …"
 	@$(BIN)/python tools/compile.py $(@D)
 	@touch $@

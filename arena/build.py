@@ -13,7 +13,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Final
 
-PACKAGES: Final = ("arena", "engine")
+PACKAGES: Final = ("arena", "engine", "trio_grpc")
 FINGERPRINT: Final = "sources.json"
 """In the folder of the compiled build: the size and time of each file that it was made of, and a digest of them all."""
 COMPILED: Final = "arena/match/match"

@@ -1,4 +1,4 @@
-"""Cost of the transport: an echo through the server of `arena.transport` compared with a bare grpc.aio echo server.
+"""Cost of the transport: an echo through the server of `trio_grpc` compared with a bare grpc.aio echo server.
 
     python -m bench.echo [--streams 1 --streams 16 …] [--request BYTES] [--response BYTES] [--json]
 
@@ -25,10 +25,10 @@ import trio
 from rich.console import Console
 from rich.table import Table
 
-from arena.transport.call import Stream
-from arena.transport.grpc_server import Service, serve
 from bench._limit import limit
 from bench._pinned import CLIENT_CORE, SERVER_CORE, program
+from trio_grpc.grpc.call import Stream
+from trio_grpc.grpc.server import Service, serve
 
 METHOD = "/bench.Echo/Echo"
 SERVERS = ("bare", "arena")
@@ -193,7 +193,7 @@ async def _load(address: str, streams: int, request: bytes, seconds: float) -> N
 
 
 def _table(comparisons: Sequence[Comparison]) -> Table:
-    table = Table(title="Echo: bare grpc.aio, and the same through arena.transport; medians of the runs")
+    table = Table(title="Echo: bare grpc.aio, and the same through trio_grpc; medians of the runs")
     for heading in ("streams", "server", "messages/s", "from", "to", "p50 µs", "p99 µs", "CPU µs", "CPU ratio"):
         table.add_column(heading, justify="right")
     for comparison in comparisons:
@@ -227,7 +227,7 @@ def main(
     repetitions: int,
     as_json: bool,
 ) -> None:
-    """Compare a bare grpc.aio echo server with the same echo through the server of arena.transport."""
+    """Compare a bare grpc.aio echo server with the same echo through the server of trio_grpc."""
     if context.invoked_subcommand is not None:
         return
     comparisons = [compare(number, request, response, seconds, repetitions) for number in streams]

@@ -19,7 +19,7 @@ DOCUMENTS: Final = [
     *(ROOT / "engine").rglob("*.md"),
     *(ROOT / "examples").rglob("*.md"),
 ]
-SOURCES: Final = ("arena", "engine", "bench", "tools", "tests", "clients/python")
+SOURCES: Final = ("arena", "engine", "trio_grpc", "bench", "tools", "tests", "clients/python")
 CODE: Final = re.compile(r"`([^`\n]+)`")
 SUFFIXES: Final = r"(?:py|md|proto|toml|svg|mjs|json|perft|yaml)"
 FILE: Final = re.compile(rf"(?:[\w.<>-]+/)+(?:[\w.<>-]+\.{SUFFIXES})?")

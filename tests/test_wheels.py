@@ -19,6 +19,7 @@ from arena_client.version import __version__ as version_of_client
 from arena.local.project.client_wheel import engine_wheel
 from arena.version import __version__ as version
 from engine.version import __version__ as version_of_engine
+from trio_grpc.version import __version__ as version_of_transport
 
 pytestmark = pytest.mark.process
 
@@ -40,6 +41,31 @@ for game in GAMES.values():
         state.apply(random.choice(legal), player)
     print(game.name, len(state.ranking()))
 print(sorted({name.partition(".")[0] for name in {*sys.modules} - before} - sys.stdlib_module_names))
+"""
+ECHO: Final = """
+import grpc, sys, trio
+from trio_grpc.grpc.server import Service, serve
+
+class Echo:
+    async def Say(self, stream):
+        while (message := await stream.receive()) is not None:
+            await stream.send(message)
+
+def register(servicer, server):
+    server.add_registered_method_handlers("Echo", {"Say": grpc.stream_stream_rpc_method_handler(servicer.Say)})
+
+def ask(port):
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        return [*channel.stream_stream("/Echo/Say")(iter([b"one", b"two"]), timeout=60)]
+
+async def main():
+    async with trio.open_nursery() as nursery:
+        port = await nursery.start(serve, [Service(register, Echo())], "127.0.0.1:0")
+        for answer in await trio.to_thread.run_sync(ask, port):
+            print(answer.decode())
+        nursery.cancel_scope.cancel()
+
+trio.run(main)
 """
 PETTINGZOO_TEST: Final = """
 from pettingzoo.test import api_test
@@ -92,11 +118,17 @@ def test_the_engine_alone_plays_every_game_with_the_standard_library(tmp_path: P
 
 
 def test_all_distributions_have_one_version_and_name_each_other_by_one_that_no_registry_takes() -> None:
-    assert version_of_client == version_of_engine == f"{version}+file"
-    for place, others in ((".", ["arena-client", "arena-engine"]), ("clients/python", ["arena-engine"])):
+    assert version_of_client == version_of_engine == version_of_transport == f"{version}+file"
+    needed = {
+        ".": ["arena-client", "arena-engine", "trio-grpc"],
+        "clients/python": ["arena-engine"],
+        "trio_grpc": [],
+        "engine": [],
+    }
+    for place, others in needed.items():
         project = tomllib.loads((ROOT / place / "pyproject.toml").read_text())["project"]
-        required = [*project["dependencies"], *project["optional-dependencies"].get("engine", ())]
-        named = [each for each in required if each.startswith("arena")]
+        required = [*project["dependencies"], *project.get("optional-dependencies", {}).get("engine", ())]
+        named = [each for each in required if each.startswith(("arena", "trio-grpc"))]
         assert named == [f"{other}=={version}+file" for other in others]
 
 
@@ -105,8 +137,9 @@ def test_all_distributions_have_one_version_and_name_each_other_by_one_that_no_r
 def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, build: str) -> None:
     """Asks a registry for the libraries that they need."""
     settings = {"HATCH_BUILD_NO_HOOKS": "true"} if build == "sources" else {"CI": "true"}
-    wheels = built(tmp_path, (".", "engine", "clients/python"), settings)
-    server, engine, client = (wheels[name] for name in ("arena", "arena_engine", "arena_client"))
+    wheels = built(tmp_path, (".", "engine", "clients/python", "trio_grpc"), settings)
+    server, engine = wheels["arena"], wheels["arena_engine"]
+    client, transport = wheels["arena_client"], wheels["trio_grpc"]
     tops = {"arena", f"arena-{version}.dist-info"}
     assert {name.partition("/")[0] for name in names(server) if not name.startswith("arena_compiled")} == tops
     if build == "sources":
@@ -114,7 +147,12 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, bu
         (tmp_path / packed).write_bytes(content)
         assert names(tmp_path / packed) == names(engine), "a bot's project is given what a release has"
 
+    assert any("/compiled__mypyc" in name for name in names(transport)) == (build == "compiled")
     programs = environment(tmp_path)
+    install(programs, "install", transport)
+    said = run([str(programs / "python"), "-W", "error", "-c", ECHO], tmp_path)
+    assert said.splitlines() == ["one", "two"]
+
     install(programs, "install", f"{server}[pettingzoo]", engine, client)
     arena = str(programs / "arena")
     assert run([arena, "--version"], tmp_path) == f"arena, version {version} ({build})\n"
@@ -125,6 +163,9 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, bu
     for verb in ("demo", "matches"):
         told = run([arena, verb], tmp_path, 1)
         assert re.fullmatch(r"Error: the Python client is not installed: run .*arena_client-\*\.whl.*\n", told)
+    install(programs, "uninstall", "--yes", "trio-grpc")
+    told = run([arena, "serve"], tmp_path, 1)
+    assert re.fullmatch(r"Error: the gRPC server for trio is not installed: run .*trio_grpc-\*\.whl.*\n", told)
     install(programs, "uninstall", "--yes", "arena-engine")
     for verb in ("demo", "games", "rules"):
         told = run([arena, verb], tmp_path, 1)
@@ -152,6 +193,20 @@ def test_a_source_distribution_of_the_engine_gives_the_compiled_wheel(tmp_path: 
     assert said.splitlines() == ["sixth_sense 2", "nullern 2", "['engine']"]
     where = run([str(programs / "python"), "-c", "import engine.deal; print(engine.deal.__file__)"], tmp_path)
     assert where.strip().endswith(tuple(EXTENSION_SUFFIXES))
+
+
+@pytest.mark.long
+def test_a_source_distribution_of_the_grpc_server_gives_the_compiled_wheel(tmp_path: Path) -> None:
+    """Asks a registry for what compiles it and for its libraries."""
+    words = [str(Path(sys.executable).with_name("uv")), "build", "--python", sys.executable, "--out-dir", "dist"]
+    run([*words, str(ROOT / "trio_grpc")], tmp_path, settings={"CI": "true", "UV_SYSTEM_CERTS": "true"})
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    programs = environment(tmp_path)
+    install(programs, "install", wheel)
+    where = "import trio_grpc.http2.listener as listener; print(listener.__file__)"
+    said = run([str(programs / "python"), "-W", "error", "-c", ECHO + where], tmp_path)
+    assert said.splitlines()[:2] == ["one", "two"]
+    assert said.strip().endswith(tuple(EXTENSION_SUFFIXES))
 
 
 def pure(folder: Path, settings: Mapping[str, str]) -> str:

@@ -29,8 +29,8 @@ class Compiled(BuildHookInterface[Any]):
     _built: TemporaryDirectory[str] | None = None
 
     def dependencies(self) -> list[str]:
-        """Return the libraries of the project: mypyc compiles against their types. The engine is in this repository."""
-        return [each for each in self.metadata.core.dependencies if not each.startswith("arena-")]
+        """Return the libraries of the project: mypyc compiles against their types. Others are in this repository."""
+        return [each for each in self.metadata.core.dependencies if not each.endswith("+file")]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile in a process of its own; an editable installation gets nothing, for it would shadow the sources.
@@ -40,7 +40,7 @@ class Compiled(BuildHookInterface[Any]):
         """
         if version == "editable":
             return
-        package = self.metadata.name.removeprefix("arena-")
+        package = self.metadata.name.removeprefix("arena-").replace("-", "_")
         flat = Path(self.root).name == package  # the project's folder is the package
         if self.target_name == "sdist":
             if flat:

@@ -2,10 +2,10 @@
 
     python tools/compile.py FOLDER [PACKAGE…]
 
-Leaves `engine/` and `arena/` there, sources and compiled modules side by side, and what the modules of each share; of
-packages that are named, these only are compiled. Each is compiled by itself, so that either distribution runs beside
-the other's sources. What it was made of is said there, too: `build/compiled` runs wherever the checkout's sources are
-just these (`arena.build`). Needs mypy, setuptools and a C compiler.
+Leaves `engine/`, `trio_grpc/` and `arena/` there, sources and compiled modules side by side, and what the modules of
+each share; of packages that are named, these only are compiled. Each is compiled by itself, so that any distribution
+runs beside the others' sources. What it was made of is said there, too: `build/compiled` runs wherever the checkout's
+sources are just these (`arena.build`). Needs mypy, setuptools and a C compiler.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MARK = "# Compiled: "
 """Start of any other module that is compiled; the reason follows."""
 PROGRAM = 'if __name__ == "__main__":'
 """Line in modules that Python runs by name, which it cannot do once they are compiled."""
-PACKAGES = ("engine", "arena")
+PACKAGES = ("engine", "trio_grpc", "arena")
 """A distribution each; what comes later imports what comes before."""
 SETTINGS = f"""
 [mypy]
@@ -41,14 +41,13 @@ PYTHON = ("__init__.py", "game.py", "view.py")
 
 OPTIMIZATION = "1"
 """The C compiler's level. As fast as 3 with all modules in one file, within the noise, and half the time to compile."""
-SHARED_HEADERS = ("build/engine/engine",)
-"""Where mypyc puts, and does not look for, what the files of a group share whose name has a dot."""
 
 
 def compiled(root: Path) -> list[Path]:
     """The sources that are compiled, from the root of the checkout: rooms that think, and what says so."""
     thinks = {path for room in ROOMS for path in (root / room).rglob("*.py") if path.name not in PYTHON}
-    texts = {path: path.read_text("utf-8") for path in {*thinks, *(root / "arena").rglob("*.py")}}
+    marked = {path for package in ("arena", "trio_grpc") for path in (root / package).rglob("*.py")}
+    texts = {path: path.read_text("utf-8") for path in thinks | marked}
     found = {path for path in thinks if PROGRAM not in texts[path]}
     found |= {path for path, text in texts.items() if text.startswith(MARK)}
     return sorted(path.relative_to(root) for path in found)
@@ -64,11 +63,14 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
         """Compiles the files of a module on all cores that this process may use; setuptools takes one."""
 
         def build_extension(self, extension: Any) -> None:
+            # Where mypyc puts what the files of a group share, but does not look for it if the group's name has a dot.
+            shared = [f"{folder}/{Path(folder).name}" for folder in extension.include_dirs]
+
             def objects(source: str) -> list[str]:
                 found: list[str] = self.compiler.compile(
                     [source],
                     output_dir=self.build_temp,
-                    include_dirs=[*extension.include_dirs, *SHARED_HEADERS],
+                    include_dirs=[*extension.include_dirs, *shared],
                     extra_postargs=extension.extra_compile_args,
                 )
                 return found
@@ -83,15 +85,18 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)  # mypyc names modules after their paths from here, and writes its C here
         Path(".mypy.ini").write_text(SETTINGS)
-        for package in PACKAGES:
-            shutil.copytree(ROOT / package, package, ignore=shutil.ignore_patterns("__pycache__"))
+        for package in PACKAGES:  # a source distribution has one of them
+            Path(package).mkdir()
+            if (ROOT / package).is_dir():
+                ignored = shutil.ignore_patterns("__pycache__")
+                shutil.copytree(ROOT / package, package, ignore=ignored, dirs_exist_ok=True)
         made_of = about["fingerprint"](Path(work))
         modules = []
         for package in chosen:
             files = [str(path) for path in compiled(Path()) if path.parts[0] == package]
-            # What modules share lies where their `__file__` begins, by which house bots read their sources; but the
-            # wheel of the engine, whose folder is its project, has nothing beside the package.
-            shared = "engine.compiled" if package == "engine" else f"{package}_compiled"
+            # What modules share lies where their `__file__` begins, by which house bots read their sources; but a wheel
+            # of a folder that is its own project has nothing beside the package.
+            shared = f"{package}_compiled" if package == "arena" else f"{package}.compiled"
             work_in = f"build/{package}"
             modules += mypycify(
                 ["--strict", *files],

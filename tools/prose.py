@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-SOURCES: Final = ("engine", "arena", "clients/python/arena_client", "bench", "tools")
+SOURCES: Final = ("engine", "trio_grpc", "arena", "clients/python/arena_client", "bench", "tools")
 DOCUMENTS: Final = ("README.md", "CONTRIBUTING.md", "docs", "clients", "engine/README.md")
 FROZEN: Final = re.compile(
     r"arena/house/(random_bot|search)\.py|arena/house/\w+/(careful|counter|planner|search|situation)\.py|/v1/"

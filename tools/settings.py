@@ -21,7 +21,7 @@ HOLDERS: Final = {
     "config": ("arena/server/config.py", "Config"),
     "limits": ("arena/server/sessions/limits.py", "Limits"),
     "policy": ("arena/match/policy.py", "Policy"),
-    "settings": ("arena/transport/settings.py", "TransportSettings"),
+    "settings": ("trio_grpc/limits/settings.py", "TransportSettings"),
 }
 """Where the dataclasses of settings are defined, by the name of what holds one."""
 TABLES: Final = {"limits", "policy", "transport"}
@@ -45,7 +45,7 @@ Carried: TypeAlias = frozenset[tuple[str, str]]
 
 def main() -> None:
     """Ends with what is wrong in the arena, line by line."""
-    paths = sorted((ROOT / "arena").rglob("*.py"))
+    paths = sorted(path for package in ("arena", "trio_grpc") for path in (ROOT / package).rglob("*.py"))
     wrong = violations({path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths})
     sys.exit("\n".join(wrong) or None)
 

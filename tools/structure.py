@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-PACKAGES: Final = ("engine", "arena")
+PACKAGES: Final = ("engine", "trio_grpc", "arena")
 GAMES: Final = frozenset(path.parent.name for path in (ROOT / "engine").glob("*/game.py"))
 LONGEST_CHAIN: Final = {"arena.server": 7}
 """Files that may lie one above the other in a package."""
 DEFENDED: Final = {
     frozenset(
-        {"arena.transport.http2", "arena.transport.http2_stream"}
+        {"trio_grpc.http2.http2", "trio_grpc.http2.http2_stream"}
     ): "a connection and its streams call each other",
-    frozenset({"arena.transport.connection", "arena.transport.listener"}): "a connection ends itself at its listener",
+    frozenset({"trio_grpc.http2.connection", "trio_grpc.http2.listener"}): "a connection ends itself at its listener",
     frozenset({"engine.nullern.observer", "engine.nullern.state"}): "a state has itself observed, type-only back",
     frozenset(
         {"engine.sixth_sense.observer", "engine.sixth_sense.state"}

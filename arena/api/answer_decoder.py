@@ -11,8 +11,8 @@ from typing import Final
 
 from arena_client.v1 import play_pb2
 
+from arena.protobuf.fields import tag
 from arena.server.sessions.messages import Answer
-from arena.transport.protobuf_fields import tag
 
 _ANSWERS: Final = tag(play_pb2.PlayRequest, "answers")[0]
 _MATCH: Final = tag(play_pb2.Answer, "match_id")[0]

@@ -11,13 +11,13 @@ from arena_client.v1 import bots_pb2
 
 from arena.api.query_services import LARGEST_PAGE, numbers_before, row_limit
 from arena.api.statuses import looked_up, refused
+from arena.protobuf.rows import pack
 from arena.replay.header import OfferOutcome
 from arena.store.base import errors
 from arena.store.bots import bots
 from arena.store.moderation import moderation
-from arena.transport.call import bearer
-from arena.transport.connection_limits import origin_of_peer
-from arena.transport.protobuf_rows import pack
+from trio_grpc.grpc.call import bearer
+from trio_grpc.limits.connection_limits import origin_of_peer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
     from arena.server.sessions.player import BotPlayer
     from arena.store.base.rows import BotRow
-    from arena.transport.call import Call
+    from trio_grpc.grpc.call import Call
 
     T = TypeVar("T")
 

@@ -15,6 +15,7 @@ from arena.api import nullern, sixth_sense
 from arena.api.answer_decoder import read_answers
 from arena.api.catalog import encode_catalog
 from arena.api.log_messages import encode_entry, encode_state
+from arena.protobuf.fields import CACHED_PARTS, FieldPrefix, packed
 from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (
     Answer,
@@ -34,7 +35,6 @@ from arena.server.sessions.messages import (
     RoundOver,
     Welcome,
 )
-from arena.transport.protobuf_fields import CACHED_PARTS, FieldPrefix, packed
 from arena.version import __version__
 from engine.game import RoundReport, SeatView
 from engine.nullern import NullernRound, NullernView

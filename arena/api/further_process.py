@@ -38,13 +38,13 @@ from arena.processes.channel import Channel
 from arena.processes.memory import collect_rarely, keep_in_huge_pages
 from arena.server.processes.further import Further
 from arena.server.processes.task import Task
-from arena.transport import reflection
-from arena.transport.call import Call, CallRefused, Stream, bearer, send_within
-from arena.transport.grpc_server import Service, serve
-from arena.transport.health import Health
-from arena.transport.outgoing_call import OutgoingCall, calling_through
-from arena.transport.sharing import Received, connection_for
-from arena.transport.tls import load_credentials
+from trio_grpc.grpc import reflection
+from trio_grpc.grpc.call import Call, CallRefused, Stream, bearer, send_within
+from trio_grpc.grpc.health import Health
+from trio_grpc.grpc.outgoing_call import OutgoingCall, calling_through
+from trio_grpc.grpc.server import Service, serve
+from trio_grpc.http2.sharing import Received, connection_for
+from trio_grpc.http2.tls import load_credentials
 
 PASSED_ON: Final[Mapping[str, Callable[[Any, Any], None]]] = {
     "GameService": game_pb2_grpc.add_GameServiceServicer_to_server,

@@ -11,11 +11,11 @@ from arena_client.v1 import log_pb2
 from arena.api.log_messages import encode_entry, encode_state
 from arena.api.statuses import LARGEST_NUMBER, looked_up
 from arena.store.base import leaves as log
-from arena.transport.call import CallRefused
+from trio_grpc.grpc.call import CallRefused
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
-    from arena.transport.call import Call
+    from trio_grpc.grpc.call import Call
 
 
 class LogService:

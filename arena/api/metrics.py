@@ -14,10 +14,10 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector, CollectorRegistry
 from prometheus_client.utils import floatToGoString
 
+from arena.api.documents import Document, Documents
+from arena.durations import BOUNDS, Durations
 from arena.processes.helper import failed_starts
 from arena.server.matches.figures import decisions_of
-from arena.transport.documents import Document, Documents
-from arena.transport.durations import BOUNDS, Durations
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena

@@ -8,7 +8,7 @@ from typing import Final
 
 from arena_client.v1 import nullern_pb2
 
-from arena.transport.protobuf_fields import CACHED_PARTS, small_fields, small_map_fields
+from arena.protobuf.fields import CACHED_PARTS, small_fields, small_map_fields
 from engine.nullern import NULLERN, NullernRound, NullernView
 
 _View: Final = nullern_pb2.NullernView

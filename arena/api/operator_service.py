@@ -8,11 +8,11 @@ import trio
 from arena_client.v1 import operator_pb2
 
 from arena.api.statuses import LARGEST_NUMBER, looked_up
-from arena.transport.call import bearer, send_within
+from trio_grpc.grpc.call import bearer, send_within
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
-    from arena.transport.call import Call, Stream
+    from trio_grpc.grpc.call import Call, Stream
 
 LAST_MESSAGE_TIMEOUT: Final = 1.0
 """Seconds to send the last message when the server stops."""

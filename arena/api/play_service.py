@@ -11,7 +11,7 @@ from arena.api.codec import PROTOBUF, decode_hello
 from arena.api.statuses import looked_up, refused
 from arena.server.sessions.messages import Closed, Reason
 from arena.store.base.errors import StoreError
-from arena.transport.call import PeerVanished, Stream, bearer
+from trio_grpc.grpc.call import PeerVanished, Stream, bearer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -15,6 +15,7 @@ from arena.api.catalog import encode_catalog
 from arena.api.codec import encode_report
 from arena.api.statuses import LARGEST_NUMBER, looked_up, refused
 from arena.api.watching import Watching
+from arena.protobuf.rows import pack
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
 from arena.store.base.rows import LadderRows, MatchState, instant
@@ -25,14 +26,13 @@ from arena.store.ladder.version_standings import version_standings
 from arena.store.matches import matches
 from arena.store.matches import search as match_search
 from arena.store.matches.search import MatchFilter
-from arena.transport.call import CallRefused, send_within
-from arena.transport.protobuf_rows import pack
+from trio_grpc.grpc.call import CallRefused, send_within
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
     from arena.server.matches.live import LiveMatch
-    from arena.transport.call import Call, Stream
     from engine.game import Game
+    from trio_grpc.grpc.call import Call, Stream
 
 CHUNK: Final = 64 * 1024
 """Bytes of a replay in one message."""

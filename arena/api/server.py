@@ -32,9 +32,9 @@ from arena.api.play_service import PlayService
 from arena.api.query_services import QueryServices
 from arena.api.status_service import StatusService
 from arena.api.statuses import ERROR_DOMAIN
-from arena.transport import reflection
-from arena.transport.grpc_server import Service, serve
-from arena.transport.health import Health
+from trio_grpc.grpc import reflection
+from trio_grpc.grpc.health import Health
+from trio_grpc.grpc.server import Service, serve
 
 if TYPE_CHECKING:
     import ssl

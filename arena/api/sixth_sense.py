@@ -8,7 +8,7 @@ from typing import Final
 
 from arena_client.v1 import sixth_sense_pb2
 
-from arena.transport.protobuf_fields import CACHED_PARTS, small_fields, small_map_fields
+from arena.protobuf.fields import CACHED_PARTS, small_fields, small_map_fields
 from engine.sixth_sense import SixthSenseRound, SixthSenseView
 from engine.sixth_sense.cards import BLOCKABLE, CARDS, HIDDEN_BLOCKS
 

@@ -14,7 +14,7 @@ from arena.version import __version__
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
-    from arena.transport.call import Call
+    from trio_grpc.grpc.call import Call
 
 
 class StatusService:

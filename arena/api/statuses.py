@@ -12,13 +12,13 @@ from arena.server.sessions.authorization import NotPermitted, Unauthenticated
 from arena.server.sessions.hourly import TooManyRegistrations
 from arena.store.base import errors
 from arena.store.matches.search import NoSuchSearch
-from arena.transport.refusals import explained
+from trio_grpc.grpc.refusals import explained
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
     from typing import TypeVar
 
-    from arena.transport.call import CallRefused
+    from trio_grpc.grpc.call import CallRefused
 
     T = TypeVar("T")
 

@@ -12,18 +12,18 @@ from arena_client.v1 import matches_pb2
 from arena.api.codec import KINDS, encode_report
 from arena.api.statuses import ERROR_DOMAIN
 from arena.match.effects import Over
-from arena.transport.call import SEND_LIMIT
-from arena.transport.connection_limits import OpenByOrigin, TooManyOpen, origin_of_peer
-from arena.transport.protobuf_fields import FieldPrefix
-from arena.transport.refusals import explained
+from arena.protobuf.fields import FieldPrefix
+from trio_grpc.grpc.call import SEND_LIMIT
+from trio_grpc.grpc.refusals import explained
+from trio_grpc.limits.connection_limits import OpenByOrigin, TooManyOpen, origin_of_peer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from arena.server.arena import Arena
     from arena.server.matches.live import LiveEvent, LiveMatch, Push
-    from arena.transport.call import Call, CallRefused, Stream
     from engine.game import RoundReport
+    from trio_grpc.grpc.call import Call, CallRefused, Stream
 
 RUNNING_AT_ONCE: Final = 100
 """Running matches in one message to a watcher that comes."""

@@ -80,7 +80,7 @@ class LazyGroup(click.Group):
             raise
 
     def invoke(self, context: click.Context) -> object:
-        """Run a verb; without the engine or the client, which are distributions of their own, say how to install it."""
+        """Run a verb; without a package that is a distribution of its own, say how to install it."""
         try:
             return super().invoke(context)
         except click.NoSuchOption as error:
@@ -98,13 +98,12 @@ class LazyGroup(click.Group):
                 raise click.ClickException(error.message.replace(number, "")) from error
             raise
         except ModuleNotFoundError as error:
-            package = (error.name or "").partition(".")[0]
-            if package not in ("arena_client", "engine"):
-                raise
             from arena.local.errors import PackageMissing
 
-            distribution = "arena-engine" if package == "engine" else "arena-client"
-            raise click.ClickException(str(PackageMissing(distribution))) from error
+            package = (error.name or "").partition(".")[0]
+            if package not in PackageMissing.DISTRIBUTIONS:
+                raise
+            raise click.ClickException(str(PackageMissing(package))) from error
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs with their help texts, group by group, without importing them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 
 class LocalMatchError(Exception):
@@ -79,10 +80,15 @@ class SetsFileRefused(LocalMatchError):  # noqa: N818 - the name says what is th
 class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the matter
     """A distribution of this repository is not installed. No registry has it: it is a file or in a checkout."""
 
-    def __init__(self, distribution: str) -> None:
-        what, folder = {"arena-client": ("Python client", "./clients/python"), "arena-engine": ("engine", "./engine")}[
-            distribution
-        ]
+    DISTRIBUTIONS: Final = {
+        "arena_client": ("Python client", "arena-client", "./clients/python"),
+        "engine": ("engine", "arena-engine", "./engine"),
+        "trio_grpc": ("gRPC server for trio", "trio-grpc", "./trio_grpc"),
+    }
+    """By package, the words for a distribution, its name and its folder in a checkout."""
+
+    def __init__(self, package: str) -> None:
+        what, distribution, folder = self.DISTRIBUTIONS[package]
         super().__init__(
             f"the {what} is not installed: run pip install {folder} in a checkout of the Arena, "
             f"or with the file {distribution.replace('-', '_')}-*.whl of this release"

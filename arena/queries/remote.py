@@ -32,6 +32,7 @@ from google.rpc import error_details_pb2
 from google.rpc import status_pb2 as rpc_status_pb2
 
 from arena.log.head import LogEntry, LogHead, LogState
+from arena.protobuf.rows import unpack
 from arena.queries.live import RoundRow, StatusRow, Watch, round_row
 from arena.store.base.errors import Refused, UnknownBot
 from arena.store.base.rows import (
@@ -46,7 +47,6 @@ from arena.store.base.rows import (
     VersionRow,
 )
 from arena.store.matches.search import MatchFilter, MatchPage
-from arena.transport.protobuf_rows import unpack
 
 CALL_TIMEOUT: Final = 10.0
 """Seconds that a call may take."""

@@ -18,9 +18,9 @@ from arena.ladder.ladder import Quota
 from arena.match.policy import Policy
 from arena.scheduling.pool import PATIENCE
 from arena.server.sessions.limits import Limits
-from arena.transport.settings import TransportSettings
 from engine.game import Game, Option
 from engine.registry import GAMES
+from trio_grpc.limits.settings import TransportSettings
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """Addresses that only programs of this machine can reach."""

@@ -31,7 +31,7 @@ from arena.store.replays.files import Segment, attach
 from arena.store.replays.replays import move
 from arena.store.writer.process import WriterProcess, process_writer
 from arena.store.writer.writer import Writer, thread_writer
-from arena.transport.work_budget import charge_caller
+from trio_grpc.limits.work_budget import charge_caller
 
 T = TypeVar("T")
 

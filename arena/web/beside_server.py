@@ -16,12 +16,12 @@ from arena.processes.parent import Parent, connected
 from arena.queries.directory import opening_directory
 from arena.queries.remote import at_socket, connect
 from arena.tracebacks import with_lines
-from arena.transport.proxy_protocol import networks
-from arena.transport.sockets import host_and_port
 from arena.web.playing.play_socket import PlaySocket
 from arena.web.requests.each_request import RequestRules
 from arena.web.requests.sites import Sites
 from arena.web.serving import run
+from trio_grpc.http2.proxy_protocol import networks
+from trio_grpc.http2.sockets import host_and_port
 
 
 def main(data: str, listen: str, unix_socket: str, proxies: str, web_origin: str) -> None:

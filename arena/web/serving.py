@@ -12,7 +12,6 @@ from typing import Any, Final
 import trio
 from anycorn import Config, serve
 
-from arena.transport.sockets import bind
 from arena.web.application import application
 from arena.web.live.event_stream import raise_file_limit
 from arena.web.live.feed import OpenServer
@@ -20,6 +19,7 @@ from arena.web.playing.play_socket import LARGEST_FRAME, PlaySocket
 from arena.web.reading.reader import OpenSource
 from arena.web.requests.connections import Connections, serve_by
 from arena.web.requests.each_request import USUAL, RequestRules
+from trio_grpc.http2.sockets import bind
 
 GRACE: Final = 3.0
 """Seconds for running requests after a signal."""

@@ -26,12 +26,12 @@ from arena.store.base.errors import NoReplay, UnknownMatch
 from arena.store.bots import bots
 from arena.store.matches import matches
 from arena.store.store import Store
-from arena.transport.memory import MemoryPeer
 from engine.deal import SeededDecks, match_key, round_key
 from engine.game import Game
 from engine.nullern import NULLERN
 from engine.sixth_sense import SIXTH_SENSE
 from tests.server.server_rig import MemoryStore, config
+from trio_grpc.grpc.memory import MemoryPeer
 
 NONCES = {"ann": sha256(b"ann").digest()[:16], "bob": sha256(b"bob").digest()[:16]}
 ZERO = bytes(16)

@@ -22,6 +22,7 @@ from arena.api import codec
 from arena.api.codec import MOST_AT_ONCE, ROUNDS, VIEWS, decode, decode_hello, encode
 from arena.match.effects import Ask
 from arena.match.policy import Policy
+from arena.protobuf.fields import tag, varint
 from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (
     Answer,
@@ -40,15 +41,14 @@ from arena.server.sessions.messages import (
     Reason,
     Welcome,
 )
-from arena.transport.protobuf_fields import tag, varint
-from arena.transport.settings import TransportSettings
 from arena.version import __version__
 from engine.deal import SeededDecks
 from engine.game import Game
 from engine.registry import GAMES
 from tests.conformance.sent_fields import RENAMED, sent_fields
 from tests.conformance.table import tables
-from tests.transport.frames import EDGES, LARGE, Frames, filled
+from tests.trio_grpc.frames import EDGES, LARGE, Frames, filled
+from trio_grpc.limits.settings import TransportSettings
 
 GAME = GAMES["sixth_sense"]
 DECKS = SeededDecks(bytes(32))

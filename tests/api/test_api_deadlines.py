@@ -18,10 +18,10 @@ from arena.api.query_services import QueryServices
 from arena.replay.hash_chain import pack_replay
 from arena.store.bots import bots
 from arena.store.matches import matches
-from arena.transport.call import SEND_LIMIT
-from arena.transport.memory import MemoryPeer
 from engine.registry import GAMES
 from tests.server.server_rig import MemoryStore, running
+from trio_grpc.grpc.call import SEND_LIMIT
+from trio_grpc.grpc.memory import MemoryPeer
 
 GAME = GAMES["sixth_sense"]
 HELLO = pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=1)).SerializeToString()

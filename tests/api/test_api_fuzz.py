@@ -25,17 +25,17 @@ from arena.api.server import FILES, serve_arena
 from arena.match.policy import Policy
 from arena.server.arena import Arena, open_arena
 from arena.store.bots import bots
-from arena.transport.call import CallRefused
-from arena.transport.grpc_server import Service
-from arena.transport.memory import MemoryPeer, MemoryStream
 from engine.deal import SeededDecks
 from engine.game import Decks
 from engine.registry import GAMES
 from engine.sixth_sense import SIXTH_SENSE
 from tests.engine.decks import Arranged
 from tests.server.server_rig import MemoryStore, config
-from tests.transport.frames import TEXTS, Frames, filled
-from tests.transport.secrecy_observer import BotObserver, SecrecyObserver
+from tests.trio_grpc.frames import TEXTS, Frames, filled
+from tests.trio_grpc.secrecy_observer import BotObserver, SecrecyObserver
+from trio_grpc.grpc.call import CallRefused
+from trio_grpc.grpc.memory import MemoryPeer, MemoryStream
+from trio_grpc.grpc.server import Service
 
 Peer = MemoryPeer[bytes, bytes]
 LOOKED_UP = 300

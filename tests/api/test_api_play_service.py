@@ -19,10 +19,10 @@ from arena.server.arena import Arena
 from arena.server.sessions.messages import Reason
 from arena.store.base.errors import StoreError
 from arena.store.bots import bots
-from arena.transport.call import CallRefused
-from arena.transport.memory import MemoryPeer
 from engine.registry import GAMES
 from tests.server.server_rig import MemoryStore, running
+from trio_grpc.grpc.call import CallRefused
+from trio_grpc.grpc.memory import MemoryPeer
 
 GAME = GAMES["sixth_sense"]
 HELLO = pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=1, client="test"))

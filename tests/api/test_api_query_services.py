@@ -34,9 +34,9 @@ from arena.store.ladder import baselines
 from arena.store.ladder.fits import Fits
 from arena.store.ladder.publishing import publish
 from arena.store.matches import matches
-from arena.transport.call import CallRefused
 from engine.registry import GAMES
 from tests.server.server_rig import CODEC, Line, MemoryStore, running, turns
+from trio_grpc.grpc.call import CallRefused
 
 GAME = GAMES["sixth_sense"]
 

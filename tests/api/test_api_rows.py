@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.ladder.ladder import FlagKind
+from arena.protobuf.rows import pack, unpack
 from arena.store.base import rows
 from arena.store.base.rows import (
     BotEventKind,
@@ -36,7 +37,6 @@ from arena.store.base.rows import (
     SeatRow,
     VersionRow,
 )
-from arena.transport.protobuf_rows import pack, unpack
 
 MESSAGES: Final[dict[type, type[Message]]] = {
     LadderRows: ladder_pb2.GetLadderResponse,

@@ -9,9 +9,9 @@ from typing import Any, cast
 from starlette.websockets import WebSocket
 
 from arena.cli.operate.log_output import log_to_stderr
-from arena.transport.proxy_protocol import networks
 from arena.web.requests.each_request import RequestRules
 from arena.web.serving import run
+from trio_grpc.http2.proxy_protocol import networks
 
 OPENS_FIRST = "192.0.2.9"
 """The address whose WebSockets are opened before they fail."""

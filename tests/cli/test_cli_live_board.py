@@ -16,11 +16,11 @@ from starlette.routing import Route
 from starlette.types import Message
 from trio.testing import MockClock
 
-from arena.transport.connection_limits import OpenByOrigin, origin_of
-from arena.transport.sockets import bind
 from arena.web import serving
 from arena.web.live.board import MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, Board
 from arena.web.live.event_stream import EventStream
+from trio_grpc.http2.sockets import bind
+from trio_grpc.limits.connection_limits import OpenByOrigin, origin_of
 
 
 class Rig:

@@ -22,12 +22,12 @@ from arena.cli.operate.settings import MOST, SETTINGS, TABLES, ServerSetting, Va
 from arena.match.policy import Policy
 from arena.server.config import Config, Offer
 from arena.server.sessions.limits import Limits
-from arena.transport.settings import TransportSettings
 from engine.deal import SeededDecks
 from engine.game import Game, Option, OptionError
 from engine.registry import GAMES
 from tests.cli.cli_rig import arena, shown
 from tests.end_to_end.e2e_rig import Crowd, server
+from trio_grpc.limits.settings import TransportSettings
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,13 +13,13 @@ import pytest
 import trio
 import trio.testing
 
-from arena.transport.proxy_protocol import networks
 from arena.web.playing.play_socket import MOST_SOCKETS
 from arena.web.requests.connections import MOST_OF_ADDRESS, SECOND_FILES, Connections
 from tests.cli.cli_rig import PATIENCE
 from tests.cli.test_cli_serve_web import serving
 from tests.cli.web_process_rig import ask, browsing
 from tests.cli.web_socket import Refusal, Socket
+from trio_grpc.http2.proxy_protocol import networks
 
 FILES = 320
 REQUEST = b"GET %s HTTP/1.1\r\nhost: 127.0.0.1\r\n%s\r\n"

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import pytest
 from structlog.testing import capture_logs
 
-from arena.transport.connection_limits import LOOPBACK, Origin
 from arena.web.answers.responses import FAULT
 from arena.web.requests import failures
 from arena.web.requests.failures import INTERVAL, FailureLog
@@ -22,6 +21,7 @@ from tests.cli.cli_rig import PATIENCE
 from tests.cli.failing_pages import OPENS_FIRST
 from tests.cli.web_process_rig import ask
 from tests.cli.web_socket import Refusal, Socket
+from trio_grpc.limits.connection_limits import LOOPBACK, Origin
 
 
 @contextmanager

@@ -24,11 +24,11 @@ from arena.store.bots import bots
 from arena.store.matches import matches
 from arena.store.opening import open_to_amend
 from arena.store.replays.files import IN_ROW, packed
-from arena.transport.connection_limits import LOOPBACK, Origin
 from arena.web.reading import reviews
 from arena.web.reading.reviews import Reviews, TooManyReviews
 from tests.cli.web_data import DAY, directory_of, pages_of
 from tests.replay.recorded import STARTED
+from trio_grpc.limits.connection_limits import LOOPBACK, Origin
 
 PATIENCE = 300.0
 

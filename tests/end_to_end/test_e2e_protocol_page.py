@@ -25,8 +25,6 @@ from arena.api.watching import FULL_RETRY
 from arena.server.sessions.limits import Limits
 from arena.server.sessions.rate_limit import BYTES_SAVED, UNSOLICITED_SAVED
 from arena.server.sessions.session import SEND_LIMIT
-from arena.transport.grpc_server import STOPPING_WAIT
-from arena.transport.settings import TransportSettings
 from tests.end_to_end.e2e_rig import (
     PATIENCE,
     ROOT,
@@ -38,8 +36,10 @@ from tests.end_to_end.e2e_rig import (
     server,
     until,
 )
-from tests.transport.raw_http2 import PLAY, RawConnection
-from tests.transport.raw_http2 import message as framed
+from tests.trio_grpc.raw_http2 import PLAY, RawConnection
+from tests.trio_grpc.raw_http2 import message as framed
+from trio_grpc.grpc.server import STOPPING_WAIT
+from trio_grpc.limits.settings import TransportSettings
 
 PAGE: Final = (ROOT / "docs" / "protocol.md").read_text()
 SAID: Final = [

@@ -34,11 +34,11 @@ from arena.server.config import Config, Offer
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
 from arena.server.sessions.player import HousePlayer, Player
-from arena.transport.grpc_server import Service, serve
 from engine.registry import GAMES
 from tests.cli.cli_rig import PATIENCE, serving, shown
 from tests.games import THOUGHT_ABOUT, nearest_seats
 from tests.local.bots import FIRST, written
+from trio_grpc.grpc.server import Service, serve
 
 pytestmark = pytest.mark.process
 RUNS = "\nif __name__ == '__main__':\n    from arena_client import run\n    run(First(), 'localhost:1')\n"

@@ -20,8 +20,8 @@ from arena.log.tree import consistent
 from arena.server.sessions.messages import Outgoing
 from arena.store.base import leaves as log
 from arena.store.matches import matches
-from arena.transport.call import CallRefused
 from tests.server.server_rig import Bot, MemoryStore, running
+from trio_grpc.grpc.call import CallRefused
 
 CALL: Any = None
 """No service of the log looks at its call."""

@@ -12,11 +12,11 @@ import pytest
 import trio
 from prometheus_client.parser import text_string_to_metric_families
 
+from arena.api import documents
+from arena.api.documents import MOST, Document, Documents, serve_documents
 from arena.api.metrics import METRICS, metric_documents, troubles
+from arena.durations import BOUNDS, Durations
 from arena.match.inputs import Acted
-from arena.transport import documents
-from arena.transport.documents import MOST, Document, Documents, serve_documents
-from arena.transport.durations import BOUNDS, Durations
 from tests.server.server_rig import GAME, Bot, MemoryStore, answer, replay_of, running
 
 pytestmark = pytest.mark.process

@@ -20,8 +20,8 @@ from arena.server.sessions.messages import (
     Welcome,
 )
 from arena.server.sessions.session import CLOSE_TIMEOUT, MOST_NOTICES, SEND_LIMIT, Session
-from arena.transport.settings import TransportSettings
 from tests.server.server_rig import CODEC, GAME, POLICY, Line, turns
+from trio_grpc.limits.settings import TransportSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,8 +18,8 @@ from arena.store.matches import matches
 from arena.store.moderation import moderation
 from arena.store.opening import open_to_amend
 from arena.store.store import open_store
-from arena.transport.work_budget import metered
 from tests.store.jobs import GAME, NOW, add_bots, begin, finish
+from trio_grpc.limits.work_budget import metered
 
 OTHER: Final = "bridge"
 STEPS: Final = 10

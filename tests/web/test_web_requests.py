@@ -9,12 +9,12 @@ from starlette.datastructures import Headers
 
 from arena.replay.header import MatchKind
 from arena.store.base.rows import LadderRows, MatchRow, MatchState
-from arena.transport.connection_limits import LOOPBACK, UNIX, Origin
-from arena.transport.proxy_protocol import networks
 from arena.web.pages.health import STALE, SourceHealth
 from arena.web.reading.reader import Reader
 from arena.web.requests.each_request import SAVED, AddressLimit
 from arena.web.requests.sites import reader_address
+from trio_grpc.http2.proxy_protocol import networks
+from trio_grpc.limits.connection_limits import LOOPBACK, UNIX, Origin
 
 PROXIES = networks("10.0.0.0/8, 2001:db8:1::/48")
 

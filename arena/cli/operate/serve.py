@@ -93,8 +93,8 @@ def _check_listening(config: Config) -> None:
     Raises:
         click.UsageError: An address is invalid.
     """
-    from arena.transport.proxy_protocol import networks
-    from arena.transport.sockets import host_and_port
+    from trio_grpc.http2.proxy_protocol import networks
+    from trio_grpc.http2.sockets import host_and_port
 
     try:
         host_and_port(config.address)

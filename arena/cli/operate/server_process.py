@@ -35,8 +35,8 @@ from arena.server.runtime.wall_clock import now_us
 from arena.store.base.errors import DiskFull, StoreError, StoreReplaced
 from arena.store.store import Store, open_store
 from arena.store.writer.process import WriterProcess, fork_writer_process
-from arena.transport.sockets import LONGEST_UNIX_PATH
-from arena.transport.tls import load_credentials
+from trio_grpc.http2.sockets import LONGEST_UNIX_PATH
+from trio_grpc.http2.tls import load_credentials
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -187,8 +187,8 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
 
 
 async def _serve_metrics(arena: Arena, metrics: str, nursery: trio.Nursery) -> None:
+    from arena.api.documents import serve_documents
     from arena.api.metrics import metric_documents
-    from arena.transport.documents import serve_documents
 
     try:
         port = await nursery.start(serve_documents, metrics, metric_documents(arena))

@@ -89,8 +89,8 @@ def command(
 
 def _sites(listen: str, web_origin: str) -> Sites:
     """Return the origins of sites that may let bots play and ask for analyses. Raises: BadParameter."""
-    from arena.transport.sockets import host_and_port
     from arena.web.requests.sites import Sites
+    from trio_grpc.http2.sockets import host_and_port
 
     try:
         host, _ = host_and_port(listen)
@@ -105,8 +105,8 @@ def _sites(listen: str, web_origin: str) -> Sites:
 def _rules(rate: float, proxies: tuple[str, ...], access_log: bool, sites: Sites) -> RequestRules:
     """Return the rules for requests. Raises: BadParameter."""
     from arena.cli.operate.log_output import log_to_stderr
-    from arena.transport.proxy_protocol import networks
     from arena.web.requests.each_request import RequestRules
+    from trio_grpc.http2.proxy_protocol import networks
 
     try:
         named = networks(",".join(proxies)) if proxies else ()

@@ -23,16 +23,16 @@ from arena.local.check.check import CONNECTED, Check
 from arena.local.check.stage import START
 from arena.local.check.verdict import Fault
 from arena.local.errors import LocalMatchError
-from arena.transport.call import CallRefused, PeerVanished
 from engine.deal import KEY_BYTES, SeededDecks
 from engine.registry import GAMES
+from trio_grpc.grpc.call import CallRefused, PeerVanished
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from arena.local.check.stage import Stage
-    from arena.transport.call import Stream
+    from trio_grpc.grpc.call import Stream
 
 PAGE: Final = "clients/conformance/README.md"
 MESSAGES: Final = "messages.json"

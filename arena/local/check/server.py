@@ -29,17 +29,17 @@ from arena.server.sessions.player import BotPlayer
 from arena.server.workers.pool import WorkerPool
 from arena.store.base.errors import NameNotAllowed
 from arena.store.bots.bots import check_free, check_name
-from arena.transport.call import CallRefused, PeerVanished, bearer
-from arena.transport.grpc_server import Service, serve
-from arena.transport.health import Health
-from arena.transport.reflection import Reflection, register
 from engine.registry import GAMES
+from trio_grpc.grpc.call import CallRefused, PeerVanished, bearer
+from trio_grpc.grpc.health import Health
+from trio_grpc.grpc.reflection import Reflection, register
+from trio_grpc.grpc.server import Service, serve
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from arena.store.journal.journal import Journal
-    from arena.transport.call import Call, Stream
+    from trio_grpc.grpc.call import Call, Stream
 
 CONFIG: Final = Config(tuple(Offer(game, tuple(game.seats)) for game in GAMES.values()), policy=POLICY)
 """The policy of a server, except for the bank."""

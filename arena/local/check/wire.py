@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from arena.server.runtime.turns import Turns
     from arena.server.sessions.messages import Hello
-    from arena.transport.call import Stream
+    from trio_grpc.grpc.call import Stream
 
 NONCE_SIZES: Final = (0, 16)
 

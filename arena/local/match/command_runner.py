@@ -40,9 +40,9 @@ from arena.server.config import Config, Offer
 from arena.server.runtime.timers import Timers
 from arena.server.runtime.turns import Turns
 from arena.server.sessions.player import HousePlayer
-from arena.transport.grpc_server import Service, serve
 from engine.deal import NONCE_BYTES
 from engine.registry import GAMES
+from trio_grpc.grpc.server import Service, serve
 
 if TYPE_CHECKING:
     from arena.server.sessions.player import Player

@@ -233,7 +233,7 @@ def _bot_class(spec: str, module: ModuleType, name: str) -> type[Any]:
     try:
         from arena_client import Bot
     except ModuleNotFoundError as error:
-        raise BotNotLoaded(spec, str(PackageMissing("arena-client"))) from error
+        raise BotNotLoaded(spec, str(PackageMissing("arena_client"))) from error
 
     def own(kind: object) -> bool:
         return inspect.isclass(kind) and issubclass(kind, Bot) and kind.__module__ == module.__name__

@@ -44,9 +44,9 @@ def _wheel(name: str, package: str) -> tuple[str, bytes]:
     try:
         installed = distribution(name)
     except PackageNotFoundError as error:
-        raise PackageMissing(name) from error
+        raise PackageMissing(package) from error
     if spec is None or spec.origin is None:
-        raise PackageMissing(name)
+        raise PackageMissing(package)
     folder = Path(spec.origin).parent
     files = {
         f"{package}/{path.relative_to(folder).as_posix()}": path.read_bytes()

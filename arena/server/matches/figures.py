@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
+from arena.durations import Durations
 from arena.server.sessions.player import BotPlayer
-from arena.transport.durations import Durations
 
 if TYPE_CHECKING:
     from arena.match.effects import Cause

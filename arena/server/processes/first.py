@@ -28,8 +28,8 @@ from arena.server.sessions.messages import BotMessage, Closed, Ready, Reason
 from arena.server.sessions.player import BotPlayer, cut_off
 from arena.store.base.errors import StoreReplaced, StoreUnusable
 from arena.store.journal.journal import JournalContent, journal_of, read_further_journal, remove_further_journal
-from arena.transport import sharing
-from arena.transport.call import CallRefused, PeerVanished
+from trio_grpc.grpc.call import CallRefused, PeerVanished
+from trio_grpc.http2 import sharing
 
 if TYPE_CHECKING:
     import socket
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
     from arena.server.sessions.players import Players
     from arena.server.sessions.session import Sent, Session
-    from arena.transport.connection_limits import Origin
-    from arena.transport.proxy_protocol import PeerAddress
-    from arena.transport.sharing import Sockets
     from engine.game import RoundReport
+    from trio_grpc.http2.proxy_protocol import PeerAddress
+    from trio_grpc.http2.sharing import Sockets
+    from trio_grpc.limits.connection_limits import Origin
 
 MODULE: Final = "arena.api.further_process"
 FIRST: Final = 1

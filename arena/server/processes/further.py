@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from arena.server.processes.task import Task
     from arena.server.sessions.messages import BotMessage, Link, MessageCodec
     from arena.server.sessions.session import Sent
-    from arena.transport.call import Stream
-    from arena.transport.connection_limits import Origin
-    from arena.transport.sharing import Sockets
     from engine.game import RoundReport
+    from trio_grpc.grpc.call import Stream
+    from trio_grpc.http2.sharing import Sockets
+    from trio_grpc.limits.connection_limits import Origin
 
 WATCHED: Final = 0.5
 """Seconds between two looks at the journal's file."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from arena.processes.channel import Channel
     from arena.server.runtime.turns import Turns
-    from arena.transport.sharing import Sockets
+    from trio_grpc.http2.sharing import Sockets
 
 NUMBERS: Final = 40
 """Bits of a session's number that count it in its process; above them is that one's number."""

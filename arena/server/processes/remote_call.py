@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from arena.server.processes.remote_session import RemoteSession
-from arena.transport.call import PeerVanished
+from trio_grpc.grpc.call import PeerVanished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

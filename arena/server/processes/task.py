@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arena.server.sessions.limits import Limits
-from arena.transport.settings import TransportSettings
+from trio_grpc.limits.settings import TransportSettings
 
 
 class Task(NamedTuple):

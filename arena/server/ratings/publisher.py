@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import structlog
 import trio
 
+from arena.durations import Durations
 from arena.server.config import quota_in_force
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
 from arena.store.base.errors import StoreError
 from arena.store.ladder import baselines, events, publishing
-from arena.transport.durations import Durations
 
 if TYPE_CHECKING:
     from collections.abc import Callable

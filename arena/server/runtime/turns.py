@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 import trio
 
+from arena.durations import Durations
 from arena.store.base.errors import StoreError
-from arena.transport.durations import Durations
 
 if TYPE_CHECKING:
     from collections.abc import Callable

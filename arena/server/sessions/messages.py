@@ -15,8 +15,8 @@ from arena.log.head import LogEntry, LogState
 from arena.match.effects import Ask
 from arena.match.policy import Policy
 from arena.replay.header import MatchKind
-from arena.transport.settings import TransportSettings
 from engine.game import Game, RoundReport
+from trio_grpc.limits.settings import TransportSettings
 
 
 class Hello(NamedTuple):

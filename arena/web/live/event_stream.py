@@ -11,8 +11,8 @@ import trio
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from arena.transport.connection_limits import OpenByOrigin, Origin, TooManyOpen
 from arena.web.live.board import MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, Board
+from trio_grpc.limits.connection_limits import OpenByOrigin, Origin, TooManyOpen
 
 READERS: Final = 4
 """One in this many of the files that the process may open is reserved for everything but streams."""

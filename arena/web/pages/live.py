@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from arena.store.base.rows import MatchState
-from arena.transport.connection_limits import origin_of
 from arena.web.answers.responses import page
 from arena.web.live.boards import Live
 from arena.web.live.event_stream import EventStream
+from trio_grpc.limits.connection_limits import origin_of
 
 
 def live_of(request: Request) -> Live:

@@ -18,7 +18,6 @@ from arena.replay.render.table_svg import table_svg
 from arena.replay.steps import Course
 from arena.store.base.errors import Refused
 from arena.store.base.rows import MatchRow, MatchState
-from arena.transport.connection_limits import origin_of
 from arena.web.answers.responses import conditional, page, replay_download
 from arena.web.drawing.match_picture import PicturedMatch, PicturedSeat
 from arena.web.pages.asked import number_asked
@@ -26,6 +25,7 @@ from arena.web.reading.reader import Busy, Missing, NotShown
 from arena.web.reading.ready_replays import ReadyReplay, match_row, replay_file
 from arena.web.reading.reviews import Review, TooManyReviews
 from engine.registry import GAMES
+from trio_grpc.limits.connection_limits import origin_of
 
 PICTURE_FRESH: Final = 300
 """Seconds for which a picture may be cached: a name may be removed."""

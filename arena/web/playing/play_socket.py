@@ -19,13 +19,13 @@ from google.rpc import error_details_pb2, status_pb2
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from arena.transport.call import CallRefused
-from arena.transport.connection_limits import OpenByOrigin, TooManyOpen, origin_of
-from arena.transport.outgoing_call import OutgoingCall, ask, calling
-from arena.transport.refusals import explained
 from arena.web.answers.responses import problem
 from arena.web.requests.connections import SECOND_FILES, files_allowed
 from arena.web.requests.sites import SiteRefused, Sites
+from trio_grpc.grpc.call import CallRefused
+from trio_grpc.grpc.outgoing_call import OutgoingCall, ask, calling
+from trio_grpc.grpc.refusals import explained
+from trio_grpc.limits.connection_limits import OpenByOrigin, TooManyOpen, origin_of
 
 LARGEST_FRAME: Final = 1 << 16
 """Largest frame of a bot in bytes, or in characters for text."""

@@ -9,8 +9,8 @@ from threading import Lock, Thread, Timer
 from typing import Any, Final
 
 from arena.processes.launch import BlockingHelper
-from arena.transport.connection_limits import OpenByOrigin, Origin, TooManyOpen
 from arena.web.caches import LruCache
+from trio_grpc.limits.connection_limits import OpenByOrigin, Origin, TooManyOpen
 
 MOST: Final = 8
 MOST_OF_ADDRESS: Final = 2

@@ -16,9 +16,9 @@ from anycorn import tcp_server
 from anyio import TypedAttributeLookupError
 from anyio.abc import SocketAttribute
 
-from arena.transport.connection_limits import ConnectionLimits
-from arena.transport.proxy_protocol import Networks, among
 from arena.web.requests.failures import FailureLog
+from trio_grpc.http2.proxy_protocol import Networks, among
+from trio_grpc.limits.connection_limits import ConnectionLimits
 
 MOST: Final = 8000
 MOST_OF_ADDRESS: Final = 200

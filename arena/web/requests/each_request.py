@@ -13,11 +13,11 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from arena.transport.connection_limits import LOOPBACK, UNIX, Origin, origin_of
-from arena.transport.proxy_protocol import Networks
 from arena.web.answers.responses import problem
 from arena.web.caches import LruCache
 from arena.web.requests.sites import UNNAMED, Sites, reader_address
+from trio_grpc.http2.proxy_protocol import Networks
+from trio_grpc.limits.connection_limits import LOOPBACK, UNIX, Origin, origin_of
 
 log = structlog.get_logger("arena.web")
 

@@ -13,9 +13,9 @@ import structlog
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from arena.transport.connection_limits import Origin, origin_of
 from arena.web.caches import LruCache
 from arena.web.requests.each_request import LONGEST, STARTS
+from trio_grpc.limits.connection_limits import Origin, origin_of
 
 log = structlog.get_logger("arena.web")
 

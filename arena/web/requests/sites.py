@@ -14,7 +14,7 @@ from typing import Final
 
 from starlette.datastructures import Headers
 
-from arena.transport.proxy_protocol import Networks, among
+from trio_grpc.http2.proxy_protocol import Networks, among
 
 ORIGIN: Final = re.compile(r"(https?)://((?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?)")
 """An origin in small letters (RFC 6454, 6.2), and its parts."""

@@ -1,0 +1,185 @@
+"""A server with one handler, and clients that block a thread, each call with a timeout."""
+
+from __future__ import annotations
+
+import queue
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+from subprocess import PIPE
+from typing import Any
+
+import grpc
+import trio
+from arena_client.v1 import play_pb2 as pb
+from arena_client.v1 import play_pb2_grpc as play
+
+from trio_grpc.grpc.call import Stream
+from trio_grpc.grpc.server import Service, serve
+
+PATIENCE = 60.0
+"""Seconds after which a client gives up: only reached when a test fails."""
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PlayStream = Stream[pb.PlayRequest, pb.PlayResponse]
+
+
+class Play:
+    """A play service with the given handler."""
+
+    def __init__(self, handler: Callable[[PlayStream], Awaitable[None]]) -> None:
+        self.Play = handler
+
+
+class NoHistory:
+    """The methods of a ladder service that no test calls."""
+
+    async def GetHistory(self, request: object, call: object) -> None:
+        raise NotImplementedError
+
+    GetPastLadder = ListVersions = GetOpponents = GetHistory
+
+
+class NotWatched:
+    """The methods of a match service that no test calls."""
+
+    async def GetMatch(self, request: object, call: object) -> None:
+        raise NotImplementedError
+
+    WatchMatches = GetMatch
+
+
+def play_service(handler: Callable[[PlayStream], Awaitable[None]]) -> Service:
+    return Service(play.add_PlayServiceServicer_to_server, Play(handler))
+
+
+async def echo(stream: PlayStream) -> None:
+    while (message := await stream.receive()) is not None:
+        await stream.send(pb.PlayResponse(heartbeat=message.heartbeat))
+
+
+@asynccontextmanager
+async def serving(*services: Service, **keywords: Any) -> AsyncIterator[str]:
+    """Run a server for the block; yields its address."""
+    async with trio.open_nursery() as nursery:
+        port: int = await nursery.start(partial(serve, services, "127.0.0.1:0", **keywords))
+        yield f"127.0.0.1:{port}"
+        nursery.cancel_scope.cancel()
+
+
+@contextmanager
+def player(address: str) -> Iterator[play.PlayServiceStub]:
+    """Yield a client with a connection of its own."""
+    options = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)]
+    with grpc.insecure_channel(address, options=options) as channel:
+        yield play.PlayServiceStub(channel)
+
+
+class RequestSource:
+    """The requests of a streaming call, put one by one; closed at the end of the block."""
+
+    def __init__(self, *heartbeats: int) -> None:
+        self._queue: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+        self._asked = threading.Semaphore(0)
+        self._put = 0
+        self.put(*heartbeats)
+
+    def __repr__(self) -> str:
+        return f"<RequestSource with {self._queue.qsize()} requests unsent>"
+
+    def put(self, *heartbeats: int) -> None:
+        for heartbeat in heartbeats:
+            self._queue.put(heartbeat)
+            self._put += 1
+
+    def close(self) -> None:
+        self._queue.put(None)
+
+    def wait_until_asked_for_more(self) -> None:
+        """Block until gRPC has taken and passed on all requests put so far."""
+        for _ in range(self._put + 1):
+            assert self._asked.acquire(timeout=PATIENCE)
+        self._put = 0
+
+    def __enter__(self) -> RequestSource:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[pb.PlayRequest]:
+        return self
+
+    def __next__(self) -> pb.PlayRequest:
+        self._asked.release()
+        heartbeat = self._queue.get()
+        if heartbeat is None:
+            raise StopIteration
+        return pb.PlayRequest(heartbeat=heartbeat)
+
+
+def raw(channel: grpc.Channel, method: str = "arena.v1.PlayService/Play") -> Any:
+    """Return a method whose requests and responses are bytes."""
+    return channel.stream_stream(f"/{method}")
+
+
+def numbers(*heartbeats: int) -> Iterator[pb.PlayRequest]:
+    return iter([pb.PlayRequest(heartbeat=heartbeat) for heartbeat in heartbeats])
+
+
+def converse(address: str, *heartbeats: int) -> list[int]:
+    """Send these numbers in a call on a connection of its own, half-close it and return the numbers received."""
+    with player(address) as stub:
+        return [answer.heartbeat for answer in stub.Play(numbers(*heartbeats), timeout=PATIENCE)]
+
+
+def refusal(call: Callable[[], object]) -> tuple[grpc.StatusCode, str]:
+    """Return the status of a call that does not end with OK."""
+    try:
+        call()
+    except grpc.RpcError as error:
+        return error.code(), error.details() or ""
+    raise AssertionError("the call ended well")
+
+
+in_thread = trio.to_thread.run_sync
+
+
+@asynccontextmanager
+async def program(name: str, *arguments: str) -> AsyncIterator[Program]:
+    """Run a program from this folder for the block; killed if it still runs at the end."""
+    process = await trio.lowlevel.open_process([sys.executable, str(HERE / name), *arguments], stdout=PIPE, cwd=ROOT)
+    try:
+        yield Program(process)
+    finally:
+        process.kill()
+        with trio.CancelScope(shield=True):
+            await process.wait()
+            if process.stdout is not None:
+                await process.stdout.aclose()
+
+
+class Program:
+    """A process that reports its state on standard output, one line each."""
+
+    def __init__(self, process: trio.Process) -> None:
+        self.process = process
+        self._output = b""
+
+    def __repr__(self) -> str:
+        return f"<Program {self.process.args!r} pid {self.process.pid} status {self.process.returncode}>"
+
+    async def line(self) -> str:
+        """Return its next line."""
+        assert self.process.stdout is not None
+        with trio.fail_after(PATIENCE):
+            while b"\n" not in self._output:
+                some = await self.process.stdout.receive_some()
+                assert some, "the program ended without a line"
+                self._output += some
+        line, self._output = self._output.split(b"\n", 1)
+        return line.decode()

@@ -1,0 +1,280 @@
+"""gRPC messages inside DATA frames: cut anywhere, compressed, malformed; a malformed one ends only its own call."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable
+from typing import Final
+
+import grpc
+import pytest
+from arena_client.v1 import play_pb2 as pb
+from grpc_health.v1 import health_pb2
+
+from tests.trio_grpc.loaded_server import MIB, LoadedServer
+from tests.trio_grpc.raw_http2 import (
+    CHECK,
+    EMPTY,
+    END_STREAM,
+    LIST_GAMES,
+    PADDED,
+    PLAY,
+    Kind,
+    RawConnection,
+    frame,
+    message,
+    settings,
+    window,
+)
+
+pytestmark = pytest.mark.process
+
+OK: Final = 0
+SERVING: Final = health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.SERVING).SerializeToString()
+HELLO: Final = message(pb.PlayRequest(hello=pb.Hello(games=["nullern"], capacity=1)).SerializeToString())
+ONE_ANSWER: Final = message(pb.PlayRequest(answers=[pb.Answer(match_id=10**9)]).SerializeToString())
+
+
+def value(code: grpc.StatusCode) -> int:
+    return int(code.value[0])
+
+
+def playing(loaded_server: LoadedServer, connection: RawConnection) -> int:
+    """Open a stream to play on; return its identifier."""
+    return connection.open(PLAY, ("authorization", f"Bearer {loaded_server.token()}"))
+
+
+def heard(connection: RawConnection, stream: int) -> list[pb.PlayResponse]:
+    return [pb.PlayResponse.FromString(each) for each in connection.answers[stream].messages]
+
+
+def notices(connection: RawConnection, stream: int) -> int:
+    return sum(len(each.notices) for each in heard(connection, stream))
+
+
+def test_an_answer_has_the_shape_that_grpc_asks_for(connection: RawConnection) -> None:
+    answer = connection.call()
+    assert answer.headers[":status"] == "200"
+    assert answer.headers["content-type"].startswith("application/grpc")
+    assert answer.messages == [SERVING]
+    assert answer.content[0] == 0
+    assert answer.status == OK
+
+
+def test_a_message_may_come_a_byte_a_frame(connection: RawConnection) -> None:
+    content = message(health_pb2.HealthCheckRequest(service="arena.v1.PlayService").SerializeToString())
+    stream = connection.open()
+    for at in range(len(content)):
+        connection.send(frame(Kind.DATA, 0, stream, content[at : at + 1]), frame(Kind.DATA, 0, stream))
+    connection.send(frame(Kind.DATA, END_STREAM, stream))
+    assert connection.outcome(stream).messages == [SERVING]
+
+
+@pytest.mark.parametrize("padding", [0, 1, 255])
+def test_padding_is_no_part_of_a_message(connection: RawConnection, padding: int) -> None:
+    stream = connection.open()
+    for piece in (EMPTY[:2], EMPTY[2:]):
+        connection.send(frame(Kind.DATA, PADDED, stream, bytes([padding]) + piece + bytes(padding)))
+    connection.send(frame(Kind.DATA, PADDED | END_STREAM, stream, bytes([padding]) + bytes(padding)))
+    assert connection.outcome(stream).messages == [SERVING]
+
+
+def test_padding_is_given_back(loaded_server: LoadedServer, connection: RawConnection) -> None:
+    """A MiB of padding only, with windows of 64 KiB: a server that did not return them would block the peer."""
+    stream = playing(loaded_server, connection)
+    connection.send(frame(Kind.DATA, 0, stream, HELLO))
+    connection.until(lambda: connection.answers[stream].messages)
+    for _ in range(64):
+        for _ in range(64):
+            connection.send(frame(Kind.DATA, PADDED, stream, b"\xff" + bytes(255)))
+        connection.pongs.clear()
+        connection.send(frame(Kind.PING, 0, 0, bytes(8)))
+        connection.until(lambda: connection.pongs)
+    connection.send(frame(Kind.DATA, 0, stream, ONE_ANSWER))
+    connection.until(lambda: notices(connection, stream) == 1 or connection.answers[stream].over)
+    assert notices(connection, stream) == 1
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 100, 16384])
+def test_many_messages_may_share_frames_cut_anywhere(
+    loaded_server: LoadedServer, connection: RawConnection, size: int
+) -> None:
+    stream = playing(loaded_server, connection)
+    count = 40 if size < 100 else 400
+    content = HELLO + ONE_ANSWER * count
+    for at in range(0, len(content), size):
+        connection.send(frame(Kind.DATA, 0, stream, content[at : at + size]))
+    connection.until(lambda: notices(connection, stream) >= count or connection.answers[stream].over)
+    assert notices(connection, stream) == count
+    assert heard(connection, stream)[0].HasField("welcome")
+
+
+def test_a_message_in_halves_waits_for_nobody(connection: RawConnection) -> None:
+    stream = connection.open()
+    connection.data(stream, EMPTY[:3])
+    assert connection.call().status == OK
+    connection.data(stream, EMPTY[3:], end=True)
+    assert connection.outcome(stream).status == OK
+
+
+def bomb() -> bytes:
+    """512 MiB of zeros, made of one packed MiB: true but for the checksum at its end, which nobody should come to."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    first, again = (packer.compress(bytes(MIB)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    return first + again * 511 + packer.flush()
+
+
+WRONG: Final[dict[str, tuple[bytes, tuple[str, str] | None]]] = {
+    "cut off in its length": (EMPTY[:3], None),
+    "cut off in its content": (message(b"\x0a", length=5), None),
+    "none": (b"", None),
+    "4 GiB": (message(b"x", length=(1 << 32) - 1), None),
+    "a byte too long": (message(b"x", length=MIB + 1), None),
+    "an unknown flag": (message(b"", flag=2), None),
+    "compressed with nothing": (message(gzip.compress(b""), flag=1), None),
+    "no gzip": (message(b"nonsense", flag=1), ("grpc-encoding", "gzip")),
+    "gzip cut off": (message(gzip.compress(bytes(100))[:-9], flag=1), ("grpc-encoding", "gzip")),
+    "a bomb": (message(bomb(), flag=1), ("grpc-encoding", "gzip")),
+    "an unknown compression": (message(b"", flag=1), ("grpc-encoding", "snappy")),
+    "no protobuf": (message(b"\xff\xff\xff"), None),
+}
+
+
+@pytest.mark.parametrize("path", [CHECK, PLAY])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_message_ends_its_call_only(
+    loaded_server: LoadedServer, connection: RawConnection, wrong: str, path: str
+) -> None:
+    content, header = WRONG[wrong]
+    more = (("authorization", f"Bearer {loaded_server.token()}"),) if path == PLAY else ()
+    stream = connection.open(path, *more, *([header] if header else []))
+    connection.upload(stream, content)
+    answer = connection.outcome(stream)
+    if path == PLAY and wrong == "none":
+        return
+    assert answer.status != OK
+    if wrong in ("4 GiB", "a byte too long", "a bomb"):
+        assert answer.status == value(grpc.StatusCode.RESOURCE_EXHAUSTED)
+    assert connection.is_alive()
+
+
+@pytest.mark.parametrize("length", [(1 << 32) - 1, MIB + 1])
+def test_what_is_too_long_is_refused_before_it_comes(connection: RawConnection, length: int) -> None:
+    stream = connection.open()
+    connection.data(stream, message(b"x", length=length))
+    assert connection.outcome(stream).status == value(grpc.StatusCode.RESOURCE_EXHAUSTED)
+    assert connection.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "pack"),
+    [("gzip", gzip.compress), ("deflate", zlib.compress), ("identity", bytes)],
+)
+def test_a_compressed_request_is_read_or_refused_by_name(
+    connection: RawConnection, encoding: str, pack: Callable[[bytes], bytes]
+) -> None:
+    content = health_pb2.HealthCheckRequest(service="arena.v1.PlayService").SerializeToString()
+    flag = int(encoding != "identity")
+    answer = connection.call(CHECK, message(pack(content), flag=flag), ("grpc-encoding", encoding))
+    if encoding == "deflate" and answer.status != OK:
+        assert answer.status == value(grpc.StatusCode.UNIMPLEMENTED)
+        assert "gzip" in answer.headers["grpc-accept-encoding"]
+    else:
+        assert answer.messages == [SERVING]
+
+
+def test_a_call_that_says_gzip_may_send_plain_messages(connection: RawConnection) -> None:
+    assert connection.call(CHECK, EMPTY, ("grpc-encoding", "gzip"), ("grpc-accept-encoding", "gzip")).status == OK
+
+
+def test_a_second_message_of_a_unary_call_is_harmless(connection: RawConnection) -> None:
+    connection.call(CHECK, EMPTY + EMPTY)
+    assert connection.is_alive()
+
+
+def test_trailers_end_a_request(connection: RawConnection) -> None:
+    stream = connection.open()
+    connection.data(stream, EMPTY)
+    connection.send(frame(Kind.HEADERS, 0x4 | END_STREAM, stream, connection.encoded(("x-last", "word"))))
+    assert connection.outcome(stream).status == OK
+
+
+def test_trailers_that_end_nothing_are_an_offence(connection: RawConnection) -> None:
+    stream = connection.open(PLAY)
+    connection.send(frame(Kind.HEADERS, 0x4, stream, connection.encoded(("x-last", "word"))))
+    connection.until(lambda: connection.answers[stream].over)
+    connection.closed_or_alive()
+
+
+def test_an_unknown_method_is_unimplemented(connection: RawConnection) -> None:
+    for path in ("/arena.v1.PlayService/Cheat", "/nobody.Here/Play", "/", "/a/b/c", "//", "nonsense"):
+        answer = connection.call(path)
+        assert answer.status == value(grpc.StatusCode.UNIMPLEMENTED) or answer.reset is not None, path
+    assert connection.is_alive()
+
+
+@pytest.mark.parametrize("timeout", ["", "S", "1", "-1S", "1X", "1.5S", "999999999S", "½S", "1SS", "0x1S"])
+def test_a_deadline_that_is_none_ends_its_call_at_most(connection: RawConnection, timeout: str) -> None:
+    connection.call(CHECK, EMPTY, ("grpc-timeout", timeout))
+    assert connection.is_alive()
+
+
+@pytest.mark.parametrize("timeout", ["99999999H", "99999999M", "99999999S", "99999999m", "99999999u", "9999999n"])
+def test_long_deadlines_are_understood_in_every_unit(connection: RawConnection, timeout: str) -> None:
+    answer = connection.call(CHECK, EMPTY, ("grpc-timeout", timeout))
+    assert answer.status in (OK, value(grpc.StatusCode.DEADLINE_EXCEEDED) if timeout.endswith("n") else OK)
+
+
+@pytest.mark.parametrize("timeout", ["0S", "1n", "1u", "1m", "100m"])
+def test_a_deadline_ends_a_call_that_waits(connection: RawConnection, timeout: str) -> None:
+    stream = connection.open("/grpc.health.v1.Health/Watch", ("grpc-timeout", timeout))
+    connection.data(stream, EMPTY, end=True)
+    answer = connection.outcome(stream)
+    # A server may also just reset such a call: its client has ended it already.
+    assert answer.status == value(grpc.StatusCode.DEADLINE_EXCEEDED) or answer.reset is not None
+    assert connection.is_alive()
+
+
+def test_a_text_travels_percent_encoded(connection: RawConnection) -> None:
+    content = message(health_pb2.HealthCheckRequest(service="100 % café\n").SerializeToString())
+    answer = connection.call(CHECK, content)
+    assert answer.status == value(grpc.StatusCode.NOT_FOUND)
+    said = answer.headers["grpc-message"]
+    assert said.isascii()
+    assert "100 %25 caf%C3%A9" in said
+
+
+def test_a_peer_opens_its_window_byte_by_byte(loaded_server: LoadedServer) -> None:
+    with RawConnection(loaded_server.address) as connection:
+        whole = connection.call(LIST_GAMES).content
+    with RawConnection(loaded_server.address, auto_reply=False) as connection:
+        connection.send(frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=0)))
+        stream = connection.open(LIST_GAMES)
+        connection.data(stream, EMPTY, end=True)
+        connection.until(lambda: ":status" in connection.answers[stream].headers)
+        for size in (1, 4, 1, 100):
+            connection.send(window(stream, size))
+        connection.until(lambda: len(connection.answers[stream].content) == 106)
+        assert not connection.answers[stream].ended
+        connection.send(window(0, MIB), frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=MIB)))
+        assert connection.outcome(stream).content == whole
+
+
+def test_a_window_may_become_negative(loaded_server: LoadedServer) -> None:
+    with RawConnection(loaded_server.address) as connection:
+        whole = connection.call(LIST_GAMES).content
+    with RawConnection(loaded_server.address, auto_reply=False) as connection:
+        connection.send(frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=50)))
+        stream = connection.open(LIST_GAMES)
+        connection.data(stream, EMPTY, end=True)
+        connection.until(lambda: len(connection.answers[stream].content) == 50)
+        connection.send(frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=10)), window(stream, 30))
+        connection.send(frame(Kind.PING, 0, 0, bytes(8)))
+        connection.until(lambda: connection.pongs)
+        assert len(connection.answers[stream].content) == 50
+        connection.send(window(stream, 20), frame(Kind.PING, 0, 0, bytes(8)))
+        connection.until(lambda: len(connection.pongs) == 2 and len(connection.answers[stream].content) >= 60)
+        assert len(connection.answers[stream].content) == 60
+        connection.send(window(0, MIB), window(stream, MIB))
+        assert connection.outcome(stream).content == whole

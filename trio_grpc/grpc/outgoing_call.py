@@ -1,0 +1,211 @@
+"""A gRPC call to a server at a Unix socket, on trio: what a process beside the server relays for others by.
+
+The library `h2` handles frames and windows. A message is acknowledged to the server when it is taken, so that a slow
+taker holds the server back; pings are answered meanwhile.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from struct import Struct
+from typing import Final
+from urllib.parse import unquote
+
+import grpc
+import trio
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import (
+    ConnectionTerminated,
+    DataReceived,
+    Event,
+    ResponseReceived,
+    StreamEnded,
+    StreamReset,
+    TrailersReceived,
+)
+from h2.exceptions import ProtocolError
+
+from trio_grpc.grpc.call import CallRefused
+from trio_grpc.http2.proxy_protocol import header_for
+
+RECEIVE_SIZE: Final = 1 << 16
+"""Bytes read from the socket at once, at most."""
+FRAME_HEADER_SIZE: Final = 9
+GOAWAY: Final = 7
+STATUSES: Final = {code.value[0]: code for code in grpc.StatusCode}
+"""Statuses by number."""
+
+_prefix: Final = Struct(">BI")
+
+
+class OutgoingCall:
+    """One call on a connection of its own. Its methods raise CallRefused with the status by which it has ended."""
+
+    def __init__(self, socket: trio.SocketStream, path: str, token: str) -> None:
+        self._socket = socket
+        self._writing = trio.Lock()
+        self._changed = trio.lowlevel.ParkingLot()
+        self._received: deque[bytes] = deque()
+        self._unread = self._partial = b""
+        """The bytes of an unfinished frame, and of an unfinished message."""
+        self._owed = 0
+        """Bytes received that were not acknowledged."""
+        self._headers: dict[str, str] = {}
+        self._accepted = False
+        self._end: CallRefused | None = None
+        self._h2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
+        self._h2.initiate_connection()
+        self._stream = self._h2.get_next_available_stream_id()
+        headers = [(":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "localhost")]
+        headers += [("content-type", "application/grpc"), ("te", "trailers")]
+        self._h2.send_headers(self._stream, headers + ([("authorization", f"Bearer {token}")] if token else []))
+
+    async def run(self) -> None:
+        """Read what the server sends, until the call has ended."""
+        while self._end is None:
+            await self._flush()
+            try:
+                some = await self._socket.receive_some(RECEIVE_SIZE)
+                events = self._h2.receive_data(self._open_frames(some)) if some else [ConnectionTerminated()]
+            except (trio.BrokenResourceError, ProtocolError):
+                events = [ConnectionTerminated()]
+            for event in events:
+                self._take(event)
+            self._changed.unpark_all()
+
+    async def accepted(self) -> None:
+        """Wait for the response's headers: the server has accepted the token."""
+        await self._until(lambda: self._accepted)
+
+    async def send(self, message: bytes) -> None:
+        """Send a message as the server takes it."""
+        rest = _prefix.pack(0, len(message)) + message
+        while rest:
+            await self._until(self._window)
+            size = min(len(rest), self._window())
+            self._h2.send_data(self._stream, rest[:size])
+            rest = rest[size:]
+            await self._flush()
+
+    async def receive(self) -> bytes:
+        """Return the server's next message."""
+        await self._until(lambda: bool(self._received))
+        message = self._received.popleft()
+        self._acknowledge()
+        await self._flush()
+        return message
+
+    async def _until(self, happened: Callable[[], object]) -> None:
+        while not happened():
+            if self._end is not None:
+                raise self._end
+            await self._changed.park()
+
+    def _window(self) -> int:
+        if self._end is not None:
+            return 0
+        return min(self._h2.local_flow_control_window(self._stream), self._h2.max_outbound_frame_size)
+
+    def _open_frames(self, some: bytes) -> bytes:
+        """Return the frames that are complete, without GOAWAY: calls go on after it, and for h2 they would not."""
+        self._unread += some
+        frames = []
+        while len(self._unread) >= FRAME_HEADER_SIZE:
+            end = FRAME_HEADER_SIZE + int.from_bytes(self._unread[:3], "big")
+            if len(self._unread) < end:
+                break
+            if self._unread[3] != GOAWAY:
+                frames.append(self._unread[:end])
+            self._unread = self._unread[end:]
+        return b"".join(frames)
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case ResponseReceived(headers=list(headers)) | TrailersReceived(headers=list(headers)):
+                self._headers.update((str(name), str(value)) for name, value in headers)
+                if "grpc-status" in self._headers:
+                    self._end = self._end or _ended(self._headers)
+                else:
+                    self._accepted = True
+            case DataReceived(data=bytes(data), flow_controlled_length=int(size)):
+                self._owed += size
+                self._cut(data)
+            case StreamEnded() | StreamReset() | ConnectionTerminated():
+                lost = CallRefused(grpc.StatusCode.UNAVAILABLE, "the connection to the server is lost")
+                self._end = self._end or lost
+            case _:
+                pass
+
+    def _cut(self, data: bytes) -> None:
+        """Cut what has arrived into messages."""
+        self._partial += data
+        while len(self._partial) >= _prefix.size:
+            end = _prefix.size + _prefix.unpack_from(self._partial)[1]
+            if len(self._partial) < end:
+                break
+            self._received.append(self._partial[_prefix.size : end])
+            self._partial = self._partial[end:]
+        self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        """Let the server send more, unless there is a message that nobody has taken."""
+        if self._owed and not self._received and self._end is None:
+            self._h2.acknowledge_received_data(self._owed, self._stream)
+            self._owed = 0
+
+    async def _flush(self) -> None:
+        async with self._writing:
+            if data := self._h2.data_to_send():
+                with suppress(trio.BrokenResourceError):  # `run` learns of it, too
+                    await self._socket.send_all(data)
+
+
+@asynccontextmanager
+async def calling(unix_socket: str, path: str, host: str, token: str = "") -> AsyncIterator[OutgoingCall]:
+    """Make a call for whoever is at a numeric address, cancelled at the end of the block; CallRefused.
+
+    The server counts it as of that address.
+    """
+    try:
+        socket = await trio.open_unix_socket(unix_socket)
+        await socket.send_all(header_for(host, 0))
+    except OSError as error:
+        raise CallRefused(grpc.StatusCode.UNAVAILABLE, f"the server does not answer: {error}") from error
+    async with calling_through(socket, path, token) as call:
+        yield call
+
+
+@asynccontextmanager
+async def calling_through(socket: trio.SocketStream, path: str, token: str = "") -> AsyncIterator[OutgoingCall]:
+    """Make a call on a connection, both ended with the block. Raises: CallRefused."""
+    failure: Exception | None = None
+    async with socket, trio.open_nursery() as nursery:
+        call = OutgoingCall(socket, path, token)
+        nursery.start_soon(call.run)
+        try:
+            yield call
+        except Exception as error:  # noqa: BLE001 - raised below, as it is and not in a group of the nursery's
+            failure = error
+        nursery.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+async def ask(unix_socket: str, path: str, host: str, request: bytes) -> bytes:
+    """Return the response to a unary call. Raises: CallRefused."""
+    async with calling(unix_socket, path, host) as call:
+        await call.send(request)
+        return await call.receive()
+    raise AssertionError
+
+
+def _ended(headers: dict[str, str]) -> CallRefused:
+    """Return the status that trailers tell."""
+    number = int(headers["grpc-status"])
+    code = STATUSES.get(number, grpc.StatusCode.UNKNOWN)
+    details = headers.get("grpc-status-details-bin", "")
+    return CallRefused(code, unquote(headers.get("grpc-message", "")), b64decode(details + "=" * (-len(details) % 4)))

@@ -1,0 +1,72 @@
+"""The standard reflection service, with which tools such as `grpcurl` list services and messages, in both versions.
+
+Requests are answered by the library `grpc_reflection`; this module only connects it to a `Stream`. The library knows
+v1alpha only. In v1 packages have another name, and nothing else differs: neither messages nor bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import grpc
+from google.protobuf import descriptor_pool
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
+
+from trio_grpc.grpc.call import send_within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, ServerReflectionResponse
+
+    from trio_grpc.grpc.call import Stream
+
+ALPHA: Final = "grpc.reflection.v1alpha"
+FIRST: Final = "grpc.reflection.v1"
+SERVICES: Final = (reflection.SERVICE_NAME, f"{FIRST}.ServerReflection")
+"""The full names of the service, in both versions."""
+
+
+class Reflection:
+    """The servicer of `grpc.reflection.v1alpha.ServerReflection`, and of v1."""
+
+    def __init__(self, services: Iterable[str]) -> None:
+        """Describe these services, by full name."""
+        _describe_first_version()
+        self._library = reflection.ReflectionServicer(services)
+        self._context: Any = None  # the library does not use it
+
+    async def ServerReflectionInfo(  # noqa: N802
+        self, stream: Stream[ServerReflectionRequest, ServerReflectionResponse]
+    ) -> None:
+        """Answer requests until the peer half-closes."""
+        while (request := await stream.receive()) is not None:
+            for response in self._library.ServerReflectionInfo(iter([request]), self._context):
+                await send_within(stream, response)
+
+
+def register(servicer: Reflection, server: Any) -> None:
+    """Register the service with a server in both versions, as generated code does in one."""
+    add: Callable[[Reflection, Any], None] = reflection_pb2_grpc.add_ServerReflectionServicer_to_server
+    add(servicer, server)
+    parse: Callable[[bytes], Any] = reflection_pb2.ServerReflectionRequest.FromString
+    serialize: Callable[[Any], bytes] = reflection_pb2.ServerReflectionResponse.SerializeToString
+    method = grpc.stream_stream_rpc_method_handler(servicer.ServerReflectionInfo, parse, serialize)
+    server.add_registered_method_handlers(SERVICES[1], {"ServerReflectionInfo": method})
+
+
+def _describe_first_version() -> None:
+    """Add v1 to the descriptors that are known, as v1alpha under the other name: it is asked for, too."""
+    file = FileDescriptorProto()
+    reflection_pb2.DESCRIPTOR.CopyToProto(file)
+    file.name, file.package = "grpc/reflection/v1/reflection.proto", FIRST
+    for message in file.message_type:
+        for field in message.field:
+            if field.type_name:  # to set it, to nothing even, would say that there is one
+                field.type_name = field.type_name.replace(f".{ALPHA}.", f".{FIRST}.")
+    for service in file.service:
+        for method in service.method:
+            method.input_type = method.input_type.replace(f".{ALPHA}.", f".{FIRST}.")
+            method.output_type = method.output_type.replace(f".{ALPHA}.", f".{FIRST}.")
+    descriptor_pool.Default().AddSerializedFile(file.SerializeToString())  # the same file twice is one

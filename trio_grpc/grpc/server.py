@@ -1,0 +1,324 @@
+"""A gRPC server on trio: handlers are trio coroutine functions, and the server runs inside a trio task.
+
+It handles the beginning and the end of calls: methods, metadata, deadlines, statuses. `listener` has the sockets,
+`http2` the frames, `grpc_stream` the messages. KeyboardInterrupt must not be raised into the process at arbitrary
+points: use `trio.open_signal_receiver`.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+import traceback
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import grpc
+import structlog
+import trio
+
+from trio_grpc.grpc.call import CallRefused, PeerVanished
+from trio_grpc.grpc.grpc_stream import GrpcStream, incomplete
+from trio_grpc.grpc.refusals import explained, over_budget
+from trio_grpc.http2.connection import Connection
+from trio_grpc.http2.http2 import Http2Connection
+from trio_grpc.http2.http2_stream import Headers, Http2Stream
+from trio_grpc.http2.listener import NO_CONTEXT, Listener, TurnContext
+from trio_grpc.http2.sharing import Received, Sharer
+from trio_grpc.limits.connection_limits import Origin
+from trio_grpc.limits.settings import TransportSettings
+from trio_grpc.limits.work_budget import metered
+
+FAILED: Final = CallRefused(
+    grpc.StatusCode.INTERNAL, "the server failed to answer; this is a bug of the server, not of the client"
+)
+PEER_GONE: Final = CallRefused(grpc.StatusCode.CANCELLED, "the peer is gone")
+DEADLINE_PASSED: Final = CallRefused(grpc.StatusCode.DEADLINE_EXCEEDED, "the deadline of the call has passed")
+
+TIMEOUT: Final = re.compile(r"(\d{1,8})([HMSmun])")
+UNITS: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+"""Seconds in the units of the header "grpc-timeout"."""
+EXPECTED_WORK: Final = 0.001
+"""Seconds of processor time that a call of a method is expected to take before the first has ended."""
+MEMORY_OF_WORK: Final = 8
+"""Calls of a method whose mean is expected of the next, about."""
+CREDIT_FOR_TOKEN: Final = 10.0
+"""Seconds that an origin may have to wait, while it may still open a call with a token that has to be checked."""
+REFUSAL_COST: Final = 200
+"""Useless frames that a call counts for which is refused since the budget of its origin is spent."""
+STOPPING_WAIT: Final = 1.0
+"""Seconds after which a server that stops may be there again, at the earliest."""
+ENCODINGS: Final = ("", "identity", "gzip")
+CONTENT_TYPE: Final = re.compile(r"application/grpc(\+proto)?\s*(;.*)?", re.IGNORECASE)
+"""The content type of gRPC calls. gRPC-Web and other encodings are other protocols, which are refused."""
+
+log = structlog.get_logger(__name__)
+
+
+class Service(NamedTuple):
+    """A gRPC service whose methods are trio coroutine functions, named as in the proto file.
+
+    Unary: `async def Get(request, call) -> response`. Server stream: `async def Watch(request, stream) -> None`, which
+    only sends. Both are cancelled when the peer vanishes. Bidirectional: `async def Play(stream) -> None`, where
+    `receive` and `send` report that.
+
+    A handler that returns ends its call with OK, one that raises CallRefused with that status, any other exception with
+    INTERNAL and a line in the log. What was sent before arrives before. Responses are messages or serialized messages.
+    """
+
+    register: Callable[[Any, Any], None]
+    """The generated function `add_…Servicer_to_server`."""
+    servicer: object
+    as_bytes: bool = False
+    """True if handlers receive requests as bytes, to parse them themselves."""
+
+
+async def serve(
+    services: Iterable[Service],
+    address: str | Received,
+    *,
+    settings: TransportSettings = TransportSettings(),  # noqa: B008 - frozen
+    credentials: ssl.SSLContext | None = None,
+    turn: TurnContext = NO_CONTEXT,
+    grace: float = 1.0,
+    error_domain: str = "",
+    sharer: Sharer | None = None,
+    task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve until cancelled; the started value is the number of the bound port.
+
+    `address` is "host:port", port 0 for any free one, or "unix:PATH", or where another process gives the connections
+    that it accepts; a `sharer` may give those accepted here to others. `turn` is entered around the handling of input
+    that arrived together. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE;
+    connections that are still open after `grace` seconds are closed. `error_domain` is that of every
+    `google.rpc.ErrorInfo` of its own.
+    Raises RuntimeError where the address cannot be bound, TypeError for a method that only streams requests.
+    """
+    methods = _MethodRegistry()
+    for service in services:
+        methods.as_bytes = service.as_bytes
+        service.register(service.servicer, methods)
+    listener = Listener(address, settings, credentials, turn, sharer)
+    listening = trio.CancelScope(shield=True)  # calls are ended with a status while handlers are being cancelled
+    try:
+        async with trio.open_nursery() as nursery:
+            calls = _Calls(methods.by_path, listener, nursery, error_domain)
+
+            async def listen() -> None:
+                with listening:
+                    await listener.run(calls.accept_request)
+
+            nursery.start_soon(listen)
+            try:
+                task_status.started(listener.port)
+                await trio.sleep_forever()
+            finally:
+                calls.close()
+                listener.close()
+                with trio.move_on_after(grace, shield=True):
+                    await listener.drained.wait()
+                listening.cancel()
+    finally:
+        listener.finish()
+
+
+class _Method(NamedTuple):
+    handler: Callable[..., Coroutine[Any, Any, Any]]
+    streams_requests: bool
+    streams_responses: bool
+    parse: Callable[[bytes], Any]
+    serialize: Callable[[Any], bytes]
+
+
+class _MethodRegistry:
+    """The part of `grpc.Server` with which generated code registers a service: collects its methods."""
+
+    def __init__(self) -> None:
+        self.by_path: dict[str, _Method] = {}
+        """Methods by ":path", such as "/package.Service/Method"."""
+        self.as_bytes = False
+
+    def add_generic_rpc_handlers(self, _: object) -> None:
+        """Do nothing: generated code registers every method in both ways."""
+
+    def add_registered_method_handlers(
+        self, service: str, methods: Mapping[str, grpc.RpcMethodHandler[Any, Any]]
+    ) -> None:
+        for name, method in methods.items():
+            streams_requests, streams_responses = method.request_streaming, method.response_streaming
+            if streams_requests and not streams_responses:
+                raise TypeError(f"/{service}/{name}: calls that stream requests only are not served")
+            handler: Any = method.stream_stream or method.unary_stream or method.unary_unary
+            parse = None if self.as_bytes else method.request_deserializer
+            self.by_path[f"/{service}/{name}"] = _Method(
+                handler, streams_requests, streams_responses, parse or bytes, method.response_serializer or bytes
+            )
+
+
+class _Calls:
+    """The open calls, each with the task of its handler."""
+
+    def __init__(
+        self, methods: Mapping[str, _Method], listener: Listener, nursery: trio.Nursery, error_domain: str
+    ) -> None:
+        self._methods = methods
+        self._listener = listener
+        self._nursery = nursery
+        self._error_domain = error_domain
+        self._stopping = explained(
+            grpc.StatusCode.UNAVAILABLE, "the server is stopping", "STOPPING", error_domain, STOPPING_WAIT
+        )
+        self._open: set[GrpcStream] = set()
+        self._expected_work: dict[str, float] = {}
+        """Seconds of processor time that calls of a method without a valid token have taken, by path."""
+        self._closed = False
+
+    def close(self) -> None:
+        """Refuse new calls and cancel every handler."""
+        self._closed = True
+        for stream in self._open:
+            stream.scope.cancel()
+
+    def accept_request(
+        self, connection: Connection, http2: Http2Connection, stream_id: int, headers: Headers
+    ) -> Http2Stream:
+        """Create the stream of a request, and start its handler or set the response that refuses it."""
+        fields = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+        method = self._methods.get(fields.get(":path", ""))
+        metadata = {name: value for name, value in fields.items() if not name.startswith(":") and name[-4:] != "-bin"}
+        origin = self._listener.work.origin_of(metadata, connection.origin)
+        # The size of a header list is defined with 32 bytes for each header (RFC 9113, 6.5.2).
+        size = sum(32 + len(name) + len(value) for name, value in headers)
+        stream = GrpcStream(
+            self._listener,
+            http2,
+            stream_id,
+            connection.peer,
+            metadata,
+            bytes if method is None else method.parse,
+            bytes if method is None else method.serialize,
+            origin,
+            size,
+            connection.shortest_round_trip,
+        )
+        refusal = self._refusal(fields, method, size) or self._budget_refusal(http2, metadata, origin)
+        if fields.get(":method") != "POST":
+            stream.respond_at_once = partial(stream.end, ((b":status", b"405"),))
+        elif CONTENT_TYPE.fullmatch(fields.get("content-type", "")) is None:
+            stream.respond_at_once = partial(stream.end, ((b":status", b"415"),))
+        elif refusal is not None:
+            stream.respond_at_once = partial(stream.close, refusal.code, refusal.text, details=refusal.details)
+        else:
+            assert method is not None
+            self._start(fields[":path"], method, stream, _seconds(fields.get("grpc-timeout", "")))
+        return stream
+
+    def _refusal(self, fields: Mapping[str, str], method: _Method | None, size: int) -> CallRefused | None:
+        """Return the status to refuse a request with; None for one to be handled."""
+        code, max_metadata = grpc.StatusCode, self._listener.settings.max_metadata
+        if self._closed:
+            return self._stopping
+        if size > max_metadata:
+            return CallRefused(code.RESOURCE_EXHAUSTED, f"the metadata has at most {max_metadata} bytes, not {size}")
+        if method is None:
+            return CallRefused(code.UNIMPLEMENTED, f"there is no method {fields.get(':path', '')[:200]} here")
+        if fields.get("grpc-encoding", "") not in ENCODINGS:
+            return CallRefused(code.UNIMPLEMENTED, "messages may be compressed with gzip, or not at all")
+        return None
+
+    def _budget_refusal(
+        self, http2: Http2Connection, metadata: Mapping[str, str], origin: Origin
+    ) -> CallRefused | None:
+        """Return the status for a call whose origin has spent its budget; a token not yet checked may go deeper.
+
+        Raises Http2Error where the connection goes on calling all the same.
+        """
+        wait = self._listener.work.wait(origin, self._listener.now)
+        if wait <= (CREDIT_FOR_TOKEN if "authorization" in metadata else 0.0):
+            return None
+        http2.charge_useless_frame(REFUSAL_COST)
+        return over_budget(wait, self._listener.settings.work_untrusted, self._error_domain)
+
+    def _start(self, path: str, method: _Method, stream: GrpcStream, timeout: float | None) -> None:
+        handler: Callable[[], Coroutine[Any, Any, Any]]
+        if method.streams_requests:
+            handler = partial(method.handler, stream)
+            if timeout is not None:
+                self._nursery.start_soon(self._enforce_deadline, stream, timeout)
+        else:
+            handler = partial(self._handle_one_request, method, stream)
+            stream.on_vanished = stream.scope.cancel
+            if timeout is not None:
+                stream.scope.deadline = self._listener.now + timeout
+        self._open.add(stream)
+        stream.reserve(self._expected_work.get(path, EXPECTED_WORK))
+        self._nursery.start_soon(self._run, path, handler, stream)
+
+    async def _handle_one_request(self, method: _Method, stream: GrpcStream) -> None:
+        """Handle a unary or server stream call."""
+        request: Any = None
+        request_timeout = self._listener.settings.request_timeout
+        with trio.move_on_after(request_timeout) as waiting:
+            request = await stream.receive()
+        if waiting.cancelled_caught:
+            raise incomplete(request_timeout)
+        if request is None:
+            raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, "the request is missing")
+        response = await method.handler(request, stream)
+        if not method.streams_responses:
+            stream.hand_over(response)
+
+    async def _run(self, path: str, handler: Callable[[], Coroutine[Any, Any, Any]], stream: GrpcStream) -> None:
+        """Run the handler of a call to its end and close the call with the status that follows from it."""
+        refusal: CallRefused | None = self._stopping
+        try:
+            with stream.scope:
+                await metered(handler(), stream.charge)
+                refusal = None
+            if stream.scope.cancelled_caught and trio.current_time() >= stream.scope.deadline:
+                refusal = DEADLINE_PASSED
+        except Exception as error:  # noqa: BLE001 - no exception of a handler may stop the server
+            # The traceback refers to this frame, and so would keep the request until a garbage collection.
+            refusal = _refusal_for(path, error).with_traceback(None)
+        self._open.discard(stream)
+        stream.timer.cancel()
+        self._settle(path, stream)
+        if refusal is None:
+            stream.close(grpc.StatusCode.OK)
+        else:
+            stream.close(refusal.code, refusal.text, details=refusal.details)
+
+    def _settle(self, path: str, stream: GrpcStream) -> None:
+        """Give back what a call was charged beyond what it took, and learn what such calls take."""
+        stream.reserve(0.0)
+        if not stream.trusted:
+            expected = self._expected_work.get(path, EXPECTED_WORK)
+            self._expected_work[path] = expected + (stream.charged - expected) / MEMORY_OF_WORK
+            self._listener.work.forget(stream.metadata)
+
+    async def _enforce_deadline(self, stream: GrpcStream, timeout: float) -> None:
+        """Close a bidirectional call after `timeout` seconds; to its handler the peer seems to have vanished."""
+        with stream.timer:
+            await trio.sleep(timeout)
+            stream.close(DEADLINE_PASSED.code, DEADLINE_PASSED.text, PeerVanished)
+
+
+def _seconds(timeout: str) -> float | None:
+    """Parse a header "grpc-timeout", such as "200m" for 200 ms; None for an empty or malformed one."""
+    found = TIMEOUT.fullmatch(timeout)
+    return None if found is None else int(found[1]) * UNITS[found[2]]
+
+
+def _refusal_for(path: str, error: Exception) -> CallRefused:
+    """Return the status for an exception of a handler; log any but CallRefused and PeerVanished."""
+    leaves = [error]
+    for leaf in leaves:
+        if isinstance(leaf, ExceptionGroup):
+            leaves.extend(leaf.exceptions)
+    known = [leaf for leaf in leaves if isinstance(leaf, CallRefused | PeerVanished)]
+    if len(known) + sum(isinstance(leaf, ExceptionGroup) for leaf in leaves) < len(leaves):
+        # Plain text: pretty printers of exceptions show local variables, and those hold secrets.
+        log.error("a handler failed", method=path, traceback="".join(traceback.format_exception(error)))
+        return FAILED
+    return next((leaf for leaf in known if isinstance(leaf, CallRefused)), PEER_GONE)

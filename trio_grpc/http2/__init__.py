@@ -1,0 +1,1 @@
+"""HTTP/2 on trio: sockets, TLS, frames and streams."""

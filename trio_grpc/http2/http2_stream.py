@@ -1,0 +1,164 @@
+# Compiled: every decision comes by here.
+"""One stream of an HTTP/2 connection: its flow-control windows and the data that waits for them (RFC 9113, 5.2, 6.9).
+
+Knows nothing of gRPC; a subclass gives meaning to the data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from struct import Struct
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from h2.errors import ErrorCodes
+
+if TYPE_CHECKING:
+    from trio_grpc.http2.http2 import Http2Connection
+
+Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
+
+MAX_FRAME_SIZE: Final = 1 << 14
+"""Payload bytes of the largest frame sent or accepted: what every peer has to accept (RFC 9113, 4.2)."""
+WINDOW: Final = (1 << 16) - 1
+"""Initial flow-control window of streams and connections, in bytes: the default (RFC 9113, 6.9.2)."""
+WINDOW_UPDATE_THRESHOLD: Final = 1 << 14
+"""Received bytes that are handled before a WINDOW_UPDATE returns them to the peer, at least."""
+DATA: Final = 0
+WINDOW_UPDATE: Final = 8
+
+_frame_header: Final = Struct(">HBBBI").pack
+_uint32: Final = Struct(">I").pack
+
+
+def frame_header(size: int, kind: int, flags: int, stream_id: int) -> bytes:
+    """Return the nine bytes before a payload of `size` bytes (RFC 9113, 4.1)."""
+    return _frame_header(size >> 8, size & 255, kind, flags, stream_id)
+
+
+def window_update(stream_id: int, size: int) -> bytes:
+    """Return a WINDOW_UPDATE frame that lets the peer send `size` more bytes; stream 0 is the whole connection."""
+    return frame_header(4, WINDOW_UPDATE, 0, stream_id) + _uint32(size)
+
+
+def do_nothing() -> None:
+    """Do nothing, as a callback that is not set."""
+
+
+class Http2Stream:
+    """One stream; `Http2Connection` reports what the peer does through the methods `on_…`, for a subclass to define."""
+
+    def __init__(self, connection: Http2Connection, stream_id: int) -> None:
+        self.connection = connection
+        self.stream_id = stream_id
+        self.window = connection.initial_window
+        """Bytes that the peer accepts on this stream; negative after it has lowered its initial window."""
+        self.receive_window = WINDOW
+        """Bytes that the peer may still send on this stream."""
+        self.ended = False
+        """True if the peer has half-closed the stream (END_STREAM)."""
+        self._unsent = memoryview(b"")
+        self._trailers: Headers | None = None
+        self._ending_since = math.inf
+
+    @property
+    def unsent_size(self) -> int:
+        """Bytes written that wait for a flow-control window."""
+        return len(self._unsent)
+
+    def on_open(self) -> None:
+        """Handle the opening of the stream; from now on it may be written to."""
+
+    def on_data(self, data: bytes) -> None:
+        """Handle the content of a DATA frame, empty if there is padding only; call `return_window` when it is used."""
+
+    def on_end(self) -> None:
+        """Handle the peer's half-close: it sends no more data."""
+
+    def on_lost(self) -> None:
+        """Handle the loss of the stream: the peer reset it or violated the protocol, or the connection is gone."""
+
+    def on_sent(self) -> None:
+        """Handle that everything written so far has been passed to the socket."""
+
+    def open(self, headers: Headers) -> None:
+        """Send the response's HEADERS frame."""
+        self.connection.send_headers(self.stream_id, headers)
+
+    def write(self, data: bytes) -> None:
+        """Send data as far as both flow-control windows allow, and the rest when they open.
+
+        Must not be called again before `on_sent`.
+        """
+        connection, size = self.connection, len(data)
+        if size <= self.window and size <= connection.window and size <= MAX_FRAME_SIZE:
+            self.window -= size
+            connection.window -= size
+            connection.outgoing.append(frame_header(size, DATA, 0, self.stream_id) + data)
+            connection.fully_queued.append(self)
+        else:
+            self._unsent = memoryview(data)
+            connection.stalled[self] = None
+            connection.send_stalled()
+        connection.request_flush()
+
+    def end(self, trailers: Headers) -> None:
+        """Send trailers (or all headers of a response without data) after everything written, and close the stream.
+
+        Once the trailers have been sent, no method is called but `on_sent`.
+        """
+        self._trailers = trailers
+        if not self._unsent:
+            self._send_trailers()
+        self.connection.request_flush()
+
+    def reset(self, code: ErrorCodes = ErrorCodes.CANCEL) -> None:
+        """Close the stream with RST_STREAM and drop unsent data."""
+        self.connection.close_stream(self, code)
+        self.connection.request_flush()
+
+    def return_window(self) -> None:
+        """Let the peer send as much again as was received: all of it has been used. Sends nothing for small amounts."""
+        owed = WINDOW - self.receive_window
+        if owed >= WINDOW_UPDATE_THRESHOLD and not self.ended:
+            self.receive_window = WINDOW
+            self.connection.outgoing.append(window_update(self.stream_id, owed))
+            self.connection.request_flush()
+
+    def check_timeouts(self, now: float, linger: float) -> None:
+        """Drop unsent data that the trailers have waited for longer than `linger` seconds, and send these.
+
+        They need no window, so that a peer that reads again later still finds why the stream has ended.
+        """
+        if self._trailers is None:
+            return
+        self._ending_since = min(self._ending_since, now)
+        if now - self._ending_since > linger:
+            self._unsent = memoryview(b"")
+            del self.connection.stalled[self]
+            self._send_trailers()
+            self.connection.request_flush()
+
+    def send_next_frame(self) -> bool:
+        """Send one DATA frame of the unsent data; return False where a flow-control window is exhausted."""
+        connection = self.connection
+        size = min(len(self._unsent), MAX_FRAME_SIZE, self.window, connection.window)
+        if size <= 0:
+            return False
+        self.window -= size
+        connection.window -= size
+        connection.outgoing.append(frame_header(size, DATA, 0, self.stream_id))
+        connection.outgoing.append(self._unsent[:size])
+        connection.refund_useless_frames(size >> 10)
+        self._unsent = self._unsent[size:]
+        if not self._unsent:
+            del connection.stalled[self]
+            connection.fully_queued.append(self)
+            if self._trailers is not None:
+                self._send_trailers()
+        return True
+
+    def _send_trailers(self) -> None:
+        assert self._trailers is not None
+        self.connection.send_headers(self.stream_id, self._trailers, end=True)
+        self.connection.close_stream(self, ErrorCodes.NO_ERROR)

@@ -1,0 +1,421 @@
+# Compiled: every decision comes by here.
+"""Listening sockets, their connections, and turns: all input that is ready is handled in one turn, then output is sent.
+
+One task, no threads: trio waits for a selector that contains every socket of the listener. So messages cost no switch
+of tasks, and what several of them cause is sent together.
+"""
+
+from __future__ import annotations
+
+import errno
+import selectors
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
+from pathlib import Path
+from time import thread_time
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import structlog
+import trio
+
+from trio_grpc.http2.connection import AcceptRequest, Connection
+from trio_grpc.http2.proxy_protocol import PeerAddress, ProxiedConnection, among, networks
+from trio_grpc.http2.sharing import Received, Sharer, take
+from trio_grpc.http2.sockets import bind, bind_unix, peer_name
+from trio_grpc.limits.connection_limits import ConnectionLimits, Origin, origin_of
+from trio_grpc.limits.memory_budget import MemoryBudget
+from trio_grpc.limits.work_budget import WorkBudget
+
+if TYPE_CHECKING:
+    import ssl
+
+    from trio_grpc.limits.settings import TransportSettings
+
+TurnContext: TypeAlias = AbstractContextManager[None, None]
+"""A reusable context manager, entered around the handling of each turn's input and left before its output is sent."""
+NO_CONTEXT: Final[TurnContext] = nullcontext()
+
+ACCEPTS_PER_TURN: Final = 8
+"""Connections accepted in one turn, at most."""
+OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+SOCKETS_PER_TURN: Final = 32
+"""Sockets handled in one turn, at most: the first peers get their output and work on while the others are read."""
+TIME_SLICE: Final = 0.002
+"""Seconds after which no new turn begins before trio's other tasks have run."""
+RESUME_INTERVAL: Final = 0.02
+"""Seconds between two looks at the connections that are not read until their budget allows it."""
+CHECK_INTERVAL: Final = 0.5
+"""Seconds between two checks of every connection."""
+
+log = structlog.get_logger(__name__)
+
+
+class Listener:
+    """The listening sockets of one address and the connections they have accepted."""
+
+    def __init__(
+        self,
+        address: str | Received,
+        settings: TransportSettings,
+        credentials: ssl.SSLContext | None = None,
+        turn: TurnContext = NO_CONTEXT,
+        sharer: Sharer | None = None,
+    ) -> None:
+        """Bind "host:port", port 0 for any free one, or "unix:PATH"; `turn` is entered around each turn's input.
+
+        Another process may accept the connections, which then come from there. `sharer`: may give those accepted here
+        to other processes; they count as of here. Raises RuntimeError where the address cannot be bound.
+        """
+        self.settings = settings
+        self.now = trio.current_time()
+        """Instant at which the input of this turn arrived."""
+        self.turn_number = 0
+        """Number of this turn, counted from 1."""
+        self.credentials = credentials
+        self.connections: set[Connection] = set()
+        self.untrusted = MemoryBudget(settings.max_memory_untrusted)
+        """Memory of peers that are not authenticated."""
+        self.work = WorkBudget(settings.work_untrusted)
+        """Processor time of calls that are not authenticated."""
+        self._paused_connections: dict[Connection, None] = {}
+        """Connections not read since their origin has spent its budget, the first to be paused first."""
+        self._resumer = trio.lowlevel.ParkingLot()
+        self.drained = trio.Event()
+        """Set once the listener is closed and its last connection, too."""
+        self._connection_limits = ConnectionLimits(settings.connections, settings.connections_per_address)
+        try:
+            self._proxies = networks(settings.proxies) if settings.proxies else ()
+        except ValueError as error:
+            raise RuntimeError(f"proxies: {error}") from error
+        self._proxied: set[ProxiedConnection] = set()
+        """Connections of proxies of which it is not known yet whose they are."""
+        self._sharer = sharer
+        self._received = None if isinstance(address, str) else address
+        self._adopted: set[Connection] = set()
+        self._sockets = bind(address) if isinstance(address, str) else []
+        if settings.unix_socket is not None and self._received is None:
+            try:
+                self._sockets.append(bind_unix(settings.unix_socket))
+            except RuntimeError:
+                for listening in self._sockets:
+                    listening.close()
+                raise
+        self._inodes = {
+            each: Path(each.getsockname()).stat().st_ino for each in self._sockets if each.family == socket.AF_UNIX
+        }
+        self._paused: list[socket.socket] = []
+        self._trio_token = trio.lowlevel.current_trio_token()
+        self._turn_context = turn
+        self.closed = False
+        """True if new connections and calls are refused."""
+        self._in_turn = self._finished = False
+        self._callbacks: list[Callable[[], None]] = []
+        self._to_flush: dict[Connection, None] = {}
+        self._selector = selectors.DefaultSelector()
+
+    @property
+    def port(self) -> int:
+        """Number of the bound port; 0 for a Unix socket."""
+        first = self._sockets[0] if self._sockets else None
+        return 0 if first is None or first.family == socket.AF_UNIX else int(first.getsockname()[1])
+
+    async def run(self, accept_request: AcceptRequest) -> None:
+        """Accept connections and handle their input until cancelled; `accept_request` creates streams of requests.
+
+        Connections are still open afterwards: `finish` closes them.
+        """
+        self.accept_request = accept_request
+        try:
+            for listening in () if self.closed else self._sockets:
+                self._start_accepting(listening)
+            if self._received is not None:
+                self.watch(self._received.line, self._take_received)
+                self._received.listening(self)
+            if self._sharer is not None:
+                self._sharer.listening(self)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._check_at_intervals)
+                nursery.start_soon(self._resume_connections)
+                while True:
+                    while self._run_turns():
+                        await trio.lowlevel.checkpoint()
+                    await trio.lowlevel.wait_readable(self._selector.fileno())
+        finally:
+            self._finished = True
+            self.drained.set()  # nothing serves the connections any more
+
+    def finish(self) -> None:
+        """Close every connection. Call it when `run` has ended and no handler of a call is left.
+
+        A handler would take the closed connection for its peer's departure.
+        """
+        for connection in list(self.connections):
+            connection.close()
+        for proxied in self._proxied:
+            proxied.socket.close()
+        self.close()
+        self._selector.close()
+
+    def close(self) -> None:
+        """Stop listening, and send GOAWAY on every connection; calls that are open go on."""
+        if self.closed:
+            return
+        self.closed = True
+        for listening in self._sockets:
+            with suppress(KeyError):
+                self._selector.unregister(listening)
+            if listening in self._inodes:
+                path = Path(listening.getsockname())
+                with suppress(OSError):
+                    if path.stat().st_ino == self._inodes[listening]:  # else it is another server's by now
+                        path.unlink()
+            listening.close()
+        for connection in list(self.connections):
+            connection.http2.send_goaway()
+            self.schedule_flush(connection)
+        if not self.connections:
+            self.drained.set()
+
+    def run_next_turn(self, callback: Callable[[], None]) -> None:
+        """Run a callback in the next turn, which comes even where no more input does."""
+        self._callbacks.append(callback)
+        if not self._in_turn:
+            self._trio_token.run_sync_soon(self._run_turns_soon, idempotent=True)
+
+    def schedule_flush(self, connection: Connection) -> None:
+        """Flush a connection at the end of the current turn; at once where none is running."""
+        if self._in_turn:
+            self._to_flush[connection] = None
+        else:
+            connection.flush()
+
+    def set_interest(self, connection: Connection, *, reading: bool, writing: bool) -> None:
+        """Call the connection's `ready` when its socket is readable or writable, as asked for."""
+        if connection not in self.connections:
+            return
+        events = selectors.EVENT_READ * reading | selectors.EVENT_WRITE * writing
+        with suppress(KeyError):
+            self._selector.unregister(connection.socket)
+        if events:
+            self._selector.register(connection.socket, events, connection.ready)
+
+    def watch(self, other: socket.socket, ready: Callable[[int], None]) -> None:
+        """Have `ready` called in a turn whenever there is something to read from a socket that is no connection's."""
+        self._selector.register(other, selectors.EVENT_READ, ready)
+
+    def unwatch(self, other: socket.socket) -> None:
+        """Stop that, before the socket is closed."""
+        if not self._finished:
+            self._selector.unregister(other)
+
+    def release(self, origin: Origin) -> None:
+        """Stop counting a connection that is closed, here or where it was given."""
+        self._connection_limits.release(origin)
+
+    def adopt(self, accepted: socket.socket, address: PeerAddress) -> None:
+        """Serve a connection of another process, which passes on what somebody at an address asked it.
+
+        Whoever asked has a connection that is counted; this one is not.
+        """
+        self._begin(accepted, address, origin_of(address[0]), None, adopted=True)
+
+    def pause(self, connection: Connection) -> None:
+        """Have `connection.resume` called, each in its turn, when its origin has something to spend again."""
+        self._paused_connections[connection] = None
+        self._resumer.unpark()
+
+    def remove(self, connection: Connection) -> None:
+        """Forget a connection whose socket is about to be closed."""
+        self.connections.discard(connection)
+        if connection in self._adopted:
+            self._adopted.remove(connection)
+        elif self._received is None:
+            self.release(connection.origin)
+        else:
+            self._received.closed(connection.origin)
+        self._to_flush.pop(connection, None)
+        self._paused_connections.pop(connection, None)
+        with suppress(KeyError):
+            self._selector.unregister(connection.socket)
+        if self.closed and not self.connections:
+            self.drained.set()
+
+    def _run_turns(self) -> bool:
+        """Run turns until no input is left or the time slice is over; whether it is the latter."""
+        if self._finished:
+            return False
+        self.now = trio.current_time()
+        until = self.now + TIME_SLICE
+        while True:
+            ready = self._selector.select(0)
+            if not ready and not self._callbacks:
+                return False
+            for start in range(0, max(len(ready), 1), SOCKETS_PER_TURN):
+                self._run_turn(ready[start : start + SOCKETS_PER_TURN])
+            self.now = trio.current_time()
+            if self.now >= until:
+                return True
+
+    def _run_turns_soon(self) -> None:
+        """Run turns for callbacks while `run` may be waiting for a socket."""
+        if self._run_turns():
+            self._trio_token.run_sync_soon(self._run_turns_soon, idempotent=True)
+
+    def _run_turn(self, ready: Sequence[tuple[selectors.SelectorKey, int]]) -> None:
+        """Run the callbacks that are due, handle these ready sockets, and flush the connections that have output."""
+        self.turn_number += 1
+        self._in_turn = True
+        try:
+            with self._turn_context:
+                callbacks, self._callbacks = self._callbacks, []
+                for callback in callbacks:
+                    callback()
+                for key, events in ready:
+                    key.data(events)
+        finally:
+            self._in_turn = False
+        to_flush, self._to_flush = self._to_flush, {}
+        for connection in to_flush:
+            connection.flush()
+
+    def _start_accepting(self, listening: socket.socket) -> None:
+        self._selector.register(listening, selectors.EVENT_READ, partial(self._accept, listening))
+
+    def _accept(self, listening: socket.socket, _: int) -> None:
+        """Accept connections that wait in the backlog; pause where files or memory are exhausted."""
+        for _ in range(ACCEPTS_PER_TURN):
+            try:
+                accepted, address = listening.accept()
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno in OUT_OF_RESOURCES:
+                    log.error("no more connections can be accepted", error=str(error), retry_in=CHECK_INTERVAL)
+                    self._selector.unregister(listening)
+                    self._paused.append(listening)
+                    return
+                continue  # its peer gave up while it waited to be accepted
+            accepted.setblocking(False)
+            if listening.family == socket.AF_UNIX:
+                self._wait_for_header(ProxiedConnection(accepted, None, self.now + self.settings.handshake_timeout))
+                continue
+            with suppress(OSError):  # macOS refuses it where the peer is gone again
+                accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._proxies and among(address[0], self._proxies):
+                if len(self._proxied) + len(self.connections) >= self._connection_limits.connections:
+                    accepted.close()
+                    continue
+                self._wait_for_header(ProxiedConnection(accepted, address, self.now + self.settings.handshake_timeout))
+            else:
+                self._connect(accepted, address, self.credentials)
+
+    def _take_received(self, _: int) -> None:
+        """Begin the connections that another process has accepted."""
+        assert self._received is not None, "they come from there"
+        for _ in range(ACCEPTS_PER_TURN):
+            if (found := take(self._received.line)) is None:
+                return
+            accepted, address = found
+            if accepted is None:
+                self._received.closed(origin_of(address[0]))
+            else:
+                self._begin(accepted, address, origin_of(address[0]), self.credentials)
+
+    def _wait_for_header(self, proxied: ProxiedConnection) -> None:
+        self._proxied.add(proxied)
+        self._selector.register(proxied.socket, selectors.EVENT_READ, partial(self._read_header, proxied))
+
+    def _read_header(self, proxied: ProxiedConnection, _: int) -> None:
+        """Read what a proxy tells of a connection, not a byte more, and take the connection over."""
+        if proxied not in self._proxied:
+            return  # it was closed in this turn
+        try:
+            header = proxied.read()
+        except BlockingIOError:
+            return
+        except (OSError, ValueError) as error:
+            proxy = "unix:" if proxied.address is None else proxied.address[0]
+            log.warning("no header of the PROXY protocol", proxy=proxy, error=str(error))
+            self._forget(proxied)
+            proxied.socket.close()
+            return
+        if header is not None:
+            self._forget(proxied)
+            credentials = None if proxied.address is None else self.credentials
+            self._connect(proxied.socket, header.peer or proxied.address, credentials)
+
+    def _forget(self, proxied: ProxiedConnection) -> None:
+        self._proxied.discard(proxied)
+        self._selector.unregister(proxied.socket)
+
+    def _connect(
+        self, accepted: socket.socket, address: PeerAddress | None, credentials: ssl.SSLContext | None
+    ) -> None:
+        """Begin a connection of whoever is at an address, None for this machine's Unix socket; or close it."""
+        origin = self._connection_limits.admit(address[0] if address else "", self.now)
+        if origin is None:
+            accepted.close()
+            return
+        if (
+            self._sharer is not None
+            and address is not None
+            and accepted.family != socket.AF_UNIX
+            and self._sharer.share(accepted, address, origin, len(self.connections))
+        ):
+            return
+        self._begin(accepted, address, origin, credentials)
+
+    def _begin(
+        self,
+        accepted: socket.socket,
+        address: PeerAddress | None,
+        origin: Origin,
+        credentials: ssl.SSLContext | None,
+        *,
+        adopted: bool = False,
+    ) -> None:
+        """Begin a connection."""
+        start = thread_time()
+        connection = Connection(self, accepted, peer_name(address) if address else "unix:", origin, credentials)
+        self.connections.add(connection)
+        if adopted:
+            self._adopted.add(connection)
+        connection.begin()
+        connection.charge(thread_time() - start)
+
+    async def _check_at_intervals(self) -> None:
+        """Check everything at intervals, each time in a turn, so that output is sent only when all is checked."""
+        while True:
+            await trio.sleep(CHECK_INTERVAL)
+            self.run_next_turn(self._check)
+
+    def _check(self) -> None:
+        """Check the timeouts of every connection, and resume accepting where it was paused."""
+        paused, self._paused = self._paused, []
+        for listening in () if self.closed else paused:
+            self._start_accepting(listening)
+        for proxied in [each for each in self._proxied if each.until <= self.now]:
+            self._forget(proxied)
+            proxied.socket.close()
+        for connection in list(self.connections):
+            connection.check(self.now)
+        self.untrusted.return_memory()
+        self.work.forget_full(self.now)
+
+    async def _resume_connections(self) -> None:
+        """Read paused connections again at intervals, in the order in which they were paused."""
+        while True:
+            if not self._paused_connections:
+                await self._resumer.park()
+            await trio.sleep(RESUME_INTERVAL)
+            self.run_next_turn(self._resume_affordable)
+
+    def _resume_affordable(self) -> None:
+        for connection in list(self._paused_connections):
+            if connection not in self._paused_connections:
+                continue
+            if connection.http2.trusted or self.work.wait(connection.origin, self.now) <= 0:
+                del self._paused_connections[connection]
+                connection.resume()

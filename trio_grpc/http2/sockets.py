@@ -1,0 +1,101 @@
+"""Sockets that listen at an address or a path, and the names of peers.
+
+IPv4 and IPv6 addresses of one host are bound apart, so that each is named as what it is.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Final
+
+from trio_grpc.http2.proxy_protocol import PeerAddress
+
+BACKLOG: Final = 1024
+"""Connections that may wait to be accepted; see listen(2)."""
+UNIX_SCHEME: Final = "unix:"
+"""The prefix of gRPC's name of a Unix socket; its path follows."""
+LONGEST_UNIX_PATH: Final = 107 if sys.platform == "linux" else 103
+"""Bytes of a Unix socket's path, see unix(7)."""
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """Return the parts of "host:port", "[host]:port" for IPv6; the host is empty for every address.
+
+    Raises: ValueError.
+    """
+    host, colon, port = address.rpartition(":")
+    if not (colon and port.isascii() and port.isdecimal() and int(port) <= 65535):
+        raise ValueError(f"{address!r} is no HOST:PORT, such as 127.0.0.1:50051 or [::1]:50051")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def bind(address: str) -> list[socket.socket]:
+    """Return listening sockets for every address that "host:port" resolves to, all with the same port number.
+
+    The address may be "unix:PATH", too. Raises RuntimeError.
+    """
+    if address.startswith(UNIX_SCHEME):
+        return [bind_unix(Path(address.removeprefix(UNIX_SCHEME)))]
+    sockets: list[socket.socket] = []
+    try:
+        host, port = host_and_port(address)
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, where in found:
+            listening = socket.socket(family, kind, protocol)
+            sockets.append(listening)
+            listening.setblocking(False)
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, host != "::")
+            listening.bind(where if len(sockets) == 1 else (where[0], sockets[0].getsockname()[1], *where[2:]))
+            listening.listen(BACKLOG)
+    except (OSError, ValueError) as error:
+        for listening in sockets:
+            listening.close()
+        raise RuntimeError(f"cannot listen at {address}: {error}") from error
+    return sockets
+
+
+def bind_unix(unix_socket: Path) -> socket.socket:
+    """Return a listening socket at a path, for its user alone, in place of one that nobody listens at any more.
+
+    Raises RuntimeError.
+    """
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if (length := len(os.fsencode(unix_socket))) > LONGEST_UNIX_PATH:
+            raise OSError(f"a path of {length} bytes; {LONGEST_UNIX_PATH} is the most: choose a shorter one")
+        if unix_socket.is_socket():
+            if _answers(unix_socket):
+                raise OSError("another server listens there")
+            unix_socket.unlink()
+        listening.setblocking(False)
+        listening.bind(str(unix_socket))
+        unix_socket.chmod(0o600)  # nobody can connect before `listen`
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise RuntimeError(f"cannot listen at {UNIX_SCHEME}{unix_socket}: {error}") from error
+    return listening
+
+
+def _answers(unix_socket: Path) -> bool:
+    """Return whether somebody listens at a socket's path; OSError where that is not to be known."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        other.setblocking(False)  # whoever has no room for a connection is there
+        try:
+            other.connect(str(unix_socket))
+        except ConnectionRefusedError:
+            return False
+        except BlockingIOError:
+            pass
+    return True
+
+
+def peer_name(address: PeerAddress) -> str:
+    """Format a peer's socket address as gRPC does: "ipv4:127.0.0.1:40312" or "ipv6:[::1]:40312"."""
+    host, port, *ipv6 = address
+    return f"ipv6:[{host}]:{port}" if ipv6 else f"ipv4:{host}:{port}"

@@ -1,0 +1,1 @@
+"""Limits on what peers cost: connections, memory and processor time."""

@@ -1,0 +1,102 @@
+"""A budget of processor time for each address, for whatever it asks without a valid token.
+
+Work is measured where it is done and charged afterwards. Who has spent all is read no further, and its calls are
+refused, until time has made up for it; a valid token gives back what its call and connection were charged.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Coroutine, Generator
+from contextvars import ContextVar
+from hashlib import sha256
+from time import thread_time
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from trio_grpc.limits.connection_limits import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+T = TypeVar("T")
+
+SAVED: Final = 10.0
+"""Seconds in which an unused budget is saved up."""
+MAX_DEBT: Final = 20.0
+"""Seconds after which the largest debt is paid off: nobody is shut out for long by one dear call."""
+MAX_KNOWN_TOKENS: Final = 10_000
+"""Tokens remembered as valid, at most; the oldest are forgotten first."""
+
+_meter: ContextVar[Callable[[float], None] | None] = ContextVar("meter", default=None)
+
+
+class WorkBudget:
+    """Each origin's remaining budget, as the instant at which it will be full again."""
+
+    def __init__(self, work_untrusted: float) -> None:
+        """`work_untrusted`: percent of a core that one origin may take."""
+        self._share = work_untrusted / 100
+        self._full_at: dict[Origin, float] = {}
+        self._known_tokens: dict[bytes, None] = {}
+
+    def charge(self, origin: Origin, seconds: float, now: float) -> None:
+        """Take processor time from a budget; give it back if negative."""
+        full_at = max(self._full_at.get(origin, now), now) + seconds / self._share
+        self._full_at[origin] = min(full_at, now + SAVED + MAX_DEBT)
+
+    def wait(self, origin: Origin, now: float) -> float:
+        """Return the seconds until the origin has something to spend; 0 or less if it has."""
+        return self._full_at.get(origin, now) - now - SAVED
+
+    def forget_full(self, now: float) -> None:
+        """Forget origins that have saved up all they can."""
+        self._full_at = {origin: full_at for origin, full_at in self._full_at.items() if full_at > now}
+
+    def remember(self, metadata: Mapping[str, str]) -> None:
+        """Remember the token of a call, if it has one, as valid."""
+        if "authorization" not in metadata:
+            return
+        self._known_tokens[_fingerprint(metadata)] = None
+        if len(self._known_tokens) > MAX_KNOWN_TOKENS:
+            del self._known_tokens[next(iter(self._known_tokens))]
+
+    def forget(self, metadata: Mapping[str, str]) -> None:
+        """Forget the token of a call that was refused: it may have been revoked."""
+        self._known_tokens.pop(_fingerprint(metadata), None)
+
+    def origin_of(self, metadata: Mapping[str, str], address: Origin) -> Origin:
+        """Return whom to charge for a call: its token, where that was valid when it was last used, else the address."""
+        fingerprint = _fingerprint(metadata)
+        return Origin(fingerprint.hex()) if fingerprint in self._known_tokens else address
+
+
+def charge_caller(seconds: float) -> None:
+    """Charge processor time to the call that this task handles, unless it is trusted; for work in other threads."""
+    if (meter := _meter.get()) is not None:
+        meter(seconds)
+
+
+@types.coroutine
+def metered(handler: Coroutine[Any, Any, T], meter: Callable[[float], None]) -> Generator[Any, Any, T]:
+    """Run a handler and call `meter` with the processor time of each of its steps, and of its `charge_caller`."""
+    _meter.set(meter)
+    step: Callable[[Any], Any] = handler.send
+    value: Any = None
+    while True:
+        start = thread_time()
+        try:
+            wanted = step(value)
+        except StopIteration as done:
+            result: T = done.value
+            return result
+        finally:
+            meter(thread_time() - start)
+        try:
+            value = yield wanted
+            step = handler.send
+        except BaseException as error:  # noqa: BLE001 - thrown in for the handler
+            value, step = error, handler.throw
+
+
+def _fingerprint(metadata: Mapping[str, str]) -> bytes:
+    return sha256(metadata.get("authorization", "").encode(errors="replace")).digest()

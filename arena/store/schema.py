@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0020"
+REVISION: Final = "0021"
 """The newest migration: the schema that this program reads and writes."""
 OLDEST: Final = "0017"
 """The oldest schema that migrations update to the newest one."""
@@ -223,6 +223,7 @@ ratings = Table(
     Column("think", Text, nullable=False, server_default="{}", comment="JSON: a histogram of think times"),
     Column("first_at", Int, comment="when its first result was stored"),
     Column("last_at", Int, comment="when its last result was stored"),
+    Column("score_sum", Real, nullable=False, server_default="0", comment="by match, the mean over its seats"),
     Index(None, "game"),
 )
 

@@ -40,6 +40,8 @@ SETTLED = row(
     fitted=1710.4,
     fitted_deviation=25.0,
     forced_share=0.012,
+    mean_points=61.26,
+    last_match=NOON,
 )
 SECOND = replace(SETTLED, rank=2, bot="bob", owner="Bob & sons", rating=1650.0, best=0.3, forced_share=None)
 HOUSE = replace(SETTLED, rank=3, bot="house-careful", house=True, rating=1500.0, rank_low=3, rank_high=3, best=0.0)

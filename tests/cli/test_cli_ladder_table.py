@@ -31,7 +31,7 @@ def line(rows: LadderRows, bot: str, width: int = 250) -> str:
 def test_a_line_has_all_that_is_known_of_a_bot() -> None:
     told = line(FIELD, "ann")
     assert told.startswith("1 1–2 ann ")
-    for words in ("1700 ± 39 ", "one of 2: 100 % 400 12 150 38% 0.31 1.2 %", "12 ms", "1710 ▼ 3.2"):
+    for words in ("1700 ± 39 ", "one of 2: 100 % 400 12 150 38% 0.31 61.3 1.2 %", "12 ms", "1710 ▼ 3.2"):
         assert words in told
     assert "Bob & sons" in line(FIELD, "bob")
 
@@ -166,6 +166,12 @@ def test_tables_of_one_size_show_only_what_is_of_these_tables() -> None:
         assert name not in lines[2]
     assert "P(best)" in lines[2]
     assert "up to event 812" in lines[-1]
+
+
+def test_mean_points_and_the_last_match_are_drawn_where_they_are_known() -> None:
+    rows = ladder(SETTLED, replace(SECOND, mean_points=None, last_match=None))
+    assert f" 0.31 61.3 1.2 % – {NOON.astimezone():%d %b %Y %H:%M} 1710 " in line(rows, "ann")
+    assert " 0.31 – – – – 1710 " in line(rows, "bob")
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ def test_ladder_agrees_with_the_matches(played: Played, source: tuple[str, str])
         assert row["wins"] == sum(seat["place"] == 1 for seat in seats)
         assert row["last_change"] == pytest.approx(seats[0]["rating_after"] - seats[0]["rating_before"])
         assert row["mean_rank"] == pytest.approx(sum((seat["place"] - 1) / 2 for seat in seats) / MATCHES)
+        assert row["mean_points"] == pytest.approx(sum(seat["score"] for seat in seats) / MATCHES)
+        assert row["last_match"] == max(match["ended"] for match in matches)
         assert row["deviation"] > 0
         assert row["house"] is False
 

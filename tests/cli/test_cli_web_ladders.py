@@ -124,6 +124,17 @@ def test_points_are_plain_as_in_the_terminal_and_luck_adjusted_ones_have_a_colum
     assert (unknown["Points"], unknown["Luck-adjusted"]) == ("–", "–")
 
 
+def test_mean_points_and_the_last_match_are_drawn_where_they_are_known(played: Played) -> None:
+    rows = (SETTLED, replace(SECOND, mean_points=None, last_match=None))
+    text = pages(played, standings=rows).get(f"/ladder/{GAME}").text
+    ann, bob = cells(text, "ann"), cells(text, "bob")
+    assert (ann["Mean points"], ann["Last match"]) == ("61.3", "2026-03-01 12:00:00 UTC")
+    assert (bob["Mean points"], bob["Last match"]) == ("–", "–"), "a server of before does not report them"
+    of_size = pages(played, standings=rows, seats=3).get(f"/ladder/{GAME}").text
+    assert "Mean points" not in of_size
+    assert "Last match" not in of_size
+
+
 def test_bots_that_cannot_be_told_apart_share_a_rank_and_the_chance_of_being_best(played: Played) -> None:
     first = tuple(replace(SETTLED, rank=rank, bot=f"copy-{rank}", rank_high=3, best=0.3) for rank in (1, 2, 3))
     behind = replace(SECOND, rank=4, bot="dan", rank_low=2, rank_high=4, best=0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from random import Random
 
@@ -10,6 +11,7 @@ import pytest
 from arena.ladder import live
 from arena.ladder.events import MatchResult, Node, day_of
 from arena.ladder.live import Rating
+from arena.store.base.rows import instant
 from arena.store.bots import bots
 from arena.store.ladder import events
 from arena.store.ladder.rebuild import rebuild, verify
@@ -60,6 +62,22 @@ def test_a_bot_in_several_seats_has_played_one_match(data: Path) -> None:
         by_name = {line.bot: line for line in standings(connection, GAME)}
     assert (by_name["Hal"].matches, by_name["Hal"].wins, by_name["Hal"].mean_rank) == (1, 1, 0.5)
     assert (by_name["Ada"].matches, by_name["Ada"].wins, by_name["Ada"].mean_rank) == (1, 0, 0.5)
+
+
+def test_mean_points_and_the_last_match_are_those_of_the_results_that_count(data: Path) -> None:
+    with open_to_amend(data) as connection:
+        ada, hal = add_bots(connection, "Ada", "Hal")
+        finish(connection, begin(connection, [hal, ada, hal]), [1, 2, 3], at=NOW + 5)
+        finish(connection, begin(connection, [ada, hal]), [2, 1], at=NOW + 7)
+        finish(connection, annulled := begin(connection, [ada, hal]), [1, 2], at=NOW + 9)
+
+        def known() -> dict[str, tuple[float | None, datetime | None]]:
+            return {row.bot: (row.mean_points, row.last_match) for row in standings(connection, GAME)}
+
+        last = instant(NOW + 9)
+        assert known() == {"Ada": ((8 + 8 + 9) / 3, last), "Hal": (((9 + 7) / 2 + 9 + 8) / 3, last)}
+        matches.void(connection, annulled, "a mistake", NOW + 11)
+        assert known() == {"Ada": (8.0, last), "Hal": (8.5, last)}
 
 
 def test_a_shared_first_place_is_a_win(data: Path) -> None:

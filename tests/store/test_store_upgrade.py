@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from sqlalchemy import text
@@ -69,6 +70,10 @@ async def test_a_directory_of_the_oldest_schema_opens_with_all_that_is_in_it(dir
         assert ladder is not None
         assert (ladder.through, ladder.quota, len(standings(connection, RECORDED_GAME))) == (4, NO_QUOTA, 5)
         assert verify_ladder(connection, RECORDED_GAME).identical
+        results = [row.seats for row in matches.list_matches(connection, game=RECORDED_GAME) if row.ended is not None]
+        for line in standings(connection, RECORDED_GAME):
+            scores = [[seat.score or 0 for seat in seats if seat.bot == line.bot] for seats in results]
+            assert line.mean_points == pytest.approx(fmean(fmean(own) for own in scores if own)), line.bot
         for match_id in range(1, 5):
             assert verify(read(matches.get_replay(connection, match_id))).verified
         assert [event.name for event in moderation.list_events(connection)] == ["Bob"]

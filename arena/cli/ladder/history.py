@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from itertools import pairwise
 from typing import Final
 
@@ -11,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from arena.cli.data_source import LARGEST_PAGE
-from arena.cli.ladder.table import MARK, UNKNOWN, change, share
+from arena.cli.ladder.table import MARK, UNKNOWN, change, moment, share
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.cli.terminal.plot import Point, plot
 from arena.queries.figures import CONFIDENCE
@@ -65,8 +64,8 @@ def versions_table(bot: str, game: str, rows: Sequence[VersionRow]) -> Renderabl
         TableColumn("Than before", _aligned([(row.difference, row.difference_deviation) for row in rows], signed=True)),
         TableColumn("P(better)", [UNKNOWN if row.better is None else share(row.better) for row in rows]),
         TableColumn("Matches", [Text(str(row.matches)) for row in rows]),
-        TableColumn("First", [_at(row.first) for row in rows], "left"),
-        TableColumn("Last", [_at(row.last) for row in rows], "left"),
+        TableColumn("First", [moment(row.first) for row in rows], "left"),
+        TableColumn("Last", [moment(row.last) for row in rows], "left"),
     ]
     return Group(FittedTable(f"Versions of {bot} in {game}", columns, ("First", "Last")), Text(_caption(rows), "dim"))
 
@@ -84,10 +83,6 @@ def _aligned(figures: Sequence[tuple[float | None, float | None]], *, signed: bo
         UNKNOWN if value is None else Text.assemble((f"{value:{form}}", "bold"), (f" ± {margin:>{width}}", "dim"))
         for (value, _), margin in zip(figures, margins, strict=True)
     ]
-
-
-def _at(at: datetime | None) -> Text:
-    return UNKNOWN if at is None else Text(f"{at.astimezone():%d %b %Y %H:%M}")
 
 
 def _caption(rows: Sequence[VersionRow]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from math import inf
 from typing import Final, Literal
@@ -193,8 +194,10 @@ def share(share: float) -> Text:
     return Text(share_in_words(share), style="dim" if 0 < share < 0.005 else "")
 
 
-def _points(mean: float, error: float | None) -> Text:
-    """Format a mean score with its 95 % interval."""
+def _points(mean: float | None, error: float | None) -> Text:
+    """Format a mean score with its 95 % interval, if that is known."""
+    if mean is None:
+        return UNKNOWN
     return Text.assemble(f"{mean:.1f}", ("" if error is None else f" ± {CONFIDENCE * error:.1f}", "dim"))
 
 
@@ -217,6 +220,11 @@ def _duration(microseconds: int | None) -> Text:
     return Text("<1 µs")
 
 
+def moment(at: datetime | None) -> Text:
+    """Format an instant in local time."""
+    return UNKNOWN if at is None else Text(f"{at.astimezone():%d %b %Y %H:%M}")
+
+
 def change(amount: float) -> Text:
     """Format a change of a rating, in Elo."""
     if round(abs(amount), 1) == 0:
@@ -235,6 +243,7 @@ COLUMNS: Final = (
     LadderColumn("Opponents", lambda row, _: UNKNOWN if row.best is None else Text(f"{row.opponents}"), 70),
     LadderColumn("Wins", lambda row, _: Text(f"{row.wins} {row.wins / max(row.matches, 1):4.0%}"), 30, _of_all_sizes),
     LadderColumn("Mean rank", lambda row, _: Text(f"{row.mean_rank:.2f}"), 20, _of_all_sizes),
+    LadderColumn("Mean points", lambda row, _: _points(row.mean_points, None), 15, _of_all_sizes),
     LadderColumn(
         "Points",
         lambda row, _: UNKNOWN if row.luck is None else _points(row.luck.plain, row.luck.plain_error),
@@ -249,6 +258,7 @@ COLUMNS: Final = (
     ),
     LadderColumn("Forced", lambda row, _: _forced(row.forced_share), 60, _of_all_sizes),
     LadderColumn("Think 95 %", lambda row, _: _duration(row.think_95_us), 50, _of_all_sizes),
+    LadderColumn("Last match", lambda row, _: moment(row.last_match), 5, _of_all_sizes),
     LadderColumn("Live", lambda row, _: Text.assemble(f"{row.live:.0f} ", change(row.last_change)), 100, _of_all_sizes),
 )
 """All columns but the drawn intervals, which follow the rating."""

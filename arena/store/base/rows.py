@@ -77,6 +77,10 @@ class LadderRow:
     """Share of its decisions that the server made for it, from 0 to 1; None if no decision is known."""
     think_95_us: int | None
     """95th percentile of its think times in microseconds, to within 5 %; None if no decision is known."""
+    mean_points: float | None
+    """Mean score of its rated matches, in points; None from a server that does not report it."""
+    last_match: datetime | None
+    """End of its last rated match; None from a server that does not report it."""
     luck: LuckRow | None
     """None if the last fit has no replayed match of the bot, and on ladders of one table size."""
     hidden: bool = False

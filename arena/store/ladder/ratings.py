@@ -36,6 +36,7 @@ class _Row(NamedTuple):
     first_at: int | None
     last_at: int | None
     """Times when its first and its last result were stored, in microseconds since 1970; void ones included."""
+    score_sum: float
 
 
 _COLUMNS: Final = schema.ratings.c
@@ -51,6 +52,7 @@ def rate(
     game: str,
     nodes: Sequence[Node],
     places: Sequence[int],
+    scores: Sequence[int],
     counts: Sequence[bool],
     at: int,
     spoilt: Sequence[bool] = (),
@@ -61,9 +63,9 @@ def rate(
 
     Return the changes, by seat.
 
-    A version in several seats has played one match: it won if one of its seats did, and its relative rank is the mean
-    over its seats. Its decisions and think times are added from `thinking`, if given. `counted` has the pairs of seats
-    that count under a quota of pairs.
+    A version in several seats has played one match: it won if one of its seats did, and its relative rank and its score
+    are the means over its seats. Its decisions and think times are added from `thinking`, if given. `counted` has the
+    pairs of seats that count under a quota of pairs.
     """
     rows = _rows(connection, game, nodes)
     before = tuple(_rating(rows[node]) if node in rows else initial(connection, game, node) for node in nodes)
@@ -88,6 +90,7 @@ def rate(
             **_added(row, [thinking[seat] for seat in own] if thinking else ()),
             "first_at": at if row is None else row.first_at,
             "last_at": at,
+            "score_sum": (row.score_sum if row else 0.0) + fmean(scores[seat] for seat in own),
         }
         if row:
             _MOVE.run(connection, {"of_node": node, "of_game": game, **values})
@@ -96,7 +99,7 @@ def rate(
     return changes
 
 
-def take_back(connection: Connection, game: str, result: MatchResult) -> None:
+def take_back(connection: Connection, game: str, result: MatchResult, scores: Sequence[int]) -> None:
     """Subtract a void match from the totals; the ratings themselves are corrected by the next fit."""
     nodes, places, counts = result.nodes, result.places, result.counts
     rows = _rows(connection, game, nodes)
@@ -107,6 +110,7 @@ def take_back(connection: Connection, game: str, result: MatchResult) -> None:
             matches=row.matches - 1,
             wins=row.wins - _won(own, places),
             rank_sum=row.rank_sum - _rank(own, places),
+            score_sum=row.score_sum - fmean(scores[seat] for seat in own),
         )
         _MOVE.run(connection, {"of_node": node, "of_game": game, **less._asdict()})
 

@@ -200,6 +200,8 @@ def _figures(row: Row[Any]) -> dict[str, Any]:
         "matches": row.matches,
         "wins": row.wins,
         "mean_rank": row.rank_sum / row.matches,
+        "mean_points": row.score_sum / row.matches,
+        "last_match": None if row.last_at is None else instant(row.last_at),
         "forced_share": row.missed / row.decisions if row.decisions else None,
         "think_95_us": think_times.percentile(times, 95),
         "luck": None,

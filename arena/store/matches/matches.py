@@ -107,7 +107,7 @@ def finish(
     changes: tuple[RatingChange, ...] = ()
     if kind is MatchKind.RATED:
         counted = pair_days.count(connection, game, match_id, at, quota) if quota.bounds else pair_days.Counted()
-        changes = ratings.rate(connection, game, nodes, places, counts, at, spoilt, thinking, counted)
+        changes = ratings.rate(connection, game, nodes, places, scores, counts, at, spoilt, thinking, counted)
         events.add_result(connection, game, match_id, nodes, places, counts, spoilt, at)
     results = [
         {
@@ -144,7 +144,8 @@ def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
     game = events.add_void(connection, match_id, reason, at)
     log.append(connection, LeafKind.VOID, at, match=match_id, game=game, reason=reason)
     result = events.result_of(connection, match_id)
-    ratings.take_back(connection, game, result)
+    scores = connection.scalars(select(_SEATS.score).where(_SEATS.match_id == match_id).order_by(_SEATS.seat)).all()
+    ratings.take_back(connection, game, result, scores)
     pair_days.take_back(connection, game, result)
     return game
 

@@ -249,6 +249,8 @@ class Standing(google.protobuf.message.Message):
     DELETED_FIELD_NUMBER: builtins.int
     FITTED_FIELD_NUMBER: builtins.int
     FITTED_DEVIATION_FIELD_NUMBER: builtins.int
+    MEAN_POINTS_FIELD_NUMBER: builtins.int
+    LAST_MATCH_FIELD_NUMBER: builtins.int
     rank: builtins.int
     """1 is the best."""
     bot: builtins.str
@@ -297,9 +299,15 @@ class Standing(google.protobuf.message.Message):
     """The rating of the last fit, not shrunk; absent where that does not have the bot yet."""
     fitted_deviation: builtins.float
     """Its standard error in Elo, without the scale's."""
+    mean_points: builtins.float
+    """Mean score of its rated matches, in points."""
     @property
     def luck(self) -> global___Luck:
         """Its scores with and without luck; absent where the last fit has no replayed match of it, or is of some tables only."""
+
+    @property
+    def last_match(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """The end of its last rated match."""
 
     def __init__(
         self,
@@ -329,9 +337,11 @@ class Standing(google.protobuf.message.Message):
         deleted: builtins.bool = ...,
         fitted: builtins.float | None = ...,
         fitted_deviation: builtins.float | None = ...,
+        mean_points: builtins.float | None = ...,
+        last_match: google.protobuf.timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_best", b"_best", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "forced_share", b"forced_share", "luck", b"luck", "think_95_us", b"think_95_us"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_best", b"_best", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "_forced_share", b"_forced_share", "_think_95_us", b"_think_95_us", "best", b"best", "bot", b"bot", "deleted", b"deleted", "deviation", b"deviation", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "forced_share", b"forced_share", "hidden", b"hidden", "house", b"house", "last_change", b"last_change", "live", b"live", "live_deviation", b"live_deviation", "luck", b"luck", "matches", b"matches", "mean_rank", b"mean_rank", "opponents", b"opponents", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "rating", b"rating", "think_95_us", b"think_95_us", "version", b"version", "wins", b"wins"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_best", b"_best", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "_forced_share", b"_forced_share", "_mean_points", b"_mean_points", "_think_95_us", b"_think_95_us", "best", b"best", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "forced_share", b"forced_share", "last_match", b"last_match", "luck", b"luck", "mean_points", b"mean_points", "think_95_us", b"think_95_us"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_best", b"_best", "_fitted", b"_fitted", "_fitted_deviation", b"_fitted_deviation", "_forced_share", b"_forced_share", "_mean_points", b"_mean_points", "_think_95_us", b"_think_95_us", "best", b"best", "bot", b"bot", "deleted", b"deleted", "deviation", b"deviation", "fitted", b"fitted", "fitted_deviation", b"fitted_deviation", "forced_share", b"forced_share", "hidden", b"hidden", "house", b"house", "last_change", b"last_change", "last_match", b"last_match", "live", b"live", "live_deviation", b"live_deviation", "luck", b"luck", "matches", b"matches", "mean_points", b"mean_points", "mean_rank", b"mean_rank", "opponents", b"opponents", "owner", b"owner", "provisional", b"provisional", "rank", b"rank", "rank_high", b"rank_high", "rank_low", b"rank_low", "rating", b"rating", "think_95_us", b"think_95_us", "version", b"version", "wins", b"wins"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_best", b"_best"]) -> typing.Literal["best"] | None: ...
     @typing.overload
@@ -340,6 +350,8 @@ class Standing(google.protobuf.message.Message):
     def WhichOneof(self, oneof_group: typing.Literal["_fitted_deviation", b"_fitted_deviation"]) -> typing.Literal["fitted_deviation"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_forced_share", b"_forced_share"]) -> typing.Literal["forced_share"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_mean_points", b"_mean_points"]) -> typing.Literal["mean_points"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_think_95_us", b"_think_95_us"]) -> typing.Literal["think_95_us"] | None: ...
 

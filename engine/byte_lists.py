@@ -1,11 +1,11 @@
-"""Lists of small numbers kept as `bytes`: the cheapest kind of list to copy, extend and send."""
+"""Lists of small numbers as `bytes`: the cheapest kind of list to copy, extend and send."""
 
 from __future__ import annotations
 
 from typing import Final
 
 SINGLE: Final = tuple(bytes([number]) for number in range(256))
-"""By number, the list of it alone."""
+"""By number, the list with this number only."""
 BLANK: Final = tuple(map(bytes, range(256)))
 """By length, the list of zeros."""
 

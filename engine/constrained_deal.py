@@ -1,10 +1,10 @@
-"""Deal the cards that a seat has not seen, uniformly among all deals that fit what play has shown.
+"""Deal the cards that a seat has not seen, uniformly among all deals that fit the play so far.
 
-A hand may be void: it holds no card of some colours. How many orders of the unseen cards deal fitting hands is counted
-hand by hand: of the cards left it only matters how many there are in each class, a class being the colours that the
-hands still to be dealt treat alike. Hands that are void alike are dealt as one and then divided, hands without voids
-come from what is left; so three voids are counted in a few steps, whatever the number of cards. Drawing follows the
-counts: exact, without trial and error. Chance comes from the caller.
+A hand may be void: it holds no card of some colours. The orders of the unseen cards that deal fitting hands are counted
+hand by hand. A class is a set of colours that the remaining hands treat alike, and only the number of cards left in
+each class matters. Hands with the same voids are dealt as one and then divided; hands without voids get the rest. So
+three voids are counted in a few steps, however many cards there are. Drawing follows the counts exactly, without trial
+and error. Random numbers come from the caller.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from engine.game import Chance
 
 
 class Hand(NamedTuple):
-    """A hand to be dealt: its size, and the colours it holds no card of."""
+    """A hand to be dealt: its size, and the colours of which it holds no card."""
 
     size: int
     void: int
-    """Bit by colour: 1 where it holds none."""
+    """Bit by colour: 1 if it holds no card of it."""
 
 
 class _Step:
@@ -35,16 +35,16 @@ class _Step:
     def __init__(self, size: int, hands: tuple[int, ...], joined: tuple[tuple[int, int], ...]) -> None:
         self.size: Final = size
         self.hands: Final = hands
-        """Which hands."""
+        """Indices of these hands."""
         self.joined: Final = joined
         """By class of cards after this step, the classes it was before: the one dealt from and the other; −1 for none.
         """
         self.outcomes: Final[dict[tuple[int, ...], _Outcomes]] = {}
-        """By the number of cards of each class before it."""
+        """By the number of cards of each class before the step."""
 
 
 class _Outcomes:
-    """Outcomes of a step: the cards left of each class, and cumulative counts of the ways."""
+    """Outcomes of a step: the remaining cards of each class, and cumulative counts of the ways."""
 
     __slots__ = ("after", "sums")
 
@@ -132,7 +132,7 @@ class ConstrainedDeal:
             start = end
 
     def _count(self, done: int, left: tuple[int, ...]) -> int:
-        """Count the ways to do the remaining steps with so many cards of each class."""
+        """Count the ways to do the remaining steps with this many cards of each class."""
         if done == len(self._steps):
             return 1
         outcomes = self._steps[done].outcomes.get(left)
@@ -168,7 +168,7 @@ class Redealt:
     def __init__(self, number: int, deck: Sequence[int], others: Chance | SeededDecks) -> None:
         """Take the round's number and its first cards, at least as many as will be asked for.
 
-        `others` are all other decks, or the chance that shuffles them.
+        `others` are all other decks, or the source of randomness that shuffles them.
         """
         self._round = number
         self._deck = deck

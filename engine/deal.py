@@ -1,13 +1,13 @@
 """The portable shuffle: decks and dice of a match from its seed, the same in every language, and the proof of them.
 
 Stream: SHA-256(key ‖ 0), SHA-256(key ‖ 1), …, the counter as 4 bytes, read as words of 16 bits. All big-endian.
-Shuffle: of the cards 0 … m−1 in order, for i = 0, 1, 2 … take words until one is below the largest multiple of
-m−i up to 65536, and swap the cards at i and at i + word mod (m−i). Place i is final then: a prefix needs no more.
-Keys: match key = SHA-256(seed ‖ bots' nonces in seat order); round key = SHA-256(match key ‖ round as 4 bytes);
-roll key = SHA-256(match key ‖ round as 4 bytes ‖ number as 4 bytes), the round's rolls of dice numbered from 0.
-Dealing: with n seats and h cards each, seat s gets deck[s·h : (s+1)·h] and deck[n·h] is the card turned over.
-Rolling: a die of so many faces shows the first card of a deck of that size, shuffled with the key of its roll.
-`deal_vectors.json` beside this file holds test vectors. Nothing here draws chance: it comes from the caller.
+Shuffle: of the cards 0 … m−1 in order, for i = 0, 1, 2 … take words until one is below the largest multiple of m−i up
+to 65536, and swap the cards at i and at i + word mod (m−i). Place i is final then: a prefix needs no more. Keys: match
+key = SHA-256(seed ‖ bots' nonces in seat order); round key = SHA-256(match key ‖ round as 4 bytes); roll key =
+SHA-256(match key ‖ round as 4 bytes ‖ number as 4 bytes), the round's rolls of dice numbered from 0. Dealing: with n
+seats and h cards each, seat s gets deck[s·h : (s+1)·h] and deck[n·h] is the card turned over. Rolling: a die shows the
+first card of a deck of that size, shuffled with the key of its roll. `deal_vectors.json` beside this file holds test
+vectors. Nothing here draws random numbers: they come from the caller.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def commitment(seed: bytes) -> bytes:
 
 
 def opens(seed: bytes, committed: bytes) -> bool:
-    """Return whether a revealed seed fits its commitment."""
+    """Return true if a revealed seed fits its commitment."""
     return len(seed) == SEED_BYTES and compare_digest(commitment(seed), committed)
 
 

@@ -1,8 +1,8 @@
-"""Random draws for dealing: which outcome, which cards. All are exactly uniform; chance comes from the caller.
+"""Random draws for dealing: which outcome, which cards.
 
-`Draws` asks chance once a draw: what a source of chance has led to is the same for good, and house bots that were
-frozen choose as they did. `BulkDraws` takes bytes in bulk and draws each card from one of them, for many worlds at a
-time.
+All are exactly uniform; random numbers come from the caller. `Draws` asks the source once for each draw. This must
+never change, because the choices of frozen house bots depend on it. `BulkDraws` takes bytes in bulk and draws each card
+from one byte, for many worlds at a time.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Final
 from engine.game import Chance
 
 _BULK: Final = 2048
-"""Bytes taken at a time."""
+"""Bytes requested at a time."""
 _MOST: Final = bytes([255, *(255 - 256 % left for left in range(1, 257))])
-"""By number of cards left, the largest byte that draws one of them: up to it every card has as many bytes."""
+"""By number of cards left, the largest byte that draws a card: up to it, every card has the same number of bytes."""
 
 
 class Draws:
-    """Draws from a source of chance."""
+    """Draws from a source of randomness."""
 
     __slots__ = ("_chance",)
 
@@ -34,7 +34,7 @@ class Draws:
         return self._chance.randrange(stop)
 
     def one_of(self, sums: Sequence[int]) -> int:
-        """Return one of several outcomes by its weight; given are the sums of the weights up to each."""
+        """Return one of several outcomes by weight, given the cumulative weights."""
         return bisect_right(sums, self.randrange(sums[-1]))
 
     def draw(self, cards: list[int], count: int) -> None:
@@ -48,9 +48,9 @@ class Draws:
 
 
 class BulkDraws(Draws):
-    """The same for many draws, each for less, and a source of chance itself: `engine.game.Chance`.
+    """The same draws, cheaper for many, and itself a source of randomness:
 
-    A byte that would favour some outcomes is left out.
+    `engine.game.Chance`. Bytes that would favour some outcomes are skipped.
     """
 
     __slots__ = ("_bytes", "_next")
@@ -71,7 +71,7 @@ class BulkDraws(Draws):
                 return number
 
     def randbytes(self, n: int, /) -> bytes:
-        """Return so many bytes."""
+        """Return this many bytes."""
         start = self._next
         if start + n > len(self._bytes):
             self._bytes = self._chance.randbytes(max(n, _BULK))
@@ -80,7 +80,7 @@ class BulkDraws(Draws):
         return self._bytes[start : start + n]
 
     def one_of(self, sums: Sequence[int]) -> int:
-        """Return one of several outcomes by its weight; given are the sums of the weights up to each."""
+        """Return one of several outcomes by weight, given the cumulative weights."""
         return super().one_of(sums) if len(sums) > 1 else 0
 
     def draw(self, cards: list[int], count: int) -> None:
@@ -89,7 +89,7 @@ class BulkDraws(Draws):
         if size > 256:
             super().draw(cards, count)
             return
-        count = min(count, size - 1)  # the last of all is where it is
+        count = min(count, size - 1)  # The last card has only one place left.
         numbers = self._bytes
         end, at, place = len(numbers), self._next, 0
         while place < count:

@@ -1,9 +1,9 @@
-"""The contract a game fulfils: `Game` says what the game is, `State` is one game in progress.
+"""The contract of a game: `Game` describes the game, `State` is one game in progress.
 
-A card is an index into `Game.cards`, an action an index into `Game.actions`; replay, wire, journal and learning
-code use these indices and nothing else. A `State` is mutable, cheap to clone and trusts its caller: whoever has
-input from outside checks it against `legal` first. It takes any whole number for an action or a seat, numpy's too,
-and can be pickled and copied. Nothing here reads a clock, draws chance or does input or output.
+A card is an index into `Game.cards`, an action an index into `Game.actions`; replay, wire, journal and learning code
+use these indices and nothing else. A `State` is mutable, cheap to clone and trusts its caller, who checks input from
+outside against `legal` first. Actions and seats may be any whole number, numpy's too. A state can be pickled and
+copied. Nothing here reads a clock, draws random numbers or does input or output.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ OVER: Final = -1
 """`State.player` of a game that is over."""
 
 LARGEST_DIE: Final = 20
-"""Faces at most: libraries that build the tree of a game want to know beforehand how many outcomes chance has."""
+"""Most faces of a die: libraries that build the tree of a game need to know the number of outcomes beforehand."""
 
 Option: TypeAlias = bool | int
 
 
 class Decks(Protocol):
-    """The source of a match's deals and dice: the same at every call, in any order. `engine.deal.SeededDecks` is it."""
+    """The source of a match's deals and dice.
+
+    Calls in any order give the same results. `engine.deal.SeededDecks` is one.
+    """
 
     def __call__(self, round: int, size: int, count: int, /) -> Sequence[int]:  # noqa: A002 - the field's word
         """The first `count` cards of the round's shuffled deck 0 … size−1; rounds are counted from 0."""
@@ -37,10 +40,10 @@ class Chance(Protocol):
     """A source of random numbers; a `random.Random` is one."""
 
     def randrange(self, stop: int, /) -> int:
-        """One of 0 … stop−1, each equally likely; `stop` may have hundreds of bits."""
+        """Return one of 0 … stop−1, each equally likely; `stop` may have hundreds of bits."""
 
     def randbytes(self, n: int, /) -> bytes:
-        """So many bytes."""
+        """Return this many bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +54,16 @@ class Card:
     colour: int
     """Index into `Game.colours`."""
     values: tuple[int, ...]
-    """The values it can count as: one, or several where its player says which."""
+    """The values that it can count as: one, or several if its player chooses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action of a game; what does not apply is None."""
+    """One action of a game. Fields that do not apply are None."""
 
     name: str
     kind: str
-    """The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise"."""
+    """The kind of choice that it answers, in the game's own term, such as "play", "bid" or "raise"."""
     card: int | None = None
     value: int | None = None
     """The value of a played card, the number predicted or bid, or 1 for yes and 0 for no."""
@@ -70,7 +73,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class OptionSpec:
-    """One option of a game: its type is that of its default."""
+    """One option of a game. Its type is that of its default."""
 
     name: str
     default: Option
@@ -78,7 +81,7 @@ class OptionSpec:
 
 
 class SeatView(Protocol):
-    """Everything one seat may know: a `NamedTuple` of plain values, built up in one function from what it may see.
+    """Everything that one seat may know: a `NamedTuple` of plain values, built up in one function.
 
     Each game has one. Its fields are numbers, flags, None, and lists of numbers as bytes or tuples.
     """
@@ -93,7 +96,7 @@ class SeatView(Protocol):
 
 
 class RoundReport(Protocol):
-    """A round that is over with everything face up, the same for all seats: a `NamedTuple` as a view is."""
+    """A finished round with all cards shown, the same for all seats: a `NamedTuple` like a view."""
 
     def __hash__(self) -> int: ...
 
@@ -117,7 +120,7 @@ ReportT_co = TypeVar("ReportT_co", bound=RoundReport, covariant=True)
 
 
 class State(Protocol[ViewT_co, ReportT_co]):
-    """One game in progress. Secret: only `view` and `report` may leave the house before the game is over."""
+    """One game in progress. Secret: only `view` and `report` may be shown to players before the game is over."""
 
     @property
     def player(self) -> int:
@@ -129,14 +132,14 @@ class State(Protocol[ViewT_co, ReportT_co]):
 
     @property
     def scores(self) -> Sequence[int]:
-        """Points after the rounds that are over, by seat."""
+        """Points after the finished rounds, by seat."""
 
     @property
     def report(self) -> ReportT_co | None:
-        """The last round that is over; None during the first."""
+        """The last finished round; None during the first."""
 
     def waiting(self) -> tuple[int, ...]:
-        """Every seat that owes a choice, in rising order: several where they choose at once, none after the end."""
+        """Every seat that owes a choice, in rising order: several if they choose at once, none after the end."""
 
     def legal(self, seat: SupportsIndex) -> Sequence[int]:
         """The actions open to a seat that owes a choice, in rising order, never empty.
@@ -145,14 +148,14 @@ class State(Protocol[ViewT_co, ReportT_co]):
         """
 
     def fallback(self, seat: SupportsIndex) -> int:
-        """The action the server plays for a seat that does not: fixed and dull.
+        """The action that the server plays for a silent seat: fixed and dull.
 
         A prediction or bid: nearest to hand size ÷ seats (ties: the lower; of equal values the first card in card
         order). A play: the first legal action. A yes/no: no.
         """
 
     def apply(self, action: SupportsIndex, seat: SupportsIndex) -> None:
-        """Apply a seat's choice. Simultaneous ones may come in any order and stay invisible until all are in."""
+        """Apply a seat's choice. Simultaneous choices may come in any order and stay invisible until all are made."""
 
     def clone(self) -> State[ViewT_co, ReportT_co]:
         """Return an independent copy."""
@@ -164,10 +167,11 @@ class State(Protocol[ViewT_co, ReportT_co]):
         """Return the seat's view as numbers, laid out as `Game.observation` describes."""
 
     def vector_into(self, seat: SupportsIndex, array: Any) -> None:
-        """Write the vector into an array of one dimension: whatever has a writable buffer, as a numpy row has.
+        """Write the vector into an array of one dimension, which may be anything with a writable buffer, such as a
+        numpy row.
 
-        Of float32 it takes the same numbers, of uint8 what `Field.unit` and `Field.zero` say, as far as it fits.
-        Raises `engine.observation.VectorError` for any other array.
+        A float32 array gets the same numbers. A uint8 array gets steps by `Field.unit` and `Field.zero`, clipped to a
+        byte. Raises `engine.observation.VectorError` for any other array.
         """
 
     def ranking(self) -> tuple[int, ...]:
@@ -180,7 +184,7 @@ class Truth(NamedTuple):
     deck: Sequence[int]
     """The first cards of the round's deck, as many as are dealt."""
     choices: Sequence[tuple[int, int]]
-    """Seat and action of every choice of the round so far, in an order in which `State.apply` takes them."""
+    """Seat and action of every choice of the round so far, in an order that `State.apply` accepts."""
 
 
 class Game(Protocol):
@@ -190,11 +194,11 @@ class Game(Protocol):
 
     @property
     def name(self) -> str:
-        """The name programs use, such as "sixth_sense"."""
+        """The name for programs, such as "sixth_sense"."""
 
     @property
     def title(self) -> str:
-        """The name people use."""
+        """The name for people."""
 
     @property
     def seats(self) -> range:
@@ -214,10 +218,10 @@ class Game(Protocol):
 
     @property
     def options(self) -> tuple[OptionSpec, ...]:
-        """The options `new` takes."""
+        """The options that `new` accepts."""
 
     def observation(self, seats: int) -> tuple[Field, ...]:
-        """Describe the fields of `State.vector` with so many seats, whatever the options."""
+        """Describe the fields of `State.vector` with this many seats, whatever the options."""
 
     def longest(self, seats: int, **options: Option) -> int:
         """Return an upper bound of a game's choices, all seats together; OptionError as in `new`."""
@@ -226,47 +230,47 @@ class Game(Protocol):
         """Return a range that no score ever leaves; OptionError as in `new`."""
 
     def new(self, seats: int, decks: Decks, **options: Option) -> State[SeatView, RoundReport]:
-        """A game about to begin, its first round dealt.
+        """A new game, its first round dealt.
 
         Raises `OptionError` for a number of seats, an option, a value or a combination that the game does not have.
         """
 
     def sample(self, view: SeatView, rng: Chance) -> State[SeatView, RoundReport]:
-        """Sample a game, to be played on by a search, that the seat could be in for all its view tells.
+        """Sample a game that fits the view, to be played on by a search.
 
-        Every truth of this round that fits the view is equally likely: the hands, what lies face down and what is
-        still to be turned. A card that play has ruled out is never dealt; what a choice might betray beyond the rules
-        is not guessed at. Of choices made at once, the others' are still to be made. Later rounds are dealt by `rng`,
-        earlier ones are forgotten: `report` is None until the round is over. `sample(view, rng).view(view.seat)`
-        equals the view. Views that look alike to a seat whoever is asked are taken for those at its own choice.
+        All hidden cards of this round that fit the view are equally likely: the hands, the cards that lie face down and
+        those still to be turned. A card that the rules exclude is never dealt; nothing else is inferred from choices.
+        Simultaneous choices of others are still to be made. Later rounds are dealt by `rng`, earlier ones are
+        forgotten: `report` is None until the round is over. `sample(view, rng).view(view.seat)` equals the view. A view
+        that is the same whoever is asked counts as one at the seat's own choice.
 
-        Raises `ViewError` for a view of another game, one that no truth fits, and one from after the end, unless that
-        looks to the seat as if a last choice were still due.
+        Raises `ViewError` for a view of another game, a view that no deal fits, and a view from after the end that
+        could not be one of a last choice.
         """
 
     def sample_many(self, view: SeatView, rng: Chance, count: int) -> Sequence[State[SeatView, RoundReport]]:
-        """Sample several games as `sample` does, each independent of the others, for less each; ViewError as there.
+        """Sample several independent games as `sample` does, each for less; ViewError as there.
 
-        The same `rng` gives the same games, which need not be those that `sample` makes of it.
+        The same `rng` gives the same games, but not necessarily those of `sample`.
         """
 
     def truth(self, view: SeatView, rng: Chance) -> Truth:
-        """Sample what `sample` plays: for the same `rng`, the same deal and choices; ViewError as there."""
+        """Sample the deal and the choices that `sample` plays with the same `rng`; ViewError as there."""
 
 
 class UnknownGameError(KeyError):
-    """There is no game of that name; the message says which there are."""
+    """No game has that name. The message lists the games."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class OptionError(ValueError):
-    """Unknown seats or options for a game; the message names the value and what is allowed."""
+    """Unknown seats or options for a game. The message names the value and those allowed."""
 
 
 class ViewError(ValueError):
-    """No game in progress can have shown the view: it is another game's, from after the end, or contradicts itself."""
+    """No game in progress can have shown the view: it is another game's, from after the end, or contradictory."""
 
 
 def places(scores: Sequence[int]) -> tuple[int, ...]:
@@ -275,12 +279,12 @@ def places(scores: Sequence[int]) -> tuple[int, ...]:
 
 
 def option_text(value: Option) -> str:
-    """Return an option's value as people and protocols write it: "true", "false", "50"."""
+    """Format an option's value as people and protocols write it: "true", "false", "50"."""
     return str(value).lower()
 
 
 def settle_options(game: Game, seats: int, given: Mapping[str, Any]) -> dict[str, Option]:
-    """Return all options of a game, `given` over the defaults; OptionError for what the game does not have."""
+    """Return all options of a game, `given` over the defaults; OptionError for options that the game lacks."""
     if type(seats) is not int or seats not in game.seats:
         raise OptionError(f"{game.title} is for {game.seats.start} to {game.seats.stop - 1} seats, not {seats!r}")
     settled = {spec.name: spec.default for spec in game.options}

@@ -1,10 +1,9 @@
-"""A view as numbers: the fields of a vector that learning code reads, and how they lie one after the other.
+"""A view as numbers: the fields of a vector that learning code reads, and their order.
 
-A game's table of fields is data, and the same table says where its encoder writes, so that documentation, shape and
-content cannot drift apart. Numbers are small floats; where seats are counted, the seat that looks is 0, the one to its
-left 1 and so on, so that what a bot learns on one seat serves it on all.
-
-The same numbers go into bytes, a quarter of the room: each field says what one step of a byte is worth.
+A game's table of fields is data. Its encoder uses the same table, so documentation, shape and content cannot drift
+apart. Numbers are small floats. Seats are counted from the observing seat: it is 0, the one to its left 1 and so on, so
+that a bot can use what it learned in every seat. The same numbers also fit into bytes, a quarter as large: each field
+gives the size of one step.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ class Field:
 
     name: str
     offset: int
-    """Where in the vector it begins."""
+    """Offset in the vector."""
     shape: tuple[int, ...]
-    """Dimensions, the last one running fastest; () is a single number."""
+    """Dimensions, the last one running fastest; () for a single number."""
     low: float
     high: float
-    """No number of it is below `low` or above `high`."""
+    """No number of the field is below `low` or above `high`."""
     meaning: str
     unit: float = 1.0
-    """The size of one step of a byte: a number is (byte − zero) × unit, where it fits into a byte."""
+    """The size of one step of a byte: a number is (byte − zero) × unit, if it fits into a byte."""
     zero: int = 0
     """The byte that stands for 0."""
 
@@ -40,7 +39,7 @@ class Field:
 
 
 class Part(NamedTuple):
-    """A field before it has its place."""
+    """A field that has no offset yet."""
 
     name: str
     shape: tuple[int, ...]
@@ -52,7 +51,7 @@ class Part(NamedTuple):
 
 
 def laid_out(parts: Iterable[Part]) -> tuple[Field, ...]:
-    """Lay the parts one after the other."""
+    """Give the parts their offsets, one after the other."""
     fields: list[Field] = []
     offset = 0
     for part in parts:
@@ -65,11 +64,11 @@ _ALL: Final = slice(None)
 
 
 class VectorError(ValueError):
-    """A vector cannot be written there; the message says what was given and what is needed."""
+    """A vector cannot be written there. The message names the array and what is needed."""
 
 
 def opened(array: Any) -> tuple[Any, bool]:
-    """Return an array that a vector can go into as a memoryview, and whether it is of bytes; VectorError for others."""
+    """Return an array for a vector as a memoryview, and whether it is of bytes; VectorError for unsuitable arrays."""
     target = array
     if type(array) is not memoryview:
         try:
@@ -84,9 +83,10 @@ def opened(array: Any) -> tuple[Any, bool]:
 
 
 def fill(target: Any, numbers: Any) -> None:
-    """Copy a vector into an array that is `opened`. VectorError where it does not fit.
+    """Copy a vector into an array that is `opened`.
 
-    An array is whatever has a writable buffer of one dimension, as long as the vector, of float32 or of bytes.
+    VectorError if it does not fit. An array is anything with a writable buffer of one dimension, as long as the vector,
+    of float32 or of bytes.
     """
     try:
         target[_ALL] = numbers
@@ -102,7 +102,7 @@ def _refused(count: str, given: str) -> VectorError:
 
 
 def write(numbers: Sequence[float], fields: Sequence[Field], array: Any) -> None:
-    """Write a vector that is there already into an array, for games without a faster way; VectorError as `fill`."""
+    """Write a finished vector into an array, for games without a faster way; VectorError as in `fill`."""
     target, in_bytes = opened(array)
     fill(target, blank(len(numbers), in_bytes))
     for field in fields:
@@ -112,7 +112,7 @@ def write(numbers: Sequence[float], fields: Sequence[Field], array: Any) -> None
 
 
 def blank(length: int, in_bytes: bool) -> Any:
-    """Return a vector of zeros: a memoryview that can be written to."""
+    """Return a vector of zeros as a writable memoryview."""
     return memoryview(bytearray(length)) if in_bytes else memoryview(bytearray(4 * length)).cast("f")
 
 
@@ -122,7 +122,7 @@ class Layout(NamedTuple):
     at: Mapping[str, int]
     """The offset of each field, by name."""
     length: int
-    """Number of numbers in the vector."""
+    """Length of the vector."""
 
 
 def layout(fields: Sequence[Field]) -> Layout:

@@ -1,8 +1,8 @@
-"""Perft: count the lines of play from a position, choice by choice, and how they end.
+"""Perft: count the lines of play from a position, choice by choice, and their ends.
 
-Two programs that count the same from many small deals play by the same rules: a card that may be played where it may
-not, a trick that goes to the wrong seat or a point too many shows in the counts. Seats that choose at once are asked
-in rising order. Lines end with the round that the position belongs to. Nothing here knows one game from another.
+Two programs that count the same from many small deals play by the same rules: an illegal card, a trick for the wrong
+seat or a wrong point changes the counts. Seats that choose at once are asked in rising order. Lines end with the round
+of the position. The code is the same for every game.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class End(NamedTuple):
     scores: tuple[int, ...]
     """Points of the game so far, by seat."""
     over: bool
-    """True if the game is over, and not only the round."""
+    """True if the whole game is over, not only the round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Fingerprint:
     """The counts from one position."""
 
     lines: tuple[int, ...]
-    """Lines of one choice, of two choices …, up to the longest; those that ended earlier are not among them."""
+    """Number of lines of one choice, of two choices …, up to the longest; shorter finished lines are left out."""
     ends: Mapping[End, int]
     """The histogram of final scores: lines by their end. It leaves out lines that were cut short."""
 
@@ -37,7 +37,7 @@ class Fingerprint:
 def fingerprint(state: State[SeatView, RoundReport], depth: int | None = None) -> Fingerprint:
     """Count all lines of play from a state to the end of its round, or to `depth` choices.
 
-    The state is left as it is. The work grows with the number of lines: this is for small deals.
+    The state does not change. The work grows with the number of lines, so use it for small deals.
     """
     lines: list[int] = []
     ends: Counter[End] = Counter()

@@ -1,4 +1,4 @@
-"""The games by name. The only module that knows them all; a game is imported when it is first asked for."""
+"""The games by name, in the only module that names them all. A game is imported on first use."""
 
 from __future__ import annotations
 
@@ -42,4 +42,4 @@ class _Games(Mapping[str, Game]):
 
 
 GAMES: Final[Mapping[str, Game]] = _Games()
-"""`GAMES[name]` raises `UnknownGameError` where there is none."""
+"""`GAMES[name]` raises `UnknownGameError` for an unknown name."""

@@ -1,4 +1,4 @@
-"""`BotService`: registration, the list of bots and of what the operator did, invitations, tokens and parked bots."""
+"""`BotService`: registration, lists of bots and of the operator's decisions, invitations, tokens and parked bots."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class BotService:
         return bots_pb2.CreateInvitationResponse(invitation=code)
 
     async def ListBots(self, request: bots_pb2.ListBotsRequest, _: Call) -> bots_pb2.ListBotsResponse:  # noqa: N802
-        """List bots with what the server knows of them now."""
+        """List bots with their state in the running server."""
         job = partial(bots.list_bots, limit=row_limit(request, default=LARGEST_PAGE), after=request.after)
         rows = await looked_up(self._arena.store.read(job))
         here = {player.name: player for player in self._arena.players}
@@ -92,7 +92,7 @@ class BotService:
     async def ChallengeBots(  # noqa: N802
         self, request: bots_pb2.ChallengeBotsRequest, call: Call
     ) -> bots_pb2.ChallengeBotsResponse:
-        """Have the bot whose token the call carries challenge others; answered when the match begins."""
+        """Let the bot whose token the call carries challenge others; answer when the match begins."""
         bot = await looked_up(self._authorization.bot(bearer(call)))
         call.trust()
         challenge = self._arena.matchmaker.challenge(bot.name, request.opponents, request.game)
@@ -101,7 +101,7 @@ class BotService:
     async def ListBotEvents(  # noqa: N802
         self, request: bots_pb2.ListBotEventsRequest, _: Call
     ) -> bots_pb2.ListBotEventsResponse:
-        """List what the operator did to bots and owners, newest first."""
+        """List the operator's decisions about bots and owners, newest first."""
         job = partial(moderation.list_events, limit=row_limit(request), before=numbers_before(request))
         rows = await looked_up(self._arena.store.read(job))
         return bots_pb2.ListBotEventsResponse(events=[pack(row, bots_pb2.BotEvent) for row in rows])
@@ -113,7 +113,7 @@ class BotService:
 
 
 async def _of_owner(owner: str, answer: Awaitable[T]) -> T:
-    """Await an answer; a refusal of the name says so if it is the owner's."""
+    """Await an answer; a refused name is reported as the owner's where it is."""
     try:
         return await answer
     except errors.NameNotAllowed as error:

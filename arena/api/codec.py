@@ -42,9 +42,9 @@ from engine.sixth_sense import SixthSenseRound, SixthSenseView
 
 LARGEST_HELLO: Final = 4096
 LONGEST_VERSION: Final = 40
-"""Characters of a bot's version."""
+"""Most characters of a bot's version."""
 MOST_AT_ONCE: Final = 10_000
-"""Largest number of acceptances and answers in one message: more than any bot owes, yet processed quickly."""
+"""Most acceptances and answers in one message: more than any bot owes, yet processed quickly."""
 RECENT: Final = 128
 """Serialized round reports that are cached, so that each is encoded once for all seats."""
 
@@ -141,7 +141,7 @@ def encode(message: Outgoing) -> bytes:
     if message.rounds:
         parts += [_round(over) for over in message.rounds]
     if message.encoded:
-        parts.insert(0, message.encoded)  # the beginning of a match comes before its first question
+        parts.insert(0, message.encoded)  # The beginning of a match comes before its first question.
     if message.routine:
         return b"".join(parts)
     response = play_pb2.PlayResponse(
@@ -180,7 +180,7 @@ def _decision(question: Question) -> bytes:
 
 @lru_cache(maxsize=CACHED_PARTS)
 def _time_left(soft: int, bank: int) -> bytes:
-    """Serialize what is left of soft limit and bank, which nearly always is what it was at the last question."""
+    """Serialize the rest of soft limit and bank. It is cached, as it rarely changes."""
     return _SOFT.of(soft // 1000) + _BANK.of(bank // 1000)
 
 

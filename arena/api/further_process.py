@@ -1,9 +1,9 @@
-"""A further process of a server: connections that the first process accepted, and matches that it gives away.
+"""A worker process of a server: connections that the primary accepted, and matches that the primary assigned.
 
     python -m arena.api.further_process DESCRIPTOR
 
-Connections come through the socket of that number, everything else through standard input. Calls of `Play` are held
-here; every other call is passed on to the first process, on a connection of its own.
+Connections come through the socket of that number, everything else through standard input. It serves calls of `Play`
+itself, and forwards every other call to the primary, on a connection of its own.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ PASSED_ON: Final[Mapping[str, Callable[[Any, Any], None]]] = {
     "OperatorService": operator_pb2_grpc.add_OperatorServiceServicer_to_server,
     "StatusService": status_pb2_grpc.add_StatusServiceServicer_to_server,
 }
-"""The services whose calls the first process answers."""
+"""The services whose calls the primary answers."""
 
 
 class PlayServiceHere:
-    """Servicer of `PlayService`: the conversation is held here, and the first process decides on it."""
+    """Servicer of `PlayService`: it serves the stream here, while the primary decides about it."""
 
     def __init__(self, further: Further) -> None:
         self._further = further
 
     async def Play(self, stream: Stream[bytes, bytes]) -> None:  # noqa: N802 - the proto's name
-        """Hold a bot's stream until the first process closes it. Raises: CallRefused."""
+        """Serve a bot's stream until the primary closes it. Raises: CallRefused."""
         end = await self._further.serve(stream, bearer(stream))
         if end is not None:
             code, text, details = end
@@ -73,10 +73,10 @@ class PlayServiceHere:
 
 
 class PassedOn:
-    """Servicer of a service whose calls are passed on to the first process."""
+    """Servicer of a service whose calls are forwarded to the primary."""
 
     def __init__(self, service: ServiceDescriptor, line: socket.socket) -> None:
-        """`line`: connections to the first process are given there."""
+        """`line`: connections to the primary are sent on it."""
         self._line = line
         for method in service.methods:
             passed = self._watch if method.server_streaming else self._ask
@@ -84,7 +84,7 @@ class PassedOn:
             setattr(self, method.name, partial(passed, path))
 
     def _calling(self, path: str, call: Call) -> AbstractAsyncContextManager[OutgoingCall]:
-        """Make the call again at the first process, for the same peer. Raises: CallRefused."""
+        """Repeat the call at the primary, for the same peer. Raises: CallRefused."""
         try:
             host = _host(call.peer)
             ours = connection_for(self._line, (host, 0, 0, 0) if ":" in host else (host, 0))
@@ -117,7 +117,7 @@ def _host(peer: str) -> str:
 async def _run(taking: socket.socket) -> None:
     with socket.socket(fileno=0) as line:
         channel = Channel(line)
-        channel.send(None)  # ready
+        channel.send(None)  # The process is ready.
         for task in await channel.receive():
             await _serve(task, channel, taking)
 

@@ -1,4 +1,4 @@
-"""`LogService`: heads, proofs and entries of the log of results, for everybody."""
+"""`LogService`: public heads, proofs and entries of the log of results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LogService:
         self._arena = arena
 
     async def GetLog(self, _: log_pb2.GetLogRequest, __: Call) -> log_pb2.GetLogResponse:  # noqa: N802
-        """Return the log as it is now."""
+        """Return the current log."""
         state = await looked_up(self._arena.store.read(log.state))
         if state is None:
             raise CallRefused(grpc.StatusCode.NOT_FOUND, "this server has no log of results")
@@ -43,7 +43,7 @@ class LogService:
         return log_pb2.GetConsistencyResponse(proof=proof)
 
     async def ListEntries(self, request: log_pb2.ListEntriesRequest, _: Call) -> log_pb2.ListEntriesResponse:  # noqa: N802
-        """Return what the log says of a match."""
+        """Return the log's entries about a match."""
         number = min(request.match_id, LARGEST_NUMBER)
         found = await looked_up(self._arena.store.read(partial(log.entries, match_id=number)))
         return log_pb2.ListEntriesResponse(entries=map(encode_entry, found))

@@ -1,4 +1,4 @@
-"""The figures of a server for Prometheus, read when they are asked for of what the server counts anyway."""
+"""The figures of a server for Prometheus, computed on request from the server's own counters."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class ArenaCollector(Collector):
         self._arena = arena
 
     def describe(self) -> Iterable[Metric]:
-        """Return nothing: the names are known only by collecting."""
+        """Return nothing: names are known only by collecting."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Return what the server counts now."""
+        """Return the server's current figures."""
         arena, figures, publisher = self._arena, self._arena.figures, self._arena.publisher
         decisions, forced = figures.decisions.copy(), figures.forced.copy()
         playing = Counter(dict.fromkeys((game.name for game in arena.config.games), 0))
@@ -82,7 +82,7 @@ class ArenaCollector(Collector):
 
 
 def registry_of(arena: Arena) -> CollectorRegistry:
-    """Return what Prometheus' client library reads: the figures of a server and of its process."""
+    """Return the registry for Prometheus' client library: the figures of a server and of its process."""
     registry = CollectorRegistry()
     registry.register(ArenaCollector(arena))
     ProcessCollector(registry=registry)
@@ -106,7 +106,7 @@ def metric_documents(arena: Arena) -> Documents:
 
 
 def troubles(arena: Arena) -> list[str]:
-    """Return what is wrong with a server, in words; nothing when all is well."""
+    """Return the faults of a server as sentences; none when all is well."""
     storing = arena.turns.storing and (arena.processes is None or arena.processes.storing)
     found = [] if storing else ["the journal cannot be written, and nothing is sent until it can"]
     unfitted = {game: why for game in arena.publisher.fits if (why := arena.publisher.unfitted(game)) is not None}

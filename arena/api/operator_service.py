@@ -107,6 +107,6 @@ class OperatorService:
         return operator_pb2.RenameBotResponse()
 
     async def _require_operator(self, call: Call, does: str) -> None:
-        """Raise CallRefused unless the call has the operator's token; `does` says what he alone does."""
+        """Check that the call has the operator's token; `does` is the refused action. Raises: CallRefused."""
         await looked_up(self._arena.authorization.require_operator(bearer(call), f"only the operator {does}"))
         call.trust()

@@ -40,7 +40,7 @@ STATUS: Final = {
 
 
 class PlayHost(Protocol):
-    """Whoever lets bots play: a server, or the runner of a match on one's own machine."""
+    """A host of bots: a server, or the runner of a local match."""
 
     @property
     def config(self) -> Config:
@@ -48,7 +48,7 @@ class PlayHost(Protocol):
 
     @property
     def authorization(self) -> Authorization:
-        """Whose a token is."""
+        """Return the bot that a token belongs to."""
 
     @property
     def admission(self) -> Admission:
@@ -57,7 +57,7 @@ class PlayHost(Protocol):
     async def attend(
         self, link: Link, codec: MessageCodec, authorize: Callable[[], Awaitable[Bot]], hello: Hello
     ) -> None:
-        """Let a bot play on a link until it has said its last, as `Arena.attend`."""
+        """Let a bot play on a link until its stream ends, as `Arena.attend`."""
 
 
 class PlayService:

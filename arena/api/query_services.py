@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 CHUNK: Final = 64 * 1024
 """Bytes of a replay in one message."""
 PAGE: Final = 50
-"""Rows listed without a limit in the request."""
+"""Rows in a list if the request sets no limit."""
 LARGEST_PAGE: Final = 1000
 HISTORY: Final = 1000
-"""Matches of a history without a limit in the request."""
+"""Matches in a history if the request sets no limit."""
 LARGEST_HISTORY: Final = 10_000
 LADDER_KEPT: Final = 60.0
-"""Seconds for which a ladder is kept that has further pages: they are of the same one, and cost no other reading."""
+"""Seconds for which a ladder with further pages is cached, so that all pages are of the same ladder."""
 
 
 class QueryServices:
@@ -53,7 +53,7 @@ class QueryServices:
         self._arena = arena
         self._watching = Watching(arena)
         self._ladders: dict[tuple[str, int], tuple[float, LadderRows]] = {}
-        """By game and table size, when a ladder was read of which there are further pages, and that ladder."""
+        """Ladders with further pages, by game and table size, each with the time of its reading."""
 
     async def ListGames(self, _: game_pb2.ListGamesRequest, __: Call) -> game_pb2.ListGamesResponse:  # noqa: N802
         """Return the catalogues of the games that the server plays."""
@@ -154,7 +154,7 @@ class QueryServices:
     async def GetMatch(  # noqa: N802
         self, request: matches_pb2.GetMatchRequest, _: Call
     ) -> matches_pb2.GetMatchResponse:
-        """Return one match, with the rounds that are over where it is being played."""
+        """Return one match, and its finished rounds while it is being played."""
         number = min(request.match_id, LARGEST_NUMBER)
         live = self._arena.live.get(number)
         row = await looked_up(self._arena.store.read(partial(matches.get_match, match_id=number)))
@@ -169,7 +169,7 @@ class QueryServices:
         request: matches_pb2.WatchMatchesRequest,
         stream: Stream[object, matches_pb2.WatchMatchesResponse],
     ) -> None:
-        """Stream what happens in matches."""
+        """Stream the events of matches."""
         game, bot, match_id = "", "", None
         if request.HasField("game"):
             game = self._game(request.game).name
@@ -198,7 +198,7 @@ class QueryServices:
             await send_within(stream, matches_pb2.GetReplayResponse(chunk=content[start : start + CHUNK]))
 
     async def _of_all_tables(self, game: Game) -> LadderRows:
-        """Read the ladder of a game as it is published and has moved since."""
+        """Read the published ladder of a game, with its changes since."""
         ladder = await looked_up(self._arena.store.read(partial(standings.current, game=game.name)))
         if (unfitted := self._arena.publisher.unfitted(game.name)) is not None:
             ladder = replace(ladder, not_fitted_since=instant(unfitted.since), not_fitted_why=unfitted.why)
@@ -236,7 +236,7 @@ def row_limit(
     default: int = PAGE,
     largest: int = LARGEST_PAGE,
 ) -> int:
-    """Return how many rows a request asks for. Raises CallRefused."""
+    """Return the number of rows that a request asks for. Raises CallRefused."""
     if not request.HasField("limit"):
         return default
     if not 1 <= request.limit <= largest:
@@ -256,7 +256,7 @@ def numbers_before(
 
 
 def _instant(request: matches_pb2.ListMatchesRequest, field: Literal["since", "until"]) -> int | None:
-    """Return an instant of a request, in microseconds since 1970; None where it is absent. Raises CallRefused."""
+    """Return an instant of a request, in microseconds since 1970; None if it is absent. Raises CallRefused."""
     if not request.HasField(field):
         return None
     try:

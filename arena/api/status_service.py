@@ -1,4 +1,4 @@
-"""`StatusService`: what the server does at the moment."""
+"""`StatusService`: the current state of the server."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
     errors.ReasonNotAllowed: grpc.StatusCode.INVALID_ARGUMENT,
 }
 LARGEST_NUMBER: Final = (1 << 53) - 1
-"""The largest number of a match: every language counts so far exactly."""
+"""The largest number of a match, which every language represents exactly."""
 ERROR_DOMAIN: Final = "arena"
 """The domain of the reasons in `google.rpc.ErrorInfo`."""
 
@@ -59,13 +59,13 @@ PAUSES: Final[Mapping[str, float]] = {
     "FLOODING": 5.0,
     "NOT_FITTED": 10.0,
 }
-"""Seconds after which to come back, by reason, where nobody knows better; then it is told (`google.rpc.RetryInfo`)."""
+"""Seconds after which to come back, by reason, unless the error has its own; sent as `google.rpc.RetryInfo`."""
 
 
 def refused(code: grpc.StatusCode, reason: str, text: str, wait: float | None = None) -> CallRefused:
     """Return the end of a call with a status, a text for people and a reason, such as "TAKEN_OVER", for programs.
 
-    `wait`: the seconds after which one may come back; None for those of the reason, if it has some.
+    `wait` is the number of seconds after which to come back; None for that of the reason, if it has one.
     """
     return explained(code, text, reason, ERROR_DOMAIN, PAUSES.get(reason) if wait is None else wait)
 
@@ -85,5 +85,5 @@ async def looked_up(answer: Awaitable[T]) -> T:
 
 
 def _reason(error: type[errors.Refused]) -> str:
-    """Return the reason that an error's name gives: NAME_TAKEN for NameTaken."""
+    """Return the reason that corresponds to an error's name: NAME_TAKEN for NameTaken."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", error.__name__).upper()

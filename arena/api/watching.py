@@ -1,4 +1,4 @@
-"""Watching matches: what happens in them, encoded once for all watchers."""
+"""Watching matches: events, encoded once for all watchers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from trio_grpc.grpc.call import Call, CallRefused, Stream
 
 RUNNING_AT_ONCE: Final = 100
-"""Running matches in one message to a watcher that comes."""
+"""Running matches in the first message to a watcher."""
 FULL_RETRY: Final = 60.0
 UNREAD_RETRY: Final = 5.0
-"""Seconds after which one is to come back that was one too many, and one that did not read."""
+"""Seconds after which a watcher beyond the limit is to come back, and one that did not read."""
 
 _EVENTS: Final = FieldPrefix(matches_pb2.WatchMatchesResponse, "events")
 _ROUND: Final = FieldPrefix(matches_pb2.MatchEvent, "round")
@@ -37,7 +37,7 @@ _TOLD: Final = matches_pb2.WatchMatchesResponse(told=True).SerializeToString()
 
 
 class Watching:
-    """Sends what happens in matches to all who watch."""
+    """Sends the events of matches to all watchers."""
 
     def __init__(self, arena: Arena) -> None:
         self._live = arena.live
@@ -47,7 +47,7 @@ class Watching:
     async def watch(
         self, wants: Callable[[LiveMatch], bool] | None, stream: Stream[object, matches_pb2.WatchMatchesResponse]
     ) -> None:
-        """Send what runs, then what happens, of the matches that are wanted, until the watcher goes.
+        """Send the running matches, then the events, of the wanted matches until the watcher leaves.
 
         Raises: CallRefused.
         """
@@ -67,7 +67,7 @@ class Watching:
 
     @contextmanager
     def _admitted(self, call: Call) -> Iterator[None]:
-        """Count a watcher for the block; CallRefused where there are too many."""
+        """Count a watcher for the block. Raises: CallRefused."""
         try:
             with self._open.counted(origin_of_peer(call.peer)):
                 yield
@@ -77,7 +77,7 @@ class Watching:
 
 
 def encode_push(push: Push, wants: Callable[[LiveMatch], bool] | None) -> bytes:
-    """Encode what was pushed of the matches that are wanted, all for None; empty if there is nothing of them."""
+    """Encode the pushed events of the wanted matches, of all for None; return empty bytes if there are none."""
     if wants is not None:
         wanted = [each for each in push.events if wants(each.match)]
         return _TOLD + _message(wanted) if wanted else b""
@@ -87,7 +87,7 @@ def encode_push(push: Push, wants: Callable[[LiveMatch], bool] | None) -> bytes:
 
 
 def encode_began(match: LiveMatch, rounds: Sequence[RoundReport]) -> bytes:
-    """Encode a match that runs, with these rounds, as a serialized MatchEvent."""
+    """Encode a running match, with these rounds, as a serialized MatchEvent."""
     began = matches_pb2.RunningMatch(match_id=match.match_id, game=match.game, kind=KINDS[match.kind], bots=match.bots)
     began.started.FromMicroseconds(match.started)
     for report in rounds:
@@ -100,7 +100,7 @@ def _message(events: Iterable[LiveEvent]) -> bytes:
 
 
 def _encoded(event: LiveEvent) -> bytes:
-    """Encode an event, once, as a serialized WatchMatchesResponse with it only."""
+    """Encode an event, once, as a serialized WatchMatchesResponse of its own."""
     if not event.encoded:
         encoded = _encode(event)
         event.encoded = _EVENTS.of(len(encoded)) + encoded

@@ -1,1 +1,1 @@
-"""The questions of people, answered by a server or a data directory."""
+"""Queries of people, answered by a server or a data directory."""

@@ -49,7 +49,7 @@ class NoSuchTable(Refused):
 
 
 class NoLog(Refused):
-    """The log of results has nothing to say of it."""
+    """The log of results has no entry about it."""
 
 
 class NoLadder(Refused):
@@ -65,7 +65,7 @@ def open_directory(directory: Path) -> Iterator[Directory]:
 
 @contextmanager
 def opening_directory(directory: Path) -> Iterator[Callable[[], AbstractContextManager[Directory]]]:
-    """Yield what opens one committed state after the other, each sooner than `open_directory`, in any thread."""
+    """Yield a function that opens one committed state after the other, faster than `open_directory`, in any thread."""
     connections = ReadConnections(directory)
 
     @contextmanager
@@ -162,7 +162,7 @@ class Directory:
     def _of_tables(self, game: str, seats: int) -> LadderRows:
         """Compute the ladder of tables of one size. Raises: NoSuchTable, NoLadder."""
         from arena.ladder.errors import LadderError
-        from arena.store.ladder.fits import Fits  # numpy
+        from arena.store.ladder.fits import Fits  # This imports numpy.
 
         able = GAMES[game].seats
         if seats not in able:

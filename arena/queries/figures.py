@@ -17,14 +17,14 @@ from arena.store.base.rows import FlagRow, LadderRow, PastLadderRow
 CONFIDENCE: Final = 1.96
 """Standard errors to either side of a 95 % interval."""
 HOUSE_PREFIX: Final = "house-"
-"""The prefix of house bots' names. No other bot's name has it."""
+"""The prefix of house bots' names. No other bot's name begins with it."""
 FLAG_MEANING: Final = (
     "A flag says that results stand out from what the ratings expect, by how much and how surely. It is no verdict: "
     "bots may suit or learn from each other, and of many honest ones some stand out by chance. No rating depends on "
     "it; only the operator takes results back, with a reason that everybody sees."
 )
 DITTO: Final = "″"
-"""In place of the P(best) that is said in the first row of the group."""
+"""Shown in place of the P(best) that stands in the first row of the group."""
 SHARED: Final = "rank 1 is shared by bots that the results cannot tell apart, with one P(best) for all of them"
 
 
@@ -36,7 +36,7 @@ def share_in_words(share: float) -> str:
 
 
 def quota_in_words(day: int, week: int, young_days: int) -> str:
-    """Return how many matches of a day and of a week two guests count at most; 0 are all, of one of them at least."""
+    """Return the quotas of matches a day and a week that count between two bots of other players; 0 for all."""
     bounds = [f"{matches} matches of a {span}" for matches, span in ((day, "day"), (week, "week")) if matches]
     young = f", and all new bots of the last {young_days} days are one of them for most others" if young_days else ""
     return f"two guests count {' and '.join(bounds)} together at most{young}"
@@ -48,7 +48,7 @@ def is_house(bot: str) -> bool:
 
 
 def flag_in_words(flag: FlagRow) -> str:
-    """Say what a flag is about, in one sentence without its errors."""
+    """Describe a flag in one sentence, without its errors."""
     bot = flag.bot + (f" of {flag.owner}" if flag.owner not in {"", flag.bot} else "")
     other = flag.other + (f" of {flag.other_owner}" if flag.other_owner not in {"", flag.other} else "")
     match flag.kind:
@@ -73,7 +73,7 @@ def flag_in_words(flag: FlagRow) -> str:
 
 
 def flagged(flags: Sequence[FlagRow], bot: str, version: str | None = None) -> tuple[FlagRow, ...]:
-    """Return the flags that are about a bot; with `version`, of its changes only those of this version."""
+    """Return the flags of a bot; with `version`, only the changes of this version."""
     return tuple(
         flag
         for flag in flags
@@ -83,7 +83,7 @@ def flagged(flags: Sequence[FlagRow], bot: str, version: str | None = None) -> t
 
 
 class Leaders(NamedTuple):
-    """A group of at least two bots, or of none where the results tell the first bot from the others."""
+    """A group of at least two bots; or of none, if the results tell the first bot from the others."""
 
     names: tuple[str, ...]
     """Best first."""
@@ -91,11 +91,11 @@ class Leaders(NamedTuple):
     """Probability that one of them is the best bot of the ladder."""
 
     def rank(self, row: LadderRow | PastLadderRow) -> int:
-        """Return the rank to show: that of the group, or the bot's own."""
+        """Return the rank to show: the group's, or the bot's own."""
         return 1 if row.bot in self.names else row.rank
 
     def chance(self, row: LadderRow | PastLadderRow) -> str:
-        """Return P(best) in words, for the group in its first row; empty if the last fit does not include the bot."""
+        """Format P(best), for the group in its first row; empty if the last fit does not include the bot."""
         if row.bot in self.names:
             first = row.bot == self.names[0]
             return f"one of {len(self.names)}: {share_in_words(self.best)}" if first else DITTO
@@ -103,7 +103,7 @@ class Leaders(NamedTuple):
 
 
 def leaders(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> Leaders:
-    """Find the group at the top of a whole ladder; bots that are not in the fit belong to none."""
+    """Find the group at the top of a whole ladder. Bots that are not in the fit belong to none."""
     names, chances = list[str](), list[float]()
     for row in rows:
         if row.best is None:

@@ -22,7 +22,7 @@ class OptionRow:
 
     name: str
     default: Option
-    """Type is that of the option."""
+    """`type` is the type of the option."""
     description: str
 
 
@@ -57,7 +57,7 @@ class GameRow:
 
 @cache
 def game_row(name: str) -> GameRow:
-    """Return the row of a game of this name, which there must be."""
+    """Return the row of the game with this name, which must exist."""
     game = GAMES[name]
     options = tuple(OptionRow(each.name, each.default, each.description) for each in game.options)
     sizes = tuple(_size(game, seats) for seats in game.seats)
@@ -76,12 +76,12 @@ def _size(game: Game, seats: int) -> SizeRow:
 
 
 class WatchedDecks:
-    """Decks that note what is dealt."""
+    """Decks that record what is dealt."""
 
     def __init__(self) -> None:
         self._decks = SeededDecks(bytes(KEY_BYTES))
         self.dealt: dict[int, tuple[int, int]] = {}
-        """By round, the cards in the deck and those dealt of it."""
+        """By round, the cards in the deck and the cards dealt from it."""
 
     def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
         """The first `count` cards of the round's deck of `size` cards."""

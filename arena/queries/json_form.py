@@ -1,4 +1,4 @@
-"""The JSON form of rows and documents: what `--json` prints is what the pages' interface answers."""
+"""The JSON form of rows and documents, the same in `--json` and in the pages' interface."""
 
 from __future__ import annotations
 

@@ -37,20 +37,20 @@ class RunningRow:
 
 @dataclass(frozen=True, slots=True)
 class RoundRow:
-    """A round that is over."""
+    """A finished round."""
 
     match_id: int
     round: int
-    """From 0."""
+    """Number, from 0."""
     points: tuple[int, ...]
     scores: tuple[int, ...]
     record: Mapping[str, Any]
-    """The round with everything face up: the fields of the game's message, such as `plays`; lists as tuples."""
+    """The round with all cards: the fields of the game's message, such as `plays`; lists as tuples."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndRow:
-    """A match that is over."""
+    """A match that has ended."""
 
     match_id: int
     scores: tuple[int, ...]
@@ -64,14 +64,14 @@ class GameStatusRow:
 
     game: str
     waiting: int
-    """Bots that wait for a table."""
+    """Number of bots that wait for a table."""
     playing: int
     ended: int
-    """Matches that ended in the last minute."""
+    """Number of matches that ended in the last minute."""
     published: datetime | None
-    """When its ladder was."""
+    """Time when its ladder was published."""
     news: int
-    """Results that are not in it."""
+    """Number of results that the ladder lacks."""
     not_fitted_why: str
 
 
@@ -84,7 +84,7 @@ class StatusRow:
     started: datetime
     draining: bool
     bots: int
-    """Connected."""
+    """Number of connected bots."""
     watchers: int
     games: tuple[GameStatusRow, ...]
 
@@ -93,18 +93,18 @@ LiveRow: TypeAlias = RunningRow | RoundRow | EndRow
 
 
 class Watch:
-    """A stream of what happens in matches. Iterating raises what the call raises."""
+    """A stream of events in matches. Iterating raises the call's errors."""
 
     def __init__(self, call: Any) -> None:
         self._call = call
 
     def __iter__(self) -> Iterator[tuple[tuple[LiveRow, ...], bool]]:
-        """Yield what happened, and whether all that runs has been told by then."""
+        """Yield each event, and whether all running matches have been sent by then."""
         for message in self._call:
             yield tuple(map(_row, message.events)), message.told
 
     def cancel(self) -> None:
-        """End it, from any thread."""
+        """End the stream, from any thread."""
         self._call.cancel()
 
 

@@ -25,13 +25,13 @@ class LogHeadRow:
     log: str
     """The log's name: the SHA-256 of its first public key, in hex."""
     size: int
-    """Leaves under the head."""
+    """Number of leaves under the head."""
     root: str
     """In hex."""
     signature: str
     """Ed25519 by the last of the keys, in hex."""
     keys: tuple[str, ...]
-    """The public keys that the head's leaves name, in their order, in hex; the last signed the head."""
+    """The public keys that the head's leaves name, in order, in hex; the last signed the head."""
     restores: tuple[Mapping[str, Any], ...]
     """The leaves of restorations from backups."""
 
@@ -54,7 +54,7 @@ class LogEntryRow:
 
 
 def head_row(state: LogState) -> LogHeadRow:
-    """Return the newest head, which its key has signed. Raises: UnprovenLog."""
+    """Return the newest head, with its signature checked. Raises: UnprovenLog."""
     keys, newest = _keys(state), state.head
     if not keys.signed_now(newest):
         raise UnprovenLog("the log's head is not signed by its key")
@@ -69,7 +69,7 @@ def head_row(state: LogState) -> LogHeadRow:
 
 
 def entry_rows(state: LogState, entries: Sequence[LogEntry]) -> tuple[LogEntryRow, ...]:
-    """Return what a log says, with proofs that were checked. Raises: UnprovenLog."""
+    """Return the log's entries about a match, with their proofs checked. Raises: UnprovenLog."""
     keys = _keys(state)
     for entry in entries:
         if not (entry.included and keys.signed_now(entry.head)):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from arena.queries.source import DataSource
 
 BEST: Final = 3
-"""Matches named as the best and as the worst."""
+"""Number of matches listed as the best and as the worst."""
 REPLAYS: Final = 20
 """Newest matches whose replays are read for bids."""
 
@@ -65,9 +65,9 @@ class BotProfile:
     wins: int
     """Matches won, shared first places included."""
     forced: int
-    """Decisions that were made for it."""
+    """Number of decisions that the server made for it."""
     spoilt: int
-    """Matches in which house bots played too much of its seat."""
+    """Number of matches in which house bots played too much of its seat."""
     seats: tuple[SeatRecord, ...]
     """By table size and seat."""
     opponents: tuple[OpponentRow, ...]
@@ -78,7 +78,7 @@ class BotProfile:
     bids: int | None = None
     """Bids or predictions in the newest of them, whose replays were read; None if there are none."""
     kept: int | None = None
-    """The rounds in which it took as many tricks as it had foretold or bid."""
+    """Number of rounds in which it took as many tricks as it had predicted or bid."""
     think_95_us: int | None = None
     """95th percentile of all its think times in microseconds; None if no decision is known."""
     flags: tuple[FlagRow, ...] = ()
@@ -88,7 +88,7 @@ class BotProfile:
 def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
     """Sum up finished matches of one game, in all of which a bot has a seat; None without any.
 
-    `typed` is its name as somebody typed it: in any case, or one that it had before.
+    `typed` is its name as the user typed it: in any case, possibly a former one.
     """
     finished = [row for row in rows if row.state is MatchState.FINISHED and not row.voided]
     if not finished:
@@ -137,7 +137,7 @@ def lost(row: MatchRow, typed: str) -> bool:
 
 
 def _name(rows: Sequence[MatchRow], typed: str) -> str:
-    """Return the name under which a bot is listed: as typed but for case, else the one in most of its matches."""
+    """Return the name under which a bot is listed: as typed but for case, else the name in most of its matches."""
     names = Counter(name for row in rows for name in {seat.bot for seat in row.seats})
     same = [name for name in names if name.lower() == typed.lower()]
     return same[0] if same else names.most_common(1)[0][0]
@@ -163,7 +163,7 @@ def _mean(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile | None:
-    """Return what a bot's latest matches of a game say of it; None if it has finished none."""
+    """Return the profile of a bot from its latest matches of a game; None if it has finished none."""
     rows = [*islice(all_matches(source, game, name), last)]
     found = profile(rows, name)
     if found is None:
@@ -171,7 +171,7 @@ def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile 
     ladder = source.ladder(game)
     standing = next((row for row in ladder.standings if row.bot == found.bot), None)
     bids: list[bool] = []
-    with suppress(Refused):  # older replays may have been pruned
+    with suppress(Refused):  # Older replays may have been pruned.
         for row in [row for row in rows if row.state is MatchState.FINISHED][:REPLAYS]:
             rounds = round_results(Course(read(source.replay(row.match_id))))
             bids += bids_kept(rounds, row.seats_of(found.bot))
@@ -185,7 +185,7 @@ def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile 
 
 
 def all_matches(source: DataSource, game: str, bot: str, before: int | None = None) -> Iterator[MatchRow]:
-    """Yield a bot's matches of a game, of all games if that is empty, the newest first; page by page."""
+    """Yield a bot's matches of a game (of all games for ""), newest first, page by page."""
     while rows := source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before):
         yield from rows
         if len(rows) < LARGEST_PAGE:

@@ -49,19 +49,19 @@ from arena.store.base.rows import (
 from arena.store.matches.search import MatchFilter, MatchPage
 
 CALL_TIMEOUT: Final = 10.0
-"""Seconds that a call may take."""
+"""Time limit of a call in seconds."""
 CHALLENGE_TIMEOUT: Final = 60.0
-"""Seconds that a challenge may take: half a minute until all have room, and some until all are ready."""
+"""Time limit of a challenge in seconds: half a minute until all have room, and some more until all are ready."""
 PAGE: Final = 1000
-"""Bots, standings or flags asked for at once."""
+"""Number of bots, standings or flags requested at once."""
 LADDER_TRIES: Final = 3
-"""Times that a ladder is read whose pages are not all of one: it may have been published anew meanwhile."""
+"""Number of tries to read a ladder whose pages belong together: it may be published anew meanwhile."""
 FIT_TIMEOUT: Final = 120.0
-"""Seconds that a call may take for which the server computes a ladder."""
+"""Time limit in seconds of a call for which the server computes a ladder."""
 OPTIONS: Final = (
     ("grpc.enable_retries", 0),
     ("grpc.max_receive_message_length", 64 << 20),
-    ("grpc.keepalive_time_ms", 10_000),  # watching a drain has no timeout
+    ("grpc.keepalive_time_ms", 10_000),  # Watching a drain has no time limit.
     ("grpc.http2.ping_timeout_ms", 10_000),
 )
 
@@ -75,11 +75,11 @@ class LateAnswer(NoAnswer):
 
 
 class Declined(Refused):
-    """The server refuses the request; the message says why."""
+    """The server refuses the request. The message gives the reason."""
 
 
 def at_socket(path: Path) -> str:
-    """Return gRPC's name of the Unix socket at a path, in which some characters have a meaning of their own."""
+    """Return gRPC's name of the Unix socket at a path, with special characters escaped."""
     return f"unix:{quote(str(path))}"
 
 
@@ -122,21 +122,21 @@ class Client:
                 if whole:
                     break
         ladder = unpack(answer, LadderRows, seats=seats)
-        return replace(ladder, published=None) if seats else ladder  # computed for this call, it was never published
+        return replace(ladder, published=None) if seats else ladder  # Computed for this call, it was never published.
 
     def _whole_ladder(self, game: str, seats: int) -> tuple[ladder_pb2.GetLadderResponse, bool]:
-        """Return all pages of a ladder as one, and whether they are of one ladder; without bots that come again."""
+        """Return all pages of a ladder as one, without repeated bots, and whether they are of one ladder."""
         request = ladder_pb2.GetLadderRequest(game=game, seats=seats or None, limit=PAGE)
         timeout = FIT_TIMEOUT if seats else CALL_TIMEOUT
         first = page = self._ladder.GetLadder(request, timeout=timeout)
         bots, whole = {standing.bot for standing in first.standings}, True
-        while PAGE in (len(page.standings), len(page.flags)):  # a server that knows no pages sends all
+        while PAGE in (len(page.standings), len(page.flags)):  # A server without pages sends everything.
             request.after += PAGE
             page = self._ladder.GetLadder(request, timeout=timeout)
             new = [standing for standing in page.standings if standing.bot not in bots]
             whole = whole and page.digest == first.digest and len(new) == len(page.standings)
             if page.standings and not new:
-                break  # that many bots at a server that knows no pages
+                break  # A server without pages, with exactly that many bots.
             bots.update(standing.bot for standing in new)
             first.standings.extend(new)
             first.flags.extend(page.flags)
@@ -152,7 +152,7 @@ class Client:
                 request.at.CopyFrom(answer.published)
                 page = self._ladder.GetPastLadder(request, timeout=CALL_TIMEOUT)
                 if page.standings and page.standings[0] == answer.standings[0]:
-                    break  # that many bots at a server that knows no pages
+                    break  # A server without pages, with exactly that many bots.
                 answer.standings.extend(page.standings)
         return unpack(answer, PastLadder)
 
@@ -213,7 +213,7 @@ class Client:
         return unpack(answer.match, MatchRow), tuple(map(round_row, answer.rounds))
 
     def status(self) -> StatusRow:
-        """Return how the server is."""
+        """Return the server's status."""
         with self._translated_errors():
             answer = self._status.GetStatus(status_pb2.GetStatusRequest(), timeout=CALL_TIMEOUT)
         return unpack(answer, StatusRow)
@@ -234,7 +234,7 @@ class Client:
             while True:
                 page = self._bots.ListBots(request, timeout=CALL_TIMEOUT).bots
                 listed += page
-                if len(page) != PAGE:  # a server that knows no pages sends all of them
+                if len(page) != PAGE:  # A server without pages sends everything.
                     return tuple(unpack(bot, BotRow) for bot in listed)
                 request.after = page[-1].name
 
@@ -252,7 +252,7 @@ class Client:
             return self._bots.CreateInvitation(request, timeout=CALL_TIMEOUT, metadata=authorization).invitation
 
     def challenge(self, opponents: Sequence[str], game: str, token: str) -> int:
-        """Have the bot that has a token challenge others; the number of the match, once it begins."""
+        """Let the bot that has a token challenge others; return the match's number once it begins."""
         request = bots_pb2.ChallengeBotsRequest(opponents=opponents, game=game)
         with self._translated_errors():
             answer = self._bots.ChallengeBots(request, timeout=CHALLENGE_TIMEOUT, metadata=_authorization(token))
@@ -286,13 +286,13 @@ class Client:
                     return
 
     def void(self, match_id: int, reason: str, operator_token: str) -> None:
-        """Make the result of a match void, for a reason that everybody can read."""
+        """Void the result of a match, for a public reason."""
         request = operator_pb2.VoidResultRequest(match_id=match_id, reason=reason)
         with self._translated_errors():
             self._operator.VoidResult(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
 
     def void_results(self, bot: str, since: int, reason: str, operator_token: str) -> list[int]:
-        """Make results of a bot void that were stored since an instant, in microseconds since 1970; their matches."""
+        """Void the results of a bot stored since an instant, in microseconds since 1970; return their matches."""
         request = operator_pb2.VoidResultsRequest(bot=bot, reason=reason)
         request.since.FromMicroseconds(since)
         voided: list[int] = []
@@ -306,30 +306,30 @@ class Client:
                 request.after = voided[-1]
 
     def ban(self, owner: str, reason: str, operator_token: str) -> None:
-        """Ban an owner, for a reason that everybody can read."""
+        """Ban an owner, for a public reason."""
         self._moderate(
             self._operator.BanOwner, operator_pb2.BanOwnerRequest(owner=owner, reason=reason), operator_token
         )
 
     def unban(self, owner: str, reason: str, operator_token: str) -> None:
-        """Lift the ban of an owner, for a reason that everybody can read."""
+        """Lift the ban of an owner, for a public reason."""
         request = operator_pb2.UnbanOwnerRequest(owner=owner, reason=reason)
         self._moderate(self._operator.UnbanOwner, request, operator_token)
 
     def hide(self, bot: str, reason: str, operator_token: str) -> None:
-        """Take a bot off the list of bots, for a reason that everybody can read."""
+        """Hide a bot from the list of bots, for a public reason."""
         self._moderate(self._operator.HideBot, operator_pb2.HideBotRequest(name=bot, reason=reason), operator_token)
 
     def show(self, bot: str, reason: str, operator_token: str) -> None:
-        """List a hidden bot again, for a reason that everybody can read."""
+        """List a hidden bot again, for a public reason."""
         self._moderate(self._operator.ShowBot, operator_pb2.ShowBotRequest(name=bot, reason=reason), operator_token)
 
     def delete(self, bot: str, reason: str, operator_token: str) -> None:
-        """Delete a bot, for a reason that everybody can read."""
+        """Delete a bot, for a public reason."""
         self._moderate(self._operator.DeleteBot, operator_pb2.DeleteBotRequest(name=bot, reason=reason), operator_token)
 
     def rename(self, bot: str, new_name: str, reason: str, operator_token: str) -> None:
-        """Give a bot another name, for a reason that everybody can read."""
+        """Give a bot another name, for a public reason."""
         request = operator_pb2.RenameBotRequest(name=bot, new_name=new_name, reason=reason)
         self._moderate(self._operator.RenameBot, request, operator_token)
 
@@ -363,9 +363,9 @@ class Client:
         try:
             yield
         except grpc.RpcError as error:
-            call = cast("grpc.Call", error)  # grpc raises the call itself
+            call = cast("grpc.Call", error)  # grpc raises the call itself.
             text = " ".join((call.details() or "no reason given").split())
-            if text.startswith("failed to connect"):  # it lists every address tried; the last one has the reason
+            if text.startswith("failed to connect"):  # The text lists every address tried; the last one has the reason.
                 text = text.rpartition(": ")[2].partition(" (")[0]
             match call.code():
                 case grpc.StatusCode.UNAVAILABLE:

@@ -1,4 +1,4 @@
-"""The queries that people's views make, of a server (`remote`) or of a data directory (`directory`)."""
+"""The queries of people's views, to a server (`remote`) or a data directory (`directory`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LARGEST_MATCH: Final = (1 << 63) - 1
 """Largest possible match number."""
 LARGEST_PAGE: Final = 1000
-"""Matches or events that one query may return, at most."""
+"""Most matches or events that one query may return."""
 
 
 class DataSource(Protocol):
@@ -56,25 +56,25 @@ class DataSource(Protocol):
         """Return the newest matches, newest first, at most 1000; see `arena.store.matches.matches.list_matches`."""
 
     def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
-        """Return a page of the matches that are wanted, the newest first; see `arena.store.matches.search.search`."""
+        """Return a page of the wanted matches, newest first; see `arena.store.matches.search.search`."""
 
     def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
-        """Return a match, and the rounds of it that are over while it is being played."""
+        """Return a match, and its finished rounds while it is being played."""
 
     def bots(self) -> tuple[BotRow, ...]:
         """Return the bots that are neither hidden nor deleted, by name."""
 
     def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
-        """Return what the operator did last, newest first, at most 1000; see `moderation.list_events`."""
+        """Return the operator's latest decisions, newest first, at most 1000; see `moderation.list_events`."""
 
     def replay(self, match_id: int) -> bytes:
         """Return the replay file of a finished match."""
 
     def log_state(self) -> LogState:
-        """Return the server's log of results as it is now."""
+        """Return the server's current log of results."""
 
     def log_entries(self, match_id: int) -> tuple[LogEntry, ...]:
-        """Return what the log says of a match, in order."""
+        """Return the log's entries about a match, in order."""
 
     def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
-        """Return the proof that the log of so many leaves begins that of so many more."""
+        """Return the proof that the log of the first size begins that of the second."""

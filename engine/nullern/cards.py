@@ -1,4 +1,4 @@
-"""Cards and actions of Nullern: what the indices mean. Data only; the rules are elsewhere.
+"""Cards and actions of Nullern: the meaning of the indices. Data only; the rules are elsewhere.
 
 Card = colour · 20 + value − 1. Playing a card has the card's own index, so a hand in card order is the string of its
 plays. Next is the blind play of the last round, which does not say what card it is (N8); then the bids from 0 to 10.
@@ -22,7 +22,7 @@ CARDS: Final = tuple(
 )
 
 BLIND: Final = len(CARDS)
-"""The action that plays the card nobody has seen."""
+"""The action that plays the unseen card of the blind round."""
 BID: Final = BLIND + 1
 """The action that bids 0."""
 

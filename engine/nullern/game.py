@@ -27,9 +27,9 @@ from engine.observation import Field
 
 ROUNDS: Final = 20
 DEALT: Final = 101
-"""Cards that a seat gets in a whole game (N1)."""
+"""Number of cards that a seat gets in a whole game (N1)."""
 BEST_ROUND: Final = 20
-"""Points of the best round there is (N7)."""
+"""Points of the best possible round (N7)."""
 
 
 class Nullern:
@@ -48,30 +48,30 @@ class Nullern:
         return fields(seats)
 
     def longest(self, seats: int, **options: Option) -> int:
-        """Every game has as many choices: a bid a round and a play for every card."""
+        """Return the number of choices of any game: a bid a round and a play for every card."""
         settle_options(self, seats, options)
         return seats * (ROUNDS + DEALT)
 
     def points(self, seats: int, **options: Option) -> range:
-        """From a Hupfer every round and no trick to the best of all rounds every time."""
+        """Return the range of scores: from a Hupfer every round without tricks to the best of all rounds every time."""
         settle_options(self, seats, options)
         return range(-ROUNDS * HUPFER_COST, ROUNDS * BEST_ROUND + 1)
 
     def new(self, seats: int, decks: Decks, **options: Option) -> NullernState:
-        """Return a game about to begin, its first round dealt; OptionError as in `engine.game.Game.new`."""
+        """Return a new game, its first round dealt; OptionError as in `engine.game.Game.new`."""
         settle_options(self, seats, options)
         return NullernState(seats, decks)
 
     def sample(self, view: SeatView, rng: Chance) -> NullernState:
-        """Sample a game that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        """Sample a game that fits the view; ViewError as in `engine.game.Game.sample`."""
         return sample(self._own(view), rng)
 
     def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[NullernState]:
-        """Sample several games that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        """Sample several games that fit the view; ViewError as in `engine.game.Game.sample`."""
         return sample_many(self._own(view), rng, count)
 
     def truth(self, view: SeatView, rng: Chance) -> Truth:
-        """Sample a deal and choices that the view allows; ViewError as in `engine.game.Game.sample`."""
+        """Sample a deal and choices that fit the view; ViewError as in `engine.game.Game.sample`."""
         return truth(self._own(view), rng)
 
     def _own(self, view: SeatView) -> NullernView:

@@ -1,7 +1,7 @@
-"""A view of Nullern as numbers. It says all that the view says: no two views of a table have the same vector.
+"""A view of Nullern as numbers.
 
-What a card's `played_at` says together with who played it tells the order of play; leaders of earlier tricks follow
-from bids and takers. In the blind round the hand is empty (N8).
+Nothing is lost: no two views of a table have the same vector. A card's `played_at` and its player give the order of
+play; leaders of earlier tricks follow from bids and takers. In the blind round the hand is empty (N8).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CARDS: Final = len(CARDS)
 _COLOUR: Final = tuple(card.colour for card in CARDS)
 _TENTH: Final = 1 / _TRICKS
 _POINTS_A_STEP: Final = 2
-"""A byte holds scores from −100 to 410 in steps of two, an odd one rounded down."""
+"""A byte stores scores from −100 to 410 in steps of two, rounded down."""
 _NO_POINTS: Final = 50
 _IN_FLOATS: Final = (
     tuple(number / _TRICKS for number in range(_TRICKS + 1)),
@@ -32,7 +32,7 @@ _IN_BYTES: Final = (tuple(range(_TRICKS + 1)), tuple(range(_ROUNDS + 1)))
 
 
 def fields(seats: int) -> tuple[Field, ...]:
-    """Describe the vector's fields with so many seats."""
+    """Describe the vector's fields with this many seats."""
     cards = len(CARDS)
     return laid_out(
         (
@@ -65,7 +65,7 @@ def fields(seats: int) -> tuple[Field, ...]:
 
 
 class _Layout:
-    """Where the fields of a vector begin."""
+    """Offsets of the fields of a vector."""
 
     def __init__(self, seats: int) -> None:
         at, self.length = layout(fields(seats))
@@ -121,7 +121,7 @@ class Seen:
         scores: tuple[int, ...],
         hupfers: bytes,
     ) -> None:
-        """Take what the fields of a view have."""
+        """Take the values of the fields of a view."""
         self.own = own
         self.round = number
         self.hand_size = hand_size
@@ -161,28 +161,28 @@ def vector_into(view: NullernView, array: Any) -> None:
 
 
 class SeatVector:
-    """A seat's vector as it was last written: the next one is that with what has changed since."""
+    """A seat's vector as it was last written. The next one is this with the changes since."""
 
     __slots__ = ("_at", "_in_bytes", "numbers", "seen")
 
     def __init__(self, seats: int, in_bytes: bool) -> None:
-        """Begin with nothing seen."""
+        """Begin without content."""
         self._at: Final = _layout(seats)
         self._in_bytes: Final = in_bytes
         self.numbers: Final[Any] = blank(self._at.length, in_bytes)
-        """A memoryview."""
+        """The vector, a memoryview."""
         self.seen: Seen = _NOTHING
         """The vector's content."""
 
     def renew(self, seen: Seen, hand: bytes) -> None:
-        """Write it anew, for another round."""
+        """Write it from scratch, for another round."""
         at, in_bytes = self._at, self._in_bytes
         fill(self.numbers, at.bytes if in_bytes else at.floats)
         _write_new(seen, hand, self.numbers, at, in_bytes)
         self.seen = seen
 
     def go_on(self, seen: Seen) -> None:
-        """Write what has changed in the course of a round."""
+        """Write the changes within a round."""
         _write(seen, self.seen, self.numbers, self._at, self._in_bytes)
         self.seen = seen
 
@@ -204,7 +204,7 @@ def _seen(view: NullernView) -> Seen:
 
 
 def _write_new(seen: Seen, hand: bytes, numbers: Any, at: _Layout, in_bytes: bool) -> None:
-    """Write the cards in hand, what stays as it is for a round, and all else, into numbers that are all 0."""
+    """Write a whole vector into numbers that are all 0: the cards in hand, the constants of the round, and the rest."""
     one: Any = 1 if in_bytes else 1.0
     for card in hand:
         numbers[at.hand + card] = one
@@ -217,7 +217,7 @@ def _write_new(seen: Seen, hand: bytes, numbers: Any, at: _Layout, in_bytes: boo
 
 
 def _write(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool) -> None:
-    """Write what is seen into numbers that tell what was seen before in the same round."""
+    """Update the numbers of an earlier view of the same round."""
     tricks, rounds = _IN_BYTES if in_bytes else _IN_FLOATS
     one: Any = 1 if in_bytes else 1.0
     seats, own = at.seats, seen.own
@@ -241,12 +241,13 @@ def _write(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool) 
 
 
 def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool, tricks: Any, one: Any) -> None:
-    """Write the plays since, each with its seat and its trick, what lies on the table, and who leads and took what."""
+    """Write the plays since, each with its seat and its trick; the cards on the table; the leader; and the tricks
+    taken."""
     seats, own, plays, leaders, takers = at.seats, seen.own, seen.plays, seen.leaders, seen.takers
     zero: Any = 0 if in_bytes else 0.0
     hand, played, played_at, table = at.hand, at.played, at.played_at, at.table
     written, done, led, complete = before.plays, len(before.takers), len(before.leaders), len(takers)
-    held = before.round >= 0  # if so, cards played since were in hand
+    held = before.round >= 0  # If so, cards played since were in hand.
     if led > done:
         leader = (leaders[done] - own) % seats
         numbers[at.leader + leader] = zero
@@ -257,7 +258,7 @@ def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: 
     trick = index // seats
     while index < end:
         number = tricks[trick + 1]
-        seat = (leaders[trick] + index - own) % seats  # a trick begins at a multiple of the seats
+        seat = (leaders[trick] + index - own) % seats  # A trick begins at a multiple of the seats.
         trick += 1
         until = min(trick * seats, end)
         while index < until:

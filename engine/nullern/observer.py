@@ -1,7 +1,7 @@
 """Build a seat's view of a game of Nullern.
 
-`observe` builds a view up from what the seat may know: its own cards, unless the round is blind, and what lies open on
-the table. It never copies the state and takes things away.
+`observe` builds a view up from the seat's own cards, unless the round is blind, and the open cards on the table. It
+never copies the state to remove secrets.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from engine.nullern.state import NullernState
 
 _filled: Final = tuple.__new__
-"""Makes a view of its fields in a third of the time that its own `__new__` takes."""
+"""Creates a view from its fields in a third of the time of its own `__new__`."""
 
 
 def observe(state: NullernState, seat: int) -> NullernView:
-    """Return what the seat may know now."""
+    """Return the seat's current view."""
     return _filled(
         NullernView,
         (
@@ -43,7 +43,7 @@ def observe(state: NullernState, seat: int) -> NullernView:
 
 
 def seen(state: NullernState, seat: int) -> Seen:
-    """Return what the seat may know now, as vectors have it: the same, but for the cards in hand."""
+    """Return the seat's current view as vectors use it: without the cards in hand."""
     return Seen(
         seat,
         state.round,

@@ -1,8 +1,8 @@
-"""A game of Nullern that a seat could be in for all its view tells: every truth that fits is equally likely.
+"""Sampling a game of Nullern that fits a seat's view; all that fit are equally likely.
 
-All that play shows of another seat is that it did not follow a trump: then it held none (N5). In the blind round
-nobody chooses what to play, so play shows nothing, and the own card is as unknown as any other (N8). No choice is
-judged by how wise it was.
+Play reveals one thing of another seat: if it did not follow a trump, it held none (N5). In the blind round seats do not
+choose, so play reveals nothing, and the own card is as unknown as any other (N8). Nothing is inferred from how wise a
+choice was.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Reading(NamedTuple):
 
 
 def sample(view: NullernView, chance: Chance) -> NullernState:
-    """Sample a game that the seat could be in: `engine.game.Game.sample`."""
+    """Sample a game that fits the view: `engine.game.Game.sample`."""
     deck, choices = truth(view, chance)
     state = NullernState(view.seats, Redealt(view.round, deck, chance), view.round, view.scores, view.hupfers)
     for seat, action in choices:
@@ -62,7 +62,7 @@ def sample_many(view: NullernView, chance: Chance, count: int) -> list[NullernSt
 
 
 def truth(view: NullernView, chance: Chance) -> Truth:
-    """Sample a deal and choices that the view allows: `engine.game.Game.truth`."""
+    """Sample a deal and choices that fit the view: `engine.game.Game.truth`."""
     reading = read(view)
     hands = [[*cards] for cards in reading.open]
     for seat, cards in zip(reading.hands, reading.dealing.deal(reading.unseen, Draws(chance)), strict=True):
@@ -72,7 +72,10 @@ def truth(view: NullernView, chance: Chance) -> Truth:
 
 @lru_cache(maxsize=16)
 def read(view: NullernView) -> _Reading:
-    """Work out what the view tells; ViewError where no truth fits. Cached: a search samples one view many times."""
+    """Derive the constraints of a view; ViewError if no deal fits.
+
+    Cached, because a search samples one view many times.
+    """
     seats = view.seats
     blind = view.round == view.rounds - 1
     if blind and view.takers:

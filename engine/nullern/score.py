@@ -1,4 +1,4 @@
-"""Points of Nullern: what a bid earns (N7), what a Hupfer costs, and the dull bid the server makes."""
+"""Points of Nullern: the value of a bid (N7), the cost of a Hupfer, and the server's fallback bid."""
 
 from __future__ import annotations
 

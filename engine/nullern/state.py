@@ -1,7 +1,7 @@
 """One game of Nullern in progress: the order of play, N1–N5 and N7–N8; tricks and points are tables.
 
-It trusts its caller: an action that is not legal leaves it in no defined state. What happens once a card is a few
-look-ups in tables. What all may know of the tricks grows with them, so that a view or a report just takes it.
+It trusts its caller: an action that is not legal leaves it in no defined state. The work for each card is a few
+look-ups in tables. Public knowledge of the tricks is updated with them, so that a view or a report only copies it.
 
 A number of another type, such as numpy's, is converted to `int` where compiled code requires one, and where it is used
 for more than an index. An `int`, the usual case, costs no check.
@@ -27,7 +27,7 @@ _HAND_SIZES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 
 """By round; the last is blind (N1)."""
 _ROUNDS: Final = len(_HAND_SIZES)
 _NEXT: Final = tuple((*range(1, seats), 0) for seats in range(8))
-"""By number of seats: by seat, who comes after it."""
+"""By number of seats: by seat, the next seat."""
 _BLIND_PLAY: Final = bytes([BLIND])
 
 _LEAD: Final = 0
@@ -69,15 +69,15 @@ class NullernState:
     seats: int
     _decks: Decks
     _next: tuple[int, ...]
-    """By seat, who comes after it."""
+    """By seat, the next seat."""
     player: int
     round: int
     hand_size: int
     """Cards dealt to each seat this round."""
     scores: tuple[int, ...]
-    """Points by seat; what Hupfers cost is deducted after the last round, not before."""
+    """Points by seat. The cost of Hupfers is deducted after the last round, not before."""
     hupfers: bytes
-    """Hupfers of the rounds that are over, by seat."""
+    """Hupfers of the finished rounds, by seat."""
     turned: int
     """The card turned over."""
     hands: list[bytes]
@@ -93,11 +93,11 @@ class NullernState:
     taken: bytes
     """Tricks taken this round, by seat."""
     report: NullernRound | None
-    """The last round that is over; None during the first."""
+    """The last finished round; None during the first."""
     _due: int
     """The choice that is due: one of the numbers above."""
     _ranks: bytes
-    """The part of `RANKING` for this round's trump, as the next two of their tables."""
+    """The part of `RANKING` for this round's trump; the next two likewise."""
     _is_trump: tuple[bool, ...]
     _others: bytes
     _leader: int
@@ -183,7 +183,7 @@ class NullernState:
 
     @property
     def blind(self) -> bool:
-        """True if nobody may see the cards in hand, not even their owner (N8)."""
+        """True if no seat may see the cards in hand, not even its own (N8)."""
         return self.round == _ROUNDS - 1
 
     def waiting(self) -> tuple[int, ...]:
@@ -205,7 +205,7 @@ class NullernState:
         return BIDS[self.hand_size] if due == _BID else _BLIND_PLAY
 
     def fallback(self, seat: SupportsIndex) -> int:
-        """Return the action the server plays for a seat that gives none: `engine.game.State.fallback`."""
+        """Return the action that the server plays for a silent seat: `engine.game.State.fallback`."""
         if self._due == _BID:
             return BID + bid_nearest(self.hand_size, self.seats)
         return self.legal(seat)[0]
@@ -227,7 +227,7 @@ class NullernState:
         elif due == _TURN_BLIND:
             chosen = hands[asked][0]
         hands[asked] = hands[asked].replace(SINGLE[chosen], b"")
-        self.plays = self.plays + SINGLE[chosen]  # not +=, which is slow when compiled
+        self.plays = self.plays + SINGLE[chosen]  # Not +=, which is slow when compiled.
         self.player = asked = self._next[asked]
         if asked == self._leader:
             self._complete()
@@ -247,7 +247,8 @@ class NullernState:
     def vector_into(self, seat: SupportsIndex, array: Any) -> None:
         """Write these numbers into an array: `engine.game.State.vector_into`.
 
-        What is written for a seat is kept from its second time on: copies for a search are asked once.
+        From a seat's second vector on, the last one is cached. Copies for a search, which are asked only once, save
+        this.
         """
         vectors = self._vectors
         if vectors is None:
@@ -270,7 +271,7 @@ class NullernState:
         fill(target, kept.numbers)
 
     def ranking(self) -> tuple[int, ...]:
-        """Places by seat, 1 the best; equal scores share a place (N9)."""
+        """Return places by seat, 1 the best; equal scores share a place (N9)."""
         return places(self.scores)
 
     def deal_anew(self, seats: tuple[int, ...], hands: list[list[int]], decks: Decks) -> None:
@@ -307,7 +308,7 @@ class NullernState:
         self._others = OTHERS[trump]
 
     def _bid(self, action: int, seat: int) -> None:
-        """Take a bid (N3); after the last the first trick begins (N4)."""
+        """Apply a bid (N3); after the last one the first trick begins (N4)."""
         self.bids = put(self.bids, seat, action - BID + 1)
         self.player = seat = self._next[seat]
         if self.bids[seat]:

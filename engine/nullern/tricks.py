@@ -1,7 +1,7 @@
-"""Bids and tricks by table look-up: who leads first (N4), what may be played (N5) and who takes it (N6).
+"""Bids and tricks by table look-up: the first leader (N4), the legal plays (N5) and the seat that takes the trick (N6).
 
-A hand is the string of its cards in order, so the cards of a colour lie side by side. Who takes a trick is read off
-`RANKING`, which translates its cards into ranks: the highest rank takes it, the first of equals.
+A hand is the string of its cards in order, so the cards of a colour lie side by side. `RANKING` translates the cards of
+a trick into ranks: the highest rank takes it, the first of equals.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ _TRUMPS: Final = range(len(COLOURS))
 BIDS: Final = tuple(bytes(range(BID, BID + size + 1)) for size in range(HIGHEST_BID + 1))
 """By hand size, the bids open to a seat (N3)."""
 SINGLE: Final = tuple(bytes([card]) for card in range(len(CARDS)))
-"""By card, the string of it alone."""
+"""By card, the string of this card only."""
 OTHERS: Final = tuple(bytes(card for card, what in enumerate(CARDS) if what.colour != trump) for trump in _TRUMPS)
-"""By trump, the cards of all other colours. Stripped of these, a hand offers its trumps (N5)."""
+"""By trump, the cards of all other colours. A hand without these has its trumps (N5)."""
 IS_TRUMP: Final = tuple(tuple(what.colour == trump for what in CARDS) for trump in _TRUMPS)
 """`IS_TRUMP[trump][card]`."""
 RANKING: Final = tuple(

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class NullernView(NamedTuple):
-    """Everything one seat may know: enough to choose without any memory of earlier views.
+    """Everything that one seat may know: enough to choose without any memory of earlier views.
 
-    Cards are indices; what goes by seat or by trick is one small int each. A trick begins when its leader is to play.
+    Cards are indices; entries by seat or by trick are small ints. A trick begins when its leader is to play.
     """
 
     seat: int
@@ -23,7 +23,7 @@ class NullernView(NamedTuple):
     hand: bytes
     """The cards in hand, in card order; empty in the blind round (N8)."""
     bids: bytes
-    """By seat: the bid plus one, or 0 where the seat has not bid yet."""
+    """By seat: the bid plus one, or 0 if the seat has not bid yet."""
     plays: bytes
     """The cards of all tricks, one after the other; a blind card shows once it is played."""
     leaders: bytes
@@ -39,7 +39,7 @@ class NullernView(NamedTuple):
 
 
 class NullernRound(NamedTuple):
-    """A round that is over, everything face up; lists as in the view, but bids as they are.
+    """A finished round with all cards shown; lists as in the view, except that bids are plain.
 
     `points` never contains the cost of Hupfers; `scores` does after the last round only.
     """
@@ -54,6 +54,6 @@ class NullernRound(NamedTuple):
     takers: bytes
     taken: bytes
     missed: bytes
-    """By seat: 1 where the round brought a Hupfer, else 0."""
+    """By seat: 1 if the round brought a Hupfer, else 0."""
     hupfers: bytes
     """Hupfers after this round, by seat."""

@@ -1,4 +1,4 @@
-"""Cards and actions of 6th Sense: what the indices mean. Data only; the rules are elsewhere.
+"""Cards and actions of 6th Sense: the meaning of the indices. Data only; the rules are elsewhere.
 
 Card = colour · 14 + rank. Each colour has 20 plays: its 14 cards in their order, the 6/9 first as 6 and then as 9, and
 its 0 as a block of place 1 … 5 of the trick (`Action.place` counts from 0, the name from 1). So the plays of a card lie

@@ -32,10 +32,10 @@ ROUNDS: Final = {2: 6, 3: 6, 4: 4, 5: 5, 6: 6}
 """Rounds of a game, by the number of seats (S3)."""
 HIGHEST_TARGET: Final = 1000
 MOST_WON: Final = 14
-"""Points of the best round there is: a 14 that comes true (S14)."""
+"""Points of the best possible round: a 14 that comes true (S14)."""
 MOST_WON_BY_NOVICES: Final = 6
 EXTRA_CHOICES: Final = 10
-"""Every 8 may lead a trick and peek, every 12 be in a trick of its own to split (S12, S13)."""
+"""Each 8 may lead a trick and peek, and each 12 may be in a trick of its own to split (S12, S13)."""
 
 
 class SixthSense:
@@ -60,12 +60,12 @@ class SixthSense:
         return fields(seats, HAND_SIZE[seats])
 
     def longest(self, seats: int, **options: Option) -> int:
-        """A number of choices that no game exceeds: every card, and what 8s and 12s ask besides."""
+        """Return a number of choices that no game exceeds: every card, and the questions of 8s and 12s."""
         rounds = LONGEST if self._settled(seats, options)["target"] else ROUNDS[seats]
         return rounds * (seats * HAND_SIZE[seats] + EXTRA_CHOICES)
 
     def points(self, seats: int, **options: Option) -> range:
-        """A range that no score leaves: the worst and the best of all rounds every time."""
+        """Return a range that no score leaves: the worst and the best of all rounds every time."""
         settled = self._settled(seats, options)
         rounds = LONGEST if settled["target"] else ROUNDS[seats]
         if settled["novice"]:
@@ -73,7 +73,7 @@ class SixthSense:
         return range(-rounds * MOST_LOST, rounds * MOST_WON + 1)
 
     def new(self, seats: int, decks: Decks, **options: Option) -> SixthSenseState:
-        """Return a game about to begin, its first round dealt; OptionError as in `engine.game.Game.new`."""
+        """Return a new game, its first round dealt; OptionError as in `engine.game.Game.new`."""
         settled = self._settled(seats, options)
         novice, target, late_trump = bool(settled["novice"]), int(settled["target"]), bool(settled["late_trump"])
         return SixthSenseState(
@@ -81,15 +81,15 @@ class SixthSense:
         )
 
     def sample(self, view: SeatView, rng: Chance) -> SixthSenseState:
-        """Sample a game that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        """Sample a game that fits the view; ViewError as in `engine.game.Game.sample`."""
         return sample(self._own(view), rng)
 
     def sample_many(self, view: SeatView, rng: Chance, count: int) -> list[SixthSenseState]:
-        """Sample several games that the seat could be in; ViewError as in `engine.game.Game.sample`."""
+        """Sample several games that fit the view; ViewError as in `engine.game.Game.sample`."""
         return sample_many(self._own(view), rng, count)
 
     def truth(self, view: SeatView, rng: Chance) -> Truth:
-        """Sample a deal and choices that the view allows; ViewError as in `engine.game.Game.sample`."""
+        """Sample a deal and choices that fit the view; ViewError as in `engine.game.Game.sample`."""
         return truth(self._own(view), rng)
 
     def _own(self, view: SeatView) -> SixthSenseView:
@@ -98,7 +98,7 @@ class SixthSense:
         return view
 
     def _settled(self, seats: int, options: Mapping[str, Option]) -> dict[str, Option]:
-        """Return all options; OptionError for those that the game does not have or that do not go together."""
+        """Return all options; OptionError for options that the game lacks or that cannot be combined."""
         settled = settle_options(self, seats, options)
         if not 0 <= settled["target"] <= HIGHEST_TARGET:
             raise OptionError(f"option target takes 0 to {HIGHEST_TARGET}, not {settled['target']}")

@@ -1,7 +1,8 @@
-"""A view of 6th Sense as numbers. It says all that the view says: no two views of a table have the same vector.
+"""A view of 6th Sense as numbers.
 
-What a card's `played_at` says together with who played it tells the order of play; leaders of earlier tricks follow
-from their takers. A block of another seat shows as such, its card nowhere (S7).
+Nothing is lost: no two views of a table have the same vector. A card's `played_at` and its player give the order of
+play; leaders of earlier tricks follow from their takers. A block of another seat appears as a block, its card nowhere
+(S7).
 """
 
 from __future__ import annotations
@@ -19,24 +20,24 @@ TRICKS_SCALE: Final = 10.0
 LONGEST: Final = 60
 """Rounds of the longest game, one to a target score (S16)."""
 MOST_LOST: Final = 19
-"""No round costs more points: a 0 foretold, 14 tricks taken, all five 12s in tricks that were split."""
+"""The largest cost of a round: a 0 predicted, 14 tricks taken, all five 12s in split tricks."""
 
 _NO_CARD: Final = 255
 _CARD: Final = bytes(_NO_CARD if action.card is None else action.card for action in ACTIONS)
 _PLACE: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
 _NINE: Final = tuple(action.kind == "play" and action.value == 9 for action in ACTIONS)
 _ORDINARY: Final = bytes(action.kind == "play" and action.value != 9 for action in ACTIONS)
-"""By action, whether it is a play that says no more than its card."""
+"""By action, whether it is a play that reveals no more than its card."""
 _COLOUR: Final = tuple(card.colour for card in CARDS)
 _CARDS: Final = len(CARDS)
 _NO_POINTS: Final = 128
-"""A byte holds scores from −128 to 127; those beyond are cut off."""
+"""A byte stores scores from −128 to 127; others are clipped."""
 _TARGET_STEP: Final = 4
-"""A byte holds the target in steps of four, rounded down."""
+"""A byte stores the target in steps of four, rounded down."""
 
 
 def fields(seats: int, hand_size: int) -> tuple[Field, ...]:
-    """Describe the vector's fields with so many seats, each dealt so many cards."""
+    """Describe the vector's fields with this many seats and cards dealt to each."""
     cards = len(CARDS)
     tricks = hand_size - 1
     most = LONGEST * MOST_LOST / POINTS_SCALE
@@ -84,7 +85,7 @@ def fields(seats: int, hand_size: int) -> tuple[Field, ...]:
 
 
 class _Layout:
-    """Where the fields of a vector begin, and how it is written."""
+    """Offsets of the fields of a vector, and the way it is written."""
 
     def __init__(self, seats: int, hand_size: int) -> None:
         at, self.length = layout(fields(seats, hand_size))
@@ -118,7 +119,7 @@ class _Layout:
 
 
 class Agreed(Protocol):
-    """The options of a game: its constants have them, and every view."""
+    """The options of a game; its constants and every view have them."""
 
     @property
     def target(self) -> int:
@@ -168,7 +169,7 @@ class Seen:
         scores: tuple[int, ...],
         known: bytes,
     ) -> None:
-        """Take what the fields of a view have, but for a prediction that is not chosen, which is −1."""
+        """Take the values of the fields of a view, with −1 for a prediction that is not chosen."""
         self.own = own
         self.seats = seats
         self.round = number
@@ -186,7 +187,7 @@ class Seen:
 
 _NUMBERS: Final = tuple(range(256))
 _NOTHING: Final = tuple([Seen(0, seats, -1, None, -1, b"", b"", b"", b"", b"", (), (), b"") for seats in range(7)])
-"""By number of seats, what a vector of zeros tells."""
+"""By number of seats, the content of a vector of zeros."""
 
 
 @cache
@@ -211,28 +212,28 @@ def vector_into(view: SixthSenseView, array: Any) -> None:
 
 
 class SeatVector:
-    """A seat's vector as it was last written: the next one is that with what has changed since."""
+    """A seat's vector as it was last written. The next one is this with the changes since."""
 
     __slots__ = ("_at", "_in_bytes", "numbers", "seen")
 
     def __init__(self, seats: int, hand_size: int, in_bytes: bool) -> None:
-        """Begin with nothing seen."""
+        """Begin without content."""
         self._at: Final = _layout(seats, hand_size)
         self._in_bytes: Final = in_bytes
         self.numbers: Final[Any] = blank(self._at.length, in_bytes)
-        """A memoryview."""
+        """The vector, a memoryview."""
         self.seen: Seen = _NOTHING[seats]
         """The vector's content."""
 
     def renew(self, seen: Seen, hand: bytes, agreed: Agreed) -> None:
-        """Write it anew, for another round."""
+        """Write it from scratch, for another round."""
         at, in_bytes = self._at, self._in_bytes
         fill(self.numbers, at.bytes if in_bytes else at.floats)
         _write_new(seen, hand, agreed, self.numbers, at, in_bytes)
         self.seen = seen
 
     def go_on(self, seen: Seen) -> None:
-        """Write what has changed in the course of a round."""
+        """Write the changes within a round."""
         _write(seen, self.seen, self.numbers, self._at, self._in_bytes)
         self.seen = seen
 
@@ -256,7 +257,7 @@ def _seen(view: SixthSenseView) -> Seen:
 
 
 def _write_new(seen: Seen, hand: bytes, agreed: Agreed, numbers: Any, at: _Layout, in_bytes: bool) -> None:
-    """Write the cards in hand, what stays as it is for a round, and all else, into numbers that are all 0."""
+    """Write a whole vector into numbers that are all 0: the cards in hand, the constants of the round, and the rest."""
     one: Any = 1 if in_bytes else 1.0
     for card in hand:
         numbers[at.hand + card] = one
@@ -272,7 +273,7 @@ def _write_new(seen: Seen, hand: bytes, agreed: Agreed, numbers: Any, at: _Layou
 
 
 def _write(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool) -> None:
-    """Write what is seen into numbers that tell what was seen before in the same round."""
+    """Update the numbers of an earlier view of the same round."""
     one: Any = 1 if in_bytes else 1.0
     if seen.known != before.known:
         _write_predictions(seen, numbers, at, in_bytes, one)
@@ -285,7 +286,7 @@ def _write(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool) 
 
 
 def _write_predictions(seen: Seen, numbers: Any, at: _Layout, in_bytes: bool, one: Any) -> None:
-    """Write the predictions that are known."""
+    """Write the known predictions."""
     for seat, card in enumerate(seen.known):
         if card and seat != seen.own:
             numbers[at.peeked + ((seat - seen.own) % seen.seats - 1) * _CARDS + card - 1] = one
@@ -295,14 +296,14 @@ def _write_predictions(seen: Seen, numbers: Any, at: _Layout, in_bytes: bool, on
 
 
 def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool, one: Any) -> None:
-    """Write the plays since, each with its seat and its trick, and what lies on the table."""
+    """Write the plays since, each with its seat and its trick, and the cards on the table."""
     seats, own, plays, leaders = seen.seats, seen.own, seen.plays, seen.leaders
     zero: Any = 0 if in_bytes else 0.0
     tricks: Any = _NUMBERS if in_bytes else at.tricks
     ordinary, card_of = _ORDINARY, _CARD
     hand, played, played_at, table = at.hand, at.played, at.played_at, at.table
     written = before.plays
-    held = before.round >= 0  # if so, cards played since were in hand
+    held = before.round >= 0  # If so, cards played since were in hand.
     old, complete = len(before.takers), len(seen.takers)
     index = old * seats
     if complete > old and len(written) > index:
@@ -317,7 +318,7 @@ def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: 
     trick = index // seats
     while index < end:
         number = tricks[trick + 1]
-        seat = (leaders[trick] + index - own) % seats  # a trick begins at a multiple of the seats
+        seat = (leaders[trick] + index - own) % seats  # A trick begins at a multiple of the seats.
         trick += 1
         until = min(trick * seats, end)
         while index < until:
@@ -340,7 +341,7 @@ def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: 
 def _write_play(
     seen: Seen, numbers: Any, at: _Layout, action: int, trick: int, seat: int, number: Any, one: Any
 ) -> None:
-    """Write a play that says more than its card: a 9, or a block, whose card may not show."""
+    """Write a play that reveals more than its card: a 9, or a block, whose card may be hidden."""
     card = _CARD[action]
     if card != _NO_CARD:
         numbers[at.played + seat * _CARDS + card] = one
@@ -354,7 +355,7 @@ def _write_play(
 
 
 def _write_tricks(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool, one: Any) -> None:
-    """Write who leads, who took which trick since and what it counts, and the scores, which change at the end."""
+    """Write the leader, the takers of tricks since and their values, and the scores, which change at the end."""
     seats, own, leaders, takers = seen.seats, seen.own, seen.leaders, seen.takers
     zero: Any = 0 if in_bytes else 0.0
     complete, done, led = len(takers), len(before.takers), len(before.leaders)

@@ -1,7 +1,7 @@
 """Build a seat's view of a game of 6th Sense.
 
-`observe` builds a view up from what the seat may know: its own cards, what was played openly, and the prediction
-cards it peeked at. It never copies the state and takes things away.
+`observe` builds a view up from the seat's own cards, the open plays, and the prediction cards at which it peeked. It
+never copies the state to remove secrets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.sixth_sense.state import SixthSenseState
 
 _filled: Final = tuple.__new__
-"""Makes a view of its fields in a third of the time that its own `__new__` takes."""
+"""Creates a view from its fields in a third of the time of its own `__new__`."""
 
 
 _KNOWN: Final = tuple(
@@ -28,11 +28,11 @@ _KNOWN: Final = tuple(
     )
     for seats in range(7)
 )
-"""`_KNOWN[seats][seat][its prediction card plus one, or 0]`: the predictions known to a seat that peeked at none."""
+"""`_KNOWN[seats][seat][its prediction card plus one, or 0]`: the predictions known to a seat that has not peeked."""
 
 
 def observe(state: SixthSenseState, seat: int) -> SixthSenseView:
-    """Return what the seat may know now."""
+    """Return the seat's current view."""
     seats, hand_size, rounds, target, novice, late_trump, _ = state.setting
     own = state.predictions[seat]
     known = _KNOWN[seats][seat][own + 1]
@@ -49,7 +49,7 @@ def observe(state: SixthSenseState, seat: int) -> SixthSenseView:
             target,
             novice,
             late_trump,
-            state.round % seats,  # the dealer
+            state.round % seats,  # The dealer.
             hand_size,
             state.turned,
             cards_of(state.hands[seat]),
@@ -67,7 +67,7 @@ def observe(state: SixthSenseState, seat: int) -> SixthSenseView:
 
 
 def seen(state: SixthSenseState, seat: int) -> Seen:
-    """Return what the seat may know now, as vectors have it: the same, but for the cards in hand."""
+    """Return the seat's current view as vectors use it: without the cards in hand."""
     seats = len(state.predictions)
     own = state.predictions[seat]
     known = _KNOWN[seats][seat][own + 1]

@@ -1,9 +1,9 @@
-"""A game of 6th Sense that a seat could be in for all its view tells: every truth that fits is equally likely.
+"""Sampling a game of 6th Sense that fits a seat's view; all that fit are equally likely.
 
-What play has shown of another seat: it did not follow, so it held no card of the colour due (S5, S6); its prediction
-card had left the hand by then and may be one. Its block was by a 0 of the colour due, or by another because it held no
-card of that colour. `read` works that out once a view; `sample` fills the rest in by chance and plays the round again.
-It judges no choice by how wise it was.
+Play reveals two things of another seat. If it did not follow, it held no card of the colour due (S5, S6); its
+prediction card had left the hand by then and may be of that colour. If it blocked, it used a 0 of the colour due, or
+another 0 because it held no card of that colour. `read` derives this once for each view. `sample` draws the rest and
+plays the round again. Nothing is inferred from how wise a choice was.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from engine.sixth_sense.tricks import COLOUR_OF, NOTHING, PLACE_BLOCKED, VALUES
 from engine.sixth_sense.view import SixthSenseView
 
 _FREE: Final = -1
-"""In place of a colour due: any card may be played."""
+"""Used as the colour due if any card may be played."""
 
 
 @dataclass(slots=True)
@@ -44,17 +44,17 @@ class _Block:
 
     seat: int
     place: int
-    """The place it blocks."""
+    """The place that it blocks."""
     due: int
     """The colour due."""
     barred: int
-    """Bit by colour: 1 where its 0 cannot have been in the hand."""
+    """Bit by colour: 1 if its 0 cannot have been in the hand."""
     index: int
-    """Where it stands in the round's actions."""
+    """Index among the round's actions."""
     at: int
-    """Where it stands in the round's plays."""
+    """Index among the round's plays."""
     followed: bool = False
-    """True if its seat played the colour due later, so that the 0 must have followed."""
+    """True if its seat later played the colour due, so that the 0 must have followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class _Reading:
     """The constraints of a view on the hidden cards."""
 
     choices: tuple[tuple[int, int], ...]
-    """All choices of the round so far, but for predictions, as seat and action; hidden blocks as they were seen."""
+    """All choices of the round so far, without predictions, as seat and action; hidden blocks as they were seen."""
     open: tuple[tuple[int, ...], ...]
     """By seat, the cards known to have been dealt to it."""
     unseen: tuple[tuple[int, ...], ...]
@@ -73,13 +73,13 @@ class _Reading:
     predictions: tuple[int, ...]
     """The seats whose predictions are unknown."""
     zeros: tuple[tuple[tuple[int, ...], ConstrainedDeal], ...]
-    """The colours of the hidden blocks' 0s, every way that fits, with the deals of the other cards."""
+    """The colours of the hidden blocks' 0s, in every way that fits, with the deals of the other cards."""
     sums: tuple[int, ...]
-    """Sums of their ways."""
+    """Cumulative numbers of their ways."""
 
 
 def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
-    """Sample a game that the seat could be in: `engine.game.Game.sample`."""
+    """Sample a game that fits the view: `engine.game.Game.sample`."""
     deck, choices = truth(view, chance)
     setting = GameConstants(
         view.seats,
@@ -99,7 +99,7 @@ def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
 def sample_many(view: SixthSenseView, chance: Chance, count: int) -> list[SixthSenseState]:
     """Sample several games: `engine.game.Game.sample_many`. The first is played to the view, the others are its copies.
 
-    What differs between them is in no table: hands, predictions, the card to turn, and with which 0s was blocked.
+    They differ in hands, predictions, the card to turn, and the 0s of blocks, none of which is in a table.
     """
     if count < 1:
         return []
@@ -128,7 +128,7 @@ def sample_many(view: SixthSenseView, chance: Chance, count: int) -> list[SixthS
 
 
 def truth(view: SixthSenseView, chance: Chance) -> Truth:
-    """Sample a deal and choices that the view allows: `engine.game.Game.truth`."""
+    """Sample a deal and choices that fit the view: `engine.game.Game.truth`."""
     reading = read(view)
     colours, dealt = _deal(reading, Draws(chance))
     hands = [[*cards] for cards in reading.open]
@@ -163,7 +163,10 @@ def _blocking(colour: int, place: int) -> int:
 
 @lru_cache(maxsize=16)
 def read(view: SixthSenseView) -> _Reading:
-    """Work out what the view tells; ViewError where no truth fits. Cached: a search samples one view many times."""
+    """Derive the constraints of a view; ViewError if no deal fits.
+
+    Cached, because a search samples one view many times.
+    """
     seats, own = view.seats, view.seat
     if 0 < view.target <= max(view.scores):
         raise ViewError("the game is over")
@@ -191,7 +194,7 @@ def read(view: SixthSenseView) -> _Reading:
         for block, colour in zip(hidden, chosen, strict=True):
             if colour != block.due:
                 void[block.seat] |= 1 << block.due
-        # A colour of which nothing is left binds nobody.
+        # A colour without unseen cards constrains no seat.
         binding = sum([1 << colour for colour, count in enumerate(counts) if count])
         hands = tuple([Hand(left - played[seat], void[seat] & binding) for seat in others])
         if hands not in dealings:
@@ -205,7 +208,7 @@ def read(view: SixthSenseView) -> _Reading:
 
 
 def _open_cards(view: SixthSenseView) -> tuple[tuple[int, ...], ...]:
-    """By seat, its cards that the view shows: those played, those of a known prediction, and the own hand."""
+    """By seat, its cards that the view reveals: those played, those of a known prediction, and the own hand."""
     cards: list[list[int]] = [[] for _ in range(view.seats)]
     for index, action in enumerate(view.plays):
         card = ACTIONS[action].card
@@ -219,7 +222,7 @@ def _open_cards(view: SixthSenseView) -> tuple[tuple[int, ...], ...]:
 
 
 def _follow(view: SixthSenseView) -> tuple[list[_Block], list[int], tuple[tuple[int, int], ...]]:
-    """The hidden blocks; by seat, the colours that its open plays show it to hold no card of; and all choices."""
+    """The hidden blocks; by seat, the colours of which its open plays prove it void; and all choices."""
     seats, own = view.seats, view.seat
     hidden: list[_Block] = []
     voids = [0] * seats
@@ -271,7 +274,7 @@ def _answers(view: SixthSenseView, number: int, trick: bytes) -> list[tuple[int,
 
 
 def _zeros(blocks: Sequence[_Block], unseen: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """The colours that the 0s of hidden blocks can have had, judged by the seats' plays."""
+    """The possible colours of the hidden blocks' 0s, from the seats' plays."""
     there = [colour for colour, cards in enumerate(unseen) if cards and cards[0] == colour * COLOUR_SIZE]
     found: list[tuple[int, ...]] = [()]
     for block in blocks:
@@ -282,7 +285,7 @@ def _zeros(blocks: Sequence[_Block], unseen: Sequence[Sequence[int]]) -> list[tu
             if colour not in chosen
             and not block.barred >> colour & 1
             and (colour == block.due or not block.followed)
-            # A 0 that did not follow shows that the seat could not: it has no later 0 of that colour either.
+            # A 0 that did not follow proves that the seat could not follow: it has no later 0 of that colour, either.
             and not any(
                 before.seat == block.seat and before.due == colour != kind
                 for before, kind in zip(blocks, chosen, strict=False)

@@ -1,4 +1,4 @@
-"""Points of 6th Sense: a prediction's worth (S14, S16), and the dull prediction the server makes."""
+"""Points of 6th Sense: the value of a prediction (S14, S16), and the server's fallback prediction."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One game of 6th Sense in progress: the order of play, S2–S8 and S12–S16; plays, takers and points are tables.
 
-It trusts its caller: an action that is not legal leaves it in no defined state. What happens once a card is a few
-look-ups in tables; what nobody but a seat that looks needs is made by `engine.sixth_sense.observer`.
+It trusts its caller: an action that is not legal leaves it in no defined state. The work for each card is a few
+look-ups in tables. `engine.sixth_sense.observer` computes what only a view needs.
 
 A number of another type, such as numpy's, is converted to `int` where compiled code requires one, and where it is used
 for more than an index. An `int`, the usual case, costs no check.
@@ -41,9 +41,9 @@ from engine.sixth_sense.view import SixthSenseRound, SixthSenseView
 
 _COLOURS: Final = len(COLOURS)
 _NEXT: Final = tuple((*range(1, seats), 0) for seats in range(7))
-"""By number of seats: by seat, who comes after it."""
+"""By number of seats: by seat, the next seat."""
 _LAST_ROUND: Final = 60
-"""After so many rounds a game to a target score ends anyway (S16)."""
+"""Number of rounds after which a game to a target score ends anyway (S16)."""
 
 _LEAD: Final = -1
 _PREDICT: Final = -2
@@ -55,7 +55,7 @@ _PEEKING: Final = bytes((LOOK_AWAY, PEEK))
 
 
 _filled: Final = tuple.__new__
-"""Makes a named tuple of its fields in less time than its own `__new__`."""
+"""Creates a named tuple from its fields in less time than its own `__new__`."""
 
 
 class GameConstants(NamedTuple):
@@ -106,7 +106,7 @@ class SixthSenseState:
     setting: GameConstants
     _seats: int
     _next: tuple[int, ...]
-    """By seat, who plays after it."""
+    """By seat, the next seat."""
     _tricks: int
     """Tricks in a round."""
     player: int
@@ -123,19 +123,19 @@ class SixthSenseState:
     plays: bytes
     """The actions of the round's tricks, one after the other."""
     blocks: bytes
-    """Where among them the blocks are."""
+    """Indices of the blocks among them."""
     leaders: bytes
     """By trick that has begun; a trick begins when its leader is to play."""
     takers: bytes
-    """By completed trick; the number of seats where nobody took it."""
+    """By completed trick; the number of seats if no seat took it."""
     worths: bytes
-    """By completed trick, what it counts so far (S8, S13)."""
+    """By completed trick, its value so far (S8, S13)."""
     peeked: bytes
     """The tricks whose leaders looked at their takers' prediction cards (S12)."""
     taken: list[int]
     """Tricks taken this round, by seat."""
     report: SixthSenseRound | None
-    """The last round that is over; None during the first."""
+    """The last finished round; None during the first."""
     _due: int
     """The choice that is due: a play that follows this colour, or one of the negative numbers above."""
     _ranking: tuple[tuple[bytes, ...], ...]
@@ -249,7 +249,7 @@ class SixthSenseState:
         return _DOUBLING if due == _DOUBLE else _PEEKING
 
     def fallback(self, seat: SupportsIndex) -> int:
-        """Return the action the server plays for a seat that gives none: `engine.game.State.fallback`."""
+        """Return the action that the server plays for a silent seat: `engine.game.State.fallback`."""
         legal = self.legal(seat)
         if self._due == _PREDICT:
             return PREDICT + prediction_nearest(self.setting.hand_size, self._seats, cards_of(self.hands[seat]))
@@ -266,7 +266,7 @@ class SixthSenseState:
         if due >= _LEAD:
             hands = self.hands
             hands[asked] = hands[asked].replace(GONE[chosen], b"")
-            self.plays = self.plays + SINGLE[chosen]  # not +=, which is slow when compiled
+            self.plays = self.plays + SINGLE[chosen]  # Not +=, which is slow when compiled.
             if due < 0:
                 self._due = COLOUR_OF[chosen]
             elif PLACE_BLOCKED[chosen] >= 0:
@@ -294,7 +294,8 @@ class SixthSenseState:
     def vector_into(self, seat: SupportsIndex, array: Any) -> None:
         """Write these numbers into an array: `engine.game.State.vector_into`.
 
-        What is written for a seat is kept from its second time on: copies for a search are asked once.
+        From a seat's second vector on, the last one is cached. Copies for a search, which are asked only once, save
+        this.
         """
         vectors = self._vectors
         if vectors is None:
@@ -317,7 +318,7 @@ class SixthSenseState:
         fill(target, kept.numbers)
 
     def ranking(self) -> tuple[int, ...]:
-        """Places by seat, 1 the best; equal scores share a place (S15)."""
+        """Return places by seat, 1 the best; equal scores share a place (S15)."""
         return places(self.scores)
 
     def deal_anew(self, seats: tuple[int, ...], hands: list[list[int]], decks: Decks, turned: int) -> None:
@@ -367,7 +368,7 @@ class SixthSenseState:
         self._next_trick()
 
     def _block(self, place: int, seat: int) -> None:
-        """Take the card at a place out of the trick; the seat's block is already among the plays (S6, S7)."""
+        """Remove the blocked card from the trick; the seat's block is already among the plays (S6, S7)."""
         self._blocked = place
         self.blocks = self.blocks + SINGLE[len(self.plays) - 1]
         if place == 0:
@@ -375,7 +376,7 @@ class SixthSenseState:
             self._due = COLOUR_OF[self.plays[-blocker]] if blocker > 1 else _LEAD
 
     def _complete(self) -> None:
-        """Find who takes the trick (S8–S10) and what is to be asked (S12, S13)."""
+        """Find the seat that takes the trick (S8–S10) and the questions to ask (S12, S13)."""
         seats = self._seats
         led = self._due
         if led < 0:
@@ -412,7 +413,7 @@ class SixthSenseState:
             self._next_trick()
 
     def _answer(self, action: int) -> None:
-        """Take the taker's answer about doubling or, after it, the leader's about peeking (S12, S13)."""
+        """Apply the taker's answer about doubling or, after it, the leader's about peeking (S12, S13)."""
         if action == SPLIT:
             self.worths = self.worths[:-1] + SINGLE[2]
             self.taken[self._leader] += 1

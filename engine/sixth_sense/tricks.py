@@ -1,8 +1,8 @@
-"""Playing out a trick by table look-up: what may follow (S5–S7, S11) and who takes it (S8–S10).
+"""Tricks by table look-up: the legal plays (S5–S7, S11) and the seat that takes the trick (S8–S10).
 
 A hand is a string of the plays it offers, without blocks and in rising order: a card's plays lie side by side, and so
-do a colour's. Who takes a trick is read off `RANKING`, which translates the trick's actions into ranks: the highest
-rank takes it, the last of equals; what does not count has rank 0.
+do a colour's. `RANKING` translates the actions of a trick into ranks: the highest rank takes it, the last of equals.
+Actions that do not count have rank 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from engine.sixth_sense.cards import ACTIONS, BLOCKABLE, BLOCKS, CARDS, COLOURS,
 
 NO_TRUMP: Final = len(COLOURS)
 NOTHING: Final = 255
-"""Stands in a trick for a card that was blocked; no action has this index."""
+"""Marks a blocked card in a trick; no action has this index."""
 
 _PLAYS: Final = [(index, action) for index, action in enumerate(ACTIONS) if action.kind == "play"]
 PLAYS_OF: Final = tuple(bytes(index for index, action in _PLAYS if action.card == card) for card in range(len(CARDS)))
@@ -28,7 +28,7 @@ COLOUR_OF: Final = tuple(0 if action.card is None else CARDS[action.card].colour
 PLACE_BLOCKED: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
 """By action, the place that a block names; −1 for every other action."""
 OTHERS: Final = tuple(bytes(index for index, _ in _PLAYS if COLOUR_OF[index] != led) for led in range(len(COLOURS)))
-"""By colour, the plays of all other colours. Stripped of these, a hand offers what follows (S5)."""
+"""By colour, the plays of all other colours. A hand without these has the plays that follow (S5)."""
 ZEROS: Final = tuple(index for index, action in _PLAYS if action.value == 0)
 """By colour, its 0 as a play."""
 _IS_ZERO: Final = bytes(index in ZEROS for index in range(256))
@@ -40,7 +40,7 @@ BLOCKS_OF: Final = tuple(
 VALUES: Final = bytes(
     action.value if action.kind == "play" and action.value is not None else NOTHING for action in ACTIONS
 ).ljust(256, bytes([NOTHING]))
-"""Translates the actions of a trick into the values that count; `NOTHING` for what does not."""
+"""Translates the actions of a trick into the values that count; `NOTHING` for the others."""
 
 _SECOND: Final = SINGLE[NOTHING]
 _CARD: Final = bytes(NOTHING if action.value == 9 else action.card or 0 for action in ACTIONS).ljust(256, b"\0")
@@ -54,7 +54,7 @@ def hand_of(cards: Iterable[int]) -> bytes:
 
 def cards_of(hand: bytes) -> bytes:
     """Return the cards of a hand, in card order."""
-    return hand.translate(_CARD).replace(_SECOND, b"")  # to translate and delete at once takes twice as long
+    return hand.translate(_CARD).replace(_SECOND, b"")  # Translating and deleting at once takes twice as long.
 
 
 def predictions_of(hand: bytes) -> bytes:
@@ -63,7 +63,7 @@ def predictions_of(hand: bytes) -> bytes:
 
 
 def with_blocks(hand: bytes, places: int) -> bytes:
-    """Return all plays of a hand, with its 0s as blocks of so many places (S7)."""
+    """Return all plays of a hand, with its 0s as blocks of this many places (S7)."""
     if 1 not in hand.translate(_IS_ZERO):
         return hand
     for colour, zero in enumerate(ZEROS):

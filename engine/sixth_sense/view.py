@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 
 class SixthSenseView(NamedTuple):
-    """Everything one seat may know: enough to choose without any memory of earlier views.
+    """Everything that one seat may know: enough to choose without any memory of earlier views.
 
-    Cards and actions are indices; what goes by seat or by trick is one small int each. A trick begins when its
-    leader is to play.
+    Cards and actions are indices; entries by seat or by trick are small ints. A trick begins when its leader is to
+    play.
     """
 
     seat: int
@@ -26,7 +26,7 @@ class SixthSenseView(NamedTuple):
     hand_size: int
     """Cards dealt to each seat, the prediction card among them."""
     turned: int | None
-    """The card turned over; None where none is, or not yet."""
+    """The card turned over; None if there is none, or none yet."""
     hand: bytes
     """The cards in hand, in card order, without the prediction card."""
     prediction: int | None
@@ -36,21 +36,21 @@ class SixthSenseView(NamedTuple):
     leaders: bytes
     """By trick, the one in progress included."""
     takers: bytes
-    """By completed trick; the number of seats where nobody took it (S8)."""
+    """By completed trick; the number of seats if no seat took it (S8)."""
     worths: bytes
-    """By completed trick: 0, 1 or 2; 1 while it waits for the taker's choice."""
+    """By completed trick: its value 0, 1 or 2; 1 while the taker's choice is open."""
     peeks: bytes
-    """By completed trick: 1 where its leader looked at the taker's prediction card."""
+    """By completed trick: 1 if its leader looked at the taker's prediction card."""
     taken: bytes
     """Tricks taken this round, by seat."""
     scores: tuple[int, ...]
     """Points before this round, by seat."""
     known_predictions: bytes
-    """By seat: the prediction card plus one, or 0 where this seat does not know it."""
+    """By seat: the prediction card plus one, or 0 if this seat does not know it."""
 
 
 class SixthSenseRound(NamedTuple):
-    """A round that is over, everything face up; `plays` shows the cards of blocks."""
+    """A finished round with all cards shown; `plays` shows the cards of blocks."""
 
     round: int
     points: tuple[int, ...]

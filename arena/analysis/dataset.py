@@ -203,24 +203,26 @@ def dataset_files(folder: Path) -> dict[str, Path]:
         index = json.loads((folder / INDEX).read_text())
         if index["arena_dataset"] != FORMAT:
             raise DatasetError(
-                f"{folder} is a dataset of format {index['arena_dataset']}, and this reads {FORMAT}: make it again"
+                f"{folder} is a dataset of format {index['arena_dataset']}, and this reads {FORMAT}: create it again"
             )
         files = {str(name): int(rows) for name, rows in index["files"].items()}
     except FileNotFoundError:
-        raise DatasetError(f"{folder} is torn: {INDEX}, which is written last, is missing; make it again") from None
+        raise DatasetError(
+            f"{folder} is incomplete: {INDEX}, which is written last, is missing; create it again"
+        ) from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, DatasetError):
             raise
-        raise DatasetError(f"{folder} is torn: {INDEX} cannot be read ({error}); make it again") from None
+        raise DatasetError(f"{folder} is incomplete: {INDEX} cannot be read ({error}); create it again") from None
     for name, rows in files.items():
         try:
             found = read_metadata(folder / name).num_rows
         except FileNotFoundError:
-            raise DatasetError(f"{folder} is torn: {name} is missing; make it again") from None
+            raise DatasetError(f"{folder} is incomplete: {name} is missing; create it again") from None
         except (ArrowInvalid, OSError) as error:
-            raise DatasetError(f"{folder} is torn: {name} cannot be read ({error}); make it again") from None
+            raise DatasetError(f"{folder} is incomplete: {name} cannot be read ({error}); create it again") from None
         if found != rows:
-            raise DatasetError(f"{folder} is torn: {name} has {found} decisions of {rows}; make it again")
+            raise DatasetError(f"{folder} is incomplete: {name} has {found} decisions of {rows}; create it again")
     return {name.removesuffix(".parquet"): folder / name for name in files}
 
 
@@ -256,11 +258,15 @@ def batches(folder: Path, table: str, size: int = ROWS) -> Iterator[DecisionBatc
     with ParquetFile(files[table], page_checksum_verification=True) as file:
         found = tuple(file.schema_arrow.field(column).type.list_size for column in ("features", "mask"))
         if found != widths:
-            raise DatasetError(f"{files[table]} has {found} features and actions, and {table} {widths}: make it again")
+            raise DatasetError(
+                f"{files[table]} has {found} features and actions, and {table} {widths}: create it again"
+            )
         columns = ["features", "mask", "action", "points", "place"]
         try:
             for rows in file.iter_batches(size, columns=columns):
                 wide = [rows[column].flatten().to_numpy().reshape(len(rows), -1) for column in columns[:2]]
                 yield DecisionBatch(*wide, *(rows[column].to_numpy() for column in columns[2:]))
         except (ArrowException, OSError) as error:
-            raise DatasetError(f"{folder} is torn: {files[table].name} is damaged ({error}); make it again") from None
+            raise DatasetError(
+                f"{folder} is incomplete: {files[table].name} is damaged ({error}); create it again"
+            ) from None

@@ -90,7 +90,7 @@ def compare_log(replay: Replay, source: LogSource, receipt: Receipt | None = Non
     try:
         keys = LogKeys(state.keys)
     except LeafError as error:
-        raise NotProved(f"the log is none: {error}") from error
+        raise NotProved(f"the log is invalid: {error}") from error
     if not keys.signed_now(state.head):
         raise NotProved("the log's head is not signed by its key")
     if receipt is not None:
@@ -105,10 +105,10 @@ def compare_log(replay: Replay, source: LogSource, receipt: Receipt | None = Non
         else:
             result = leaf, entry
     if result is None:
-        raise NotProved(f"the log says nothing of match {match_id}")
+        raise NotProved(f"the log has no entry for match {match_id}")
     leaf, entry = result
     if receipt is not None and entry.leaf != receipt.entry.leaf:
-        raise NotProved("the log's leaf of the match is another than that of the receipt")
+        raise NotProved("the log's leaf of the match differs from the receipt's")
     if differing := _differences(replay, leaf):
         raise NotProved(f"it is not what the log says: {', '.join(differing)}")
     return LogProof(keys.log, entry.number, entry.head.size, void)
@@ -117,16 +117,16 @@ def compare_log(replay: Replay, source: LogSource, receipt: Receipt | None = Non
 def _require_same_log(receipt: Receipt, state: LogState, keys: LogKeys, source: LogSource) -> None:
     known, before, now = receipt.keys.leaves, receipt.entry.head, state.head
     if keys.leaves[: len(known)] != known:
-        raise NotProved("the log is another than that of the receipt: its keys are others")
+        raise NotProved("the log is not the receipt's: its keys differ")
     if before.size <= now.size:
         proof = source.log_consistency(before.size, now.size)
         if consistent(before.size, before.root, now.size, now.root, proof):
             return
     cuts = [decode_leaf(each.leaf) for each in state.restores if each.included and each.head == now]
     if any(cut["size"] < receipt.entry.number for cut in cuts):
-        raise NotProved("the log was restored from a backup since, and knows nothing of this receipt any more")
+        raise NotProved("the log was restored from a backup since, and no longer has this receipt's leaf")
     if not any(cut["size"] < before.size for cut in cuts):
-        raise NotProved("the log is not what it was when the receipt was given: it was changed since")
+        raise NotProved("the log was changed since the receipt")
 
 
 def _sound(entry: LogEntry, keys: LogKeys) -> Mapping[str, Any]:
@@ -135,7 +135,7 @@ def _sound(entry: LogEntry, keys: LogKeys) -> Mapping[str, Any]:
     try:
         return decode_leaf(entry.leaf)
     except LeafError as error:
-        raise NotProved(f"leaf {entry.number} of the log is none: {error}") from error
+        raise NotProved(f"leaf {entry.number} of the log is invalid: {error}") from error
 
 
 def text_of(replay: Replay) -> str:

@@ -69,7 +69,7 @@ def checked(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> list[str]
         "the seed opens the commitment"
         + (" that the bot was shown before the deal" if receipt is not None and receipt.commitment else " in the file"),
         f"all {verdict.inputs} inputs, played again, give every deal, trick and point of the file",
-        "every seat was shown what re-playing shows it, by its digests",
+        "the digests of all views equal the replayed ones",
         f"the result: {_result(replay, verdict)}",
     ]
     if verdict.ratings:
@@ -82,22 +82,22 @@ def checked(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> list[str]
     if log is not None:
         words.append(f"the log of results as it is now: leaf {log.number} of {log.size} says the same")
         if receipt is not None:
-            words.append("the log was only added to since the receipt was given")
+            words.append("the log has only grown since the receipt")
     return words
 
 
 def unchecked(replay: Replay, proofs: Proofs) -> list[str]:
     """Describe what was not checked."""
     if replay.header.dealt_by == DEALT_BY_MATCH_RUNNER:
-        return ["dealt by the match runner, on one machine: nobody else has a receipt or a log to bear it out"]
+        return ["dealt by the match runner, on one machine: there is no other party's receipt or log"]
     if proofs.log is not None and proofs.log.void:
-        return [f"its result was made void afterwards: {proofs.log.void}"]
+        return [f"its result was annulled later: {proofs.log.void}"]
     if proofs.log is not None:
         return []
     if proofs.receipt is not None:
-        return ["not checked: whether the result was made void later, which --server tells"]
+        return ["not checked: whether the result was annulled later (--server)"]
     return [
-        "not checked: whether it is what was played. A file can be invented whole: a bot's receipt (--receipts DIR) or"
+        "not checked: whether the match took place. A whole file can be invented: a bot's receipt (--receipts DIR) or"
         " the server's log (--server HOST:PORT) shows it"
     ]
 

@@ -112,7 +112,7 @@ class SeatLeft(LocalMatchError):  # noqa: N818 - the name says what is the matte
     """The player at the keyboard has left."""
 
     def __init__(self, seat: int) -> None:
-        super().__init__(f"the input for seat {seat} has ended before the game: nobody plays it on")
+        super().__init__(f"the input for seat {seat} has ended before the game: nobody continues it")
 
 
 class ClusterUnusable(LocalMatchError):  # noqa: N818 - the name says what is the matter

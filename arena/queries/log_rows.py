@@ -91,11 +91,11 @@ def _keys(state: LogState) -> LogKeys:
     try:
         return LogKeys(state.keys)
     except LeafError as error:
-        raise UnprovenLog(f"the log is none: {error}") from error
+        raise UnprovenLog(f"the log is invalid: {error}") from error
 
 
 def _leaf(content: bytes) -> Mapping[str, Any]:
     try:
         return decode_leaf(content)
     except LeafError as error:
-        raise UnprovenLog(f"the log is none: {error}") from error
+        raise UnprovenLog(f"the log is invalid: {error}") from error

@@ -34,7 +34,7 @@ def test_what_the_log_says_of_a_match(source: tuple[str, str]) -> None:
     assert f"leaf {entry['number']} of 4: " in shown("log", "show", 2, *source)
     result = arena("log", "show", 999, *source)
     assert result.exit_code == 1
-    assert "the log says nothing of match 999" in result.output
+    assert "the log has no entry for match 999" in result.output
 
 
 def test_audit_beside_a_server_and_after_a_change(played: Played, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_the_same_project_is_the_same_bytes(tmp_path: Path) -> None:
         (("my bot",), 1, "1 to 40 letters, digits"),
         (("../bot",), 1, "1 to 40 letters, digits"),
         (("x" * 41,), 1, "1 to 40 letters, digits"),
-        (("there",), 1, "there is there already: choose another name, or another place with --directory"),
+        (("there",), 1, "there exists already: choose another name, or another place with --directory"),
         (("bot", "--directory", "file/below"), 1, "file is no directory: choose another place"),
         (("bot", "--language", "cobol"), 2, "'cobol' is not 'python'"),
     ],

@@ -107,7 +107,7 @@ def test_a_human_whose_input_ends_is_told_so() -> None:
         input="1\n", capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert ran.returncode == 1
-    assert "the input for seat 0 has ended before the game: nobody plays it on" in ran.stderr
+    assert "the input for seat 0 has ended before the game: nobody continues it" in ran.stderr
     assert "Traceback" not in ran.stderr
 
 
@@ -177,7 +177,7 @@ def test_ctrl_c_ends_it_and_its_bots_at_once(tmp_path: Path) -> None:
         (("house:random", "house:random", "--seat", "2"), 2, "the table has seats 0 to 1, not seat 2"),
         (("house:random", "house:random", "--option", "x=1"), 2, "there is no option 'x'"),
         (("house:random", "house:random", "--out", "/nowhere/at/all"), 1, "there is no folder /nowhere/at for all"),
-        (("house:random", "house:random", "--out", __file__), 1, "is there already: choose another file"),
+        (("house:random", "house:random", "--out", __file__), 1, "exists already: choose another file"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_named(words: tuple[str, ...], status: int, said: str) -> None:

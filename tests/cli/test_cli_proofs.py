@@ -101,7 +101,7 @@ def test_a_file_alone_is_consistent_and_no_more(recorded: Recorded) -> None:
     words = shown("replay", "verify", recorded.file)
     assert words.startswith(f"OK {recorded.file} is consistent in itself.")
     assert "the seed opens the commitment in the file" in words
-    assert "– not checked: whether it is what was played. A file can be invented whole" in words
+    assert "– not checked: whether the match took place. A whole file can be invented" in words
     document = json.loads(shown("replay", "verify", recorded.file, "--json"))
     assert (document["verified"], document["receipt"], document["log"]) == (True, None, None)
 
@@ -111,7 +111,7 @@ def test_with_a_receipt_it_is_what_was_played_and_what_is_not_shown_is_said(reco
     assert words.startswith(f"OK {recorded.file} is what was played.")
     assert "✔ the seed opens the commitment that the bot was shown before the deal" in words
     assert "✔ the receipt of bot-1 (seat 1, " in words
-    assert "– not checked: whether the result was made void later, which --server tells" in words
+    assert "– not checked: whether the result was annulled later (--server)" in words
     one = shown("replay", "verify", recorded.file, "--receipts", recorded.receipts / "bot-1.receipts", "--json")
     receipt = json.loads(one)["receipt"]
     assert (receipt["seat"], receipt["number"]) == (1, 2)
@@ -122,14 +122,14 @@ def test_with_the_log_it_is_what_was_played_and_a_void_is_told(recorded: Recorde
     words = shown("replay", "verify", recorded.file, "--data", recorded.data, "--receipts", recorded.receipts)
     assert words.startswith(f"OK {recorded.file} is what was played.")
     assert "✔ the log of results as it is now: leaf 2 of 2 says the same" in words
-    assert "✔ the log was only added to since the receipt was given" in words
+    assert "✔ the log has only grown since the receipt" in words
     assert "not checked" not in words
     voided = copied(recorded, tmp_path)
     with open_to_amend(voided) as connection:
         matches.void(connection, 101, "both were one program", AT + 2)
     trio.run(started, voided)
     words = shown("replay", "verify", recorded.file, "--data", voided)
-    assert "– its result was made void afterwards: both were one program" in words
+    assert "– its result was annulled later: both were one program" in words
     proof = json.loads(shown("replay", "verify", recorded.file, "--data", voided, "--json"))["log"]
     assert (proof["number"], proof["size"], proof["void"]) == (2, 3, "both were one program")
 
@@ -436,12 +436,12 @@ def test_a_log_that_was_changed_since_the_receipt_is_refused(recorded: Recorded,
         matches.void(connection, 101, "never was", AT)
     trio.run(started, changed)
     words = refused(recorded, recorded.file, "--data", changed, "--receipts", recorded.receipts)
-    assert "the log is not what it was when the receipt was given: it was changed since" in words
+    assert "the log was changed since the receipt" in words
     other = tmp_path / "other"
     trio.run(started, other)
     words = refused(recorded, recorded.file, "--data", other, "--receipts", recorded.receipts)
-    assert "the log is another than that of the receipt: its keys are others" in words
-    assert "the log says nothing of match 101" in refused(recorded, recorded.file, "--data", other)
+    assert "the log is not the receipt's: its keys differ" in words
+    assert "the log has no entry for match 101" in refused(recorded, recorded.file, "--data", other)
 
 
 @pytest.fixture
@@ -478,7 +478,7 @@ def test_a_retired_key_signs_for_what_came_before_it_and_for_nothing_after(
         before = log.head(connection)
     old = receipts_under(data, before, tmp_path / "old.receipts")
     words = shown("replay", "verify", recorded.file, "--data", data, "--receipts", old)
-    assert "the log was only added to since the receipt was given" in words
+    assert "the log has only grown since the receipt" in words
     good = receipts_under(data, None, tmp_path / "good.receipts")
     shown("replay", "verify", recorded.file, "--data", data, "--receipts", good)
     with open_to_amend(data) as connection:
@@ -562,7 +562,7 @@ def test_a_log_that_was_cut_by_a_restoration_says_so(recorded: Recorded, tmp_pat
     restore(tmp_path / "backup", tmp_path / "restored", AT + 9)
     trio.run(started, tmp_path / "restored")
     words = refused(recorded, recorded.file, "--data", tmp_path / "restored", "--receipts", recorded.receipts)
-    assert "the log was restored from a backup since, and knows nothing of this receipt any more" in words
+    assert "the log was restored from a backup since, and no longer has this receipt's leaf" in words
 
 
 def test_what_was_really_played_is_borne_out_by_every_bots_receipts(played: Played, tmp_path: Path) -> None:
@@ -577,5 +577,5 @@ def test_what_was_really_played_is_borne_out_by_every_bots_receipts(played: Play
             words = shown("replay", "verify", path, "--receipts", file)
             assert f"the receipt of {file.name.removesuffix('.token.receipts')} (seat " in words
         words = shown("replay", "verify", path, "--receipts", tokens, "--server", played.server)
-        assert "the log was only added to since the receipt was given" in words
+        assert "the log has only grown since the receipt" in words
         assert "the log of results as it is now" in shown("replay", "verify", match, "--server", played.server)

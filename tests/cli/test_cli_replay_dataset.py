@@ -113,7 +113,7 @@ def test_many_rows_are_written_some_at_a_time(games: Path, tmp_path: Path) -> No
     for _ in range(matches):
         writer.add(replay)
         assert all(len(table._waiting) < ROWS for table in writer._tables.values())
-    with pytest.raises(DatasetError, match=r"torn: dataset\.json, which is written last, is missing"):
+    with pytest.raises(DatasetError, match=r"incomplete: dataset\.json, which is written last, is missing"):
         dataset_files(tmp_path / "many")
     writer.close()
     file = parquet.ParquetFile(dataset_files(tmp_path / "many")["nullern-2"])
@@ -142,7 +142,7 @@ def test_a_torn_dataset_is_named(dataset: Path, tmp_path: Path) -> None:
     (folder / INDEX).write_text(index.replace("968", "969"))
     torn("has 968 decisions of 969")
     (folder / INDEX).write_text(index.replace('"arena_dataset": 1', '"arena_dataset": 2'))
-    torn("a dataset of format 2, and this reads 1: make it again")
+    torn("a dataset of format 2, and this reads 1: create it again")
 
 
 def test_a_table_that_is_not_there_or_whose_pages_are_damaged_is_named(dataset: Path, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_table_that_is_not_there_or_whose_pages_are_damaged_is_named(dataset: 
     refused("nullern-2.parquet is damaged")
     narrow = pa.table({"features": pa.array([[0.0]] * 968, pa.list_(pa.float32(), 1)), "mask": [[1]] * 968})
     parquet.write_table(narrow.set_column(1, "mask", pa.array([[1]] * 968, pa.list_(pa.uint8(), 1))), file)
-    refused(r"has \(1, 1\) features and actions, and nullern-2 \(657, 92\): make it again")
+    refused(r"has \(1, 1\) features and actions, and nullern-2 \(657, 92\): create it again")
 
 
 def test_what_cannot_be_written_or_read_is_said(games: Path, dataset: Path, tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_pages_of_other_sites_may_read_it_and_nothing_else(place: tuple[str, int
         ("/matches/999999", 404, None, "there is no match 999999"),
         (f"/matches/{(1 << 63) - 1}", 404, None, "there is no match"),
         ("/matches/999999/replay", 404, None, "there is no match 999999"),
-        ("/matches/999999/log", 404, None, "the log says nothing of match 999999"),
+        ("/matches/999999/log", 404, None, "the log has no entry for match 999999"),
         ("/bots/nobody", 404, None, "there is no bot 'nobody'"),
         ("/bots/%3Cscript%3E", 404, None, "there is no bot '<script>'"),
         ("/ladder/sixth_sense?seats=9", 404, None, "is played by 2 to 6, not by 9"),

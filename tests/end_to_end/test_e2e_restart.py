@@ -106,7 +106,7 @@ def test_a_replay_of_a_match_that_outlived_its_server_is_verified_by_the_command
         bob.play_until(lambda: bob.reports)
         path = tmp_path / "match.jsonl.gz"
         path.write_bytes(replay_of(address, bob.reports[0].match_id))
-        assert re.search('"match_id": 1,.*"match taken up"', arena.log)
+        assert re.search('"match_id": 1,.*"match resumed"', arena.log)
     ran = subprocess.run(
         [str(ARENA), "replay", "verify", str(path)], capture_output=True, text=True, check=False, cwd=ROOT
     )

@@ -131,7 +131,7 @@ def test_a_scheduler_that_is_gone_is_said_and_the_match_goes_on_later(
         scheduler.process.kill()
         _, said = match.communicate(timeout=PATIENCE)
     assert match.returncode == 1
-    assert f"Error: Dask at {scheduler.address}: the scheduler is gone, and with it what was not finished" in said
+    assert f"Error: Dask at {scheduler.address}: the scheduler is gone, with all unfinished tasks" in said
     assert "Traceback" not in said
     there = {json.loads(line)["set"] for line in out.read_text().splitlines()[1:]}
     shown(*MATCH, "--sets", len(there) + 2, "--concurrency", 1, "--out", out)

@@ -177,7 +177,7 @@ async def test_while_too_many_wait_the_newest_go_without(tmp_path: Path, monkeyp
         with capture_logs() as logs:
             for _ in range(5):
                 waiting.finished(header)
-        assert [line["event"] for line in logs] == ["the workers have no time for luck: a match goes without"] * 2
+        assert [line["event"] for line in logs] == ["the workers are busy: a match gets no luck baseline"] * 2
         failing = Busy(fails=True)
         waiting = Baselines(settings, store, failing, lambda _: None)
         with capture_logs() as logs:

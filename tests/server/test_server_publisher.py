@@ -298,7 +298,7 @@ async def test_a_stopped_process_is_replaced_and_both_ladders_go_on_and_say_how_
 
             await until(silent)
         events = {line["event"] for line in logs}
-        events.discard("tables are formed by an older ladder")  # if that is what it was asked when it was stopped
+        events.discard("matchmaking uses an older ladder")  # if that is what it was asked when it was stopped
         assert events == {"the process that fits ladders ended", "ladder not fitted", "ladder fitted"}
         assert worker not in workers(tmp_path)
 
@@ -653,4 +653,4 @@ async def test_a_server_that_cannot_look_what_is_new_runs(autojump_clock: MockCl
     with capture_logs() as logs:
         async with faked(Blind(), Fake()):
             await trio.sleep(1)
-    assert "it is unknown what is to be fitted" in [line["event"] for line in logs]
+    assert "new results cannot be read" in [line["event"] for line in logs]

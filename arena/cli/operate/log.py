@@ -71,7 +71,7 @@ def show(match_id: int, place: DataPlace, as_json: bool) -> None:
     except UnprovenLog as error:
         raise click.ClickException(str(error)) from error
     if not rows:
-        raise click.ClickException(f"the log says nothing of match {match_id}")
+        raise click.ClickException(f"the log has no entry for match {match_id}")
     if as_json:
         print_json({"entries": rows})
         return

@@ -81,7 +81,7 @@ def command(
 
     table, settled = _table(players, game, seats, options, seat)
     if out is not None and out.exists():
-        raise click.ClickException(f"{out} is there already: choose another file")
+        raise click.ClickException(f"{out} exists already: choose another file")
     if out is not None and not out.parent.is_dir():
         raise click.ClickException(f"there is no folder {out.parent} for {out.name}: make it, or choose another")
     number = secrets.randbelow(1 << 32) if seed is None else seed

@@ -205,7 +205,7 @@ class _Conversation:
             return
         await trio.sleep(QUIET)
         if self._talk.heard:
-            raise Fault(f"nothing was to be said, and it said {_short(self._talk.heard[0])}")
+            raise Fault(f"it should send nothing, and it sent {_short(self._talk.heard[0])}")
 
     async def _opens(self, wanted: Mapping[str, Any]) -> None:
         stage = self._stage
@@ -214,7 +214,7 @@ class _Conversation:
         said = self._talk.heard.pop(0)
         self._game = next((name for name in said.hello.games if name in GAMES), "")
         if not self._game:
-            raise Fault(f"its first message is no hello with a game that there is: {_short(said)}")
+            raise Fault(f"its first message is no hello with a known game: {_short(said)}")
         playing = [*map(int, wanted["hello"].get("playing", ()))]
         if [*said.hello.playing] != playing:
             raise Fault(f"hello.playing should be {playing}, and is {[*said.hello.playing]}")

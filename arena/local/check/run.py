@@ -93,7 +93,7 @@ async def _asked(each: Check, stage: Stage, results: dict[str, CheckResult]) -> 
     except NotAsked as reason:
         verdict, text = Verdict.SKIP, str(reason)
     except trio.TooSlowError:
-        verdict, text = Verdict.FAIL, f"it was not through after {LIMIT:g} s"
+        verdict, text = Verdict.FAIL, f"it was not finished after {LIMIT:g} s"
     output: tuple[str, ...] = ()
     if verdict is Verdict.FAIL:
         await trio.sleep(0.1)  # messages about its end are in transit

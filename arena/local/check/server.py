@@ -192,7 +192,7 @@ class _BotService:
         """Return the handler of any other method."""
 
         async def refuse(*_: object) -> object:
-            raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, f"there is no {method} while a bot is checked")
+            raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, f"{method} is not available in checks")
 
         return refuse
 

@@ -38,7 +38,7 @@ def words_of(spec: str) -> tuple[str, ...]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise BotNotLoaded(spec, f"its words cannot be told apart: {error}") from None
+        raise BotNotLoaded(spec, f"its words cannot be split: {error}") from None
     if not words:
         raise BotNotLoaded(spec, f"it has no command: write {COMMAND}'./mybot --flag'")
     if shutil.which(words[0]) is None:

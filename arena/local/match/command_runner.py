@@ -184,7 +184,7 @@ class _Tables:
             bot = next(bot for bot in bots if bot.player is left.player)
             await trio.to_thread.run_sync(bot.raise_if_ended, LEAVE)
             limit = f"{self._place.decision_limit:g} s"
-            why = f"left a decision of match {left.match_id} to the referee: no answer in {limit}, or one not legal"
+            why = f"left a decision of match {left.match_id} to the referee: no legal answer within {limit}"
             raise bot.failed(why) from None
 
     async def _report_slow(self, director: Director, bots: Sequence[CommandBot]) -> None:

@@ -84,7 +84,7 @@ class Cluster:
             why = f"a task ended its workers: one of {bots} crashed them ({error})"
             raise ClusterUnusable(self._address, why) from error
         except (CancelledError, OSError):
-            why = "the scheduler is gone, and with it what was not finished"
+            why = "the scheduler is gone, with all unfinished tasks"
             raise ClusterUnusable(self._address, why) from None
         except (ImportError, AttributeError, TypeError) as error:
             why = (

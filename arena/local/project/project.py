@@ -59,7 +59,7 @@ def make_project(name: str, folder: Path, games: Sequence[Game]) -> tuple[str, .
     if not folder.parent.is_dir() and folder.parent.exists():
         raise ProjectRefused(f"{folder.parent} is no directory: choose another place with --directory")
     if folder.exists() or folder.is_symlink():
-        raise ProjectRefused(f"{folder} is there already: choose another name, or another place with --directory")
+        raise ProjectRefused(f"{folder} exists already: choose another name, or another place with --directory")
     wheels = dict((client_wheel(), engine_wheel()))
     client, engine = wheels
     named = ", ".join(f'"{game.name}"' for game in games)

@@ -89,7 +89,7 @@ def probed(weak: bool) -> Sandbox:
             raise SandboxRefused(_said(lacks))
         able = frozenset(wanted) - {lack.ability for lack in lacks}
         if (why := _fails(program or "", able)) is not None:
-            raise SandboxRefused(f"what this system can do of a sandbox it cannot do together: {why}")
+            raise SandboxRefused(f"this system cannot combine its sandbox abilities: {why}")
     else:
         able, lacks = frozenset(wanted), ()
     return Sandbox(program or "", able, lacks, _nobodys() if Ability.USER in able else None)

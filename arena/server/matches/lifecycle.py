@@ -147,7 +147,7 @@ class MatchLifecycle:
             except CannotBeRestored as error:
                 await self._persistence.void_unfinished(header.match_id, error)
                 continue
-            log.info("match taken up", match_id=header.match_id, inputs=len(inputs))
+            log.info("match resumed", match_id=header.match_id, inputs=len(inputs))
             driver = self._drive(header, players, header.kind is MatchKind.RATED)
             driver.resume(inputs)
             self._nursery.start_soon(self._finish, driver)

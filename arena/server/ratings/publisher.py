@@ -112,7 +112,7 @@ class LadderPublisher:
                     self._through[game.name] = ladder.through
                     await self._tell(game.name)
         except StoreError as error:
-            log.error("it is unknown what is to be fitted", error=str(error))
+            log.error("new results cannot be read", error=str(error))
         wait = 0.0 if self._news or self._replays else self._config.fit_seconds
         while True:
             with trio.move_on_after(wait):
@@ -187,7 +187,7 @@ class LadderPublisher:
         try:
             self._rated(game, await self._fit_client.match_values(game))
         except NotFitted as error:
-            log.error("tables are formed by an older ladder", game=game, error=str(error))
+            log.error("matchmaking uses an older ladder", game=game, error=str(error))
 
     def _behind(self, connection: Connection) -> tuple[Counter[str], Counter[str]]:
         """Return the numbers of events and baselines that each game's published ladder lacks."""

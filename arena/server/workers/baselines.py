@@ -78,7 +78,7 @@ class Baselines:
             try:
                 self._put.send_nowait(Deals.of(header))
             except trio.WouldBlock:
-                log.warning("the workers have no time for luck: a match goes without", match_id=header.match_id)
+                log.warning("the workers are busy: a match gets no luck baseline", match_id=header.match_id)
 
     async def run(self) -> None:
         """Replay until cancelled; first the matches that an earlier server left."""
@@ -94,7 +94,7 @@ class Baselines:
         try:
             return await self._store.read(partial(baselines.missing, game=game, most=MOST_WAITING))
         except StoreError as error:
-            log.error("it is unknown which deals are to be replayed", game=game, error=str(error))
+            log.error("the deals to replay cannot be read", game=game, error=str(error))
             return ()
 
     async def _stored(self, number: int) -> Deals | None:
@@ -135,7 +135,7 @@ class Baselines:
                 log.error("baseline not stored yet", match_id=deals.match_id, error=str(error), retry_in=RETRY)
                 await trio.sleep(RETRY)
             except Exception:
-                log.exception("a fault of the server: a match goes without its baseline", match_id=deals.match_id)
+                log.exception("a fault of the server: a match gets no baseline", match_id=deals.match_id)
                 return
             else:
                 self._replayed(game)

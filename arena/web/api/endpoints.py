@@ -162,7 +162,7 @@ async def _log_entries(sources: Sources, asked: Asked) -> Reply:
 
     rows = await sources.read(query)
     if not rows:
-        raise Missing(f"the log says nothing of match {asked['match']}")
+        raise Missing(f"the log has no entry for match {asked['match']}")
     return Reply({"entries": rows})
 
 

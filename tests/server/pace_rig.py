@@ -26,13 +26,12 @@ from arena.server.matches.ready_check import ReadyCheck, ReadyLimits, Replacemen
 from arena.server.matchmaking.matchmaker import Matchmaker
 from arena.server.matchmaking.search_seats import SearchSeats
 from arena.server.runtime.timers import TimerOwner
-from arena.server.runtime.turns import Sender, Turns
-from arena.server.sessions.messages import BotMessage, Hello, Invitation, Notice, Ready
+from arena.server.sessions.messages import BotMessage, Hello, Invitation, Link, Ready
 from arena.server.sessions.player import BotPlayer, Player, RunningMatch
 from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
 from arena.server.workers.search import SearchWorker
-from tests.server.server_rig import GAME, QUICK, config, house_players, turns
+from tests.server.server_rig import CODEC, GAME, QUICK, config, house_players, turns, unpacked
 
 SLOW: Final = 0.9
 """Seconds a decision."""
@@ -66,22 +65,21 @@ class Played(NamedTuple):
 
 
 class Told:
-    """A session without a line: it tells its bot of invitations, and of nothing else."""
+    """A link that passes invitations on to a simulated bot, and nothing else."""
 
-    round_trip = None
+    busy = False
+    received_at = 0.0
 
-    def __init__(self, evening: Evening, bot: SimulatedBot) -> None:
-        self.hello = Hello((GAME.name,), bot.kind.capacity, "")
-        self.capacity = bot.kind.capacity
-        self._evening = evening
-        self._bot = bot
+    def __init__(self, bot: SimulatedBot) -> None:
+        self.bot = bot
+
+    def hand_over(self, message: bytes) -> None:
+        for invitation in unpacked(message).invitations:
+            self.invite(invitation)
 
     def invite(self, invitation: Invitation) -> None:
-        if self._bot.kind.answers != "ignores":
-            self._evening.after(QUICK, partial(self._bot.answer, invitation.invitation_id))
-
-    def notify(self, notice: Notice) -> None:
-        pass
+        if self.bot.kind.answers != "ignores":
+            self.bot.evening.after(QUICK, partial(self.bot.answer, invitation.invitation_id))
 
 
 class SimulatedBot:
@@ -101,8 +99,9 @@ class SimulatedBot:
         """Time in which only bots much slower than it owed an answer; both of matches that ended in the window."""
         self.troubles = 0
 
-    def connect(self) -> None:
-        self.player.connected(trio.current_time(), cast("Session", Told(self.evening, self)))
+    def connect(self, link: Told | None = None) -> None:
+        link_of_session, hello = cast("Link", link or Told(self)), Hello((GAME.name,), self.kind.capacity, "")
+        self.player.connected(trio.current_time(), Session(link_of_session, CODEC, hello, self.evening.turns))
         self.evening.players.changed(self.player)
 
     def answer(self, invitation_id: int) -> None:
@@ -140,16 +139,16 @@ class Evening:
         self.seats = seats
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
         self._events = 0
-        self._due: dict[Sender, None] = {}
+        self.turns = turns()
         fillers = house_players(*(f"house-{number}" for number in range(house)))
         settings = config(house=bool(house), seats=(seats,))
         self.matchmaker = Matchmaker(
             settings,
             self.players,
             {GAME.name: fillers},
-            cast("Turns", self),
+            self.turns,
             cast("Any", self._watch),
-            SearchSeats(0.0, {}, SearchWorker(turns(), lambda *_: None)),
+            SearchSeats(0.0, {}, SearchWorker(self.turns, lambda *_: None)),
         )
         self.matchmaker._chance = self.chance
         for queue in self.matchmaker._queues.values():
@@ -179,15 +178,9 @@ class Evening:
             self._send()
         self._jump(end)
 
-    def due(self, sender: Sender) -> None:
-        """Let a sender send at the end of the event, as `Turns` does."""
-        self._due[sender] = None
-
     def _send(self) -> None:
-        while self._due:
-            due, self._due = self._due, {}
-            for sender in due:
-                sender.send()
+        with self.turns:
+            pass
 
     def _jump(self, at: float) -> None:
         ahead = at - trio.current_time()

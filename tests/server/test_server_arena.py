@@ -214,6 +214,7 @@ async def test_a_house_bot_that_fails_holds_nobody_up(
     assert faults == {"ZeroDivisionError", "action -1 is not legal"}
 
 
+@pytest.mark.sources_only("it replaces a function")
 async def test_a_fault_of_the_server_in_recording_costs_that_match_only(
     store: MemoryStore,
     ann: Bot,
@@ -235,6 +236,7 @@ async def test_a_fault_of_the_server_in_recording_costs_that_match_only(
     assert any("a fault of the server" in entry["event"] for entry in logs)
 
 
+@pytest.mark.sources_only("it replaces a method")
 async def test_a_fault_of_the_server_in_writing_down_what_happens_costs_that_match_only(
     store: MemoryStore,
     ann: Bot,

@@ -165,6 +165,7 @@ class Busy(WorkerPool):
         raise AssertionError
 
 
+@pytest.mark.sources_only("it needs a subclass")
 async def test_while_too_many_wait_the_newest_go_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_baselines, "MOST_WAITING", 3)
     async with real(tmp_path, luck=frozenset()) as (store, arena):

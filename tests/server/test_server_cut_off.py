@@ -132,6 +132,7 @@ async def test_invitations_of_bots_that_the_server_lost_keep_nobody_away(
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.sources_only("it replaces a method")
 async def test_a_choice_of_a_house_bot_that_is_on_its_way_is_not_asked_for_again_at_a_hold(
     nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -139,6 +139,7 @@ async def test_without_workers_everything_is_answered_at_once() -> None:
         assert workers_of() == []
 
 
+@pytest.mark.sources_only("it replaces a constant")
 async def test_a_queue_that_is_full_is_no_reason_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "MOST_WAITING", 5)
     async with working(1) as client:

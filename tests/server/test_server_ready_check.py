@@ -21,34 +21,34 @@ SEED = bytes(range(32))
 LIMITS = ReadyLimits(answer=30.0, offer=2.0, seat=3.0)
 
 
-class Guest(BotPlayer):
-    """A bot that sits on a line that nobody serves: what was queued for it is looked at."""
+def guest(number: int, name: str) -> BotPlayer:
+    """Return a bot on a line that nobody serves, so that what is queued for it stays there."""
+    player = BotPlayer(number, name, name, lambda _: None)
+    arrive(player)
+    return player
 
-    def __init__(self, number: int, name: str) -> None:
-        super().__init__(number, name, name, lambda _: None)
-        self.arrive()
 
-    def arrive(self) -> Session:
-        session = Session(Line(), CODEC, Hello((GAME.name,), 4, ""), turns())
-        self.connected(0.0, session)
-        return session
+def arrive(player: BotPlayer) -> Session:
+    session = Session(Line(), CODEC, Hello((GAME.name,), 4, ""), turns())
+    player.connected(0.0, session)
+    return session
 
-    @property
-    def received(self) -> list[Invitation]:
-        return self._waiting.invitations
 
-    @property
-    def received_id(self) -> int:
-        return self.received[-1].invitation_id
+def waiting(player: BotPlayer) -> Outgoing:
+    assert player.session is not None
+    return player.session._waiting or Outgoing()
 
-    @property
-    def notices(self) -> list[tuple[NoticeKind, str]]:
-        return [(notice.kind, notice.text) for notice in self._waiting.notices]
 
-    @property
-    def _waiting(self) -> Outgoing:
-        assert self.session is not None
-        return self.session._waiting or Outgoing()
+def received(player: BotPlayer) -> list[Invitation]:
+    return waiting(player).invitations
+
+
+def received_id(player: BotPlayer) -> int:
+    return received(player)[-1].invitation_id
+
+
+def notices(player: BotPlayer) -> list[tuple[NoticeKind, str]]:
+    return [(notice.kind, notice.text) for notice in waiting(player).notices]
 
 
 def ready_check(
@@ -60,12 +60,12 @@ def ready_check(
 
 
 async def test_everybody_is_invited_and_the_match_is_on_when_all_are_ready(autojump_clock: MockClock) -> None:
-    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    ann, bob = guest(1, "ann"), guest(2, "bob")
     (filler,) = house_players("house-a")
     settled: list[ReadyCheck] = []
     table = ready_check(ann, filler, bob, settled=settled.append)
     table.invite_all()
-    (invitation,) = bob.received
+    (invitation,) = received(bob)
     assert invitation.options == {"rounds": "3"}
     assert invitation.kind is MatchKind.RATED
     table.ready(bob, NONCE)
@@ -83,9 +83,9 @@ async def test_everybody_is_invited_and_the_match_is_on_when_all_are_ready(autoj
 
 
 async def test_invitations_to_one_table_have_nothing_in_common(autojump_clock: MockClock) -> None:
-    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    ann, bob = guest(1, "ann"), guest(2, "bob")
     ready_check(ann, bob).invite_all()
-    (to_ann,), (to_bob,) = ann.received, bob.received
+    (to_ann,), (to_bob,) = received(ann), received(bob)
     assert to_ann.invitation_id != to_bob.invitation_id
     assert to_ann.commitment != to_bob.commitment
     alike = {"invitation_id": 0, "commitment": b""}
@@ -95,7 +95,7 @@ async def test_invitations_to_one_table_have_nothing_in_common(autojump_clock: M
 
 
 async def test_the_first_nonce_counts(autojump_clock: MockClock) -> None:
-    ann = Guest(1, "ann")
+    ann = guest(1, "ann")
     table = ready_check(ann)
     table.ready(ann, NONCE)
     table.ready(ann, bytes(reversed(NONCE)))
@@ -103,7 +103,7 @@ async def test_the_first_nonce_counts(autojump_clock: MockClock) -> None:
 
 
 async def test_a_match_called_off_is_over_even_if_all_are_ready(autojump_clock: MockClock) -> None:
-    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    ann, bob = guest(1, "ann"), guest(2, "bob")
     settled: list[ReadyCheck] = []
     table = ready_check(ann, bob, settled=settled.append)
     table.call_off("the server was stopped")
@@ -112,14 +112,14 @@ async def test_a_match_called_off_is_over_even_if_all_are_ready(autojump_clock: 
     assert settled == [table], "once"
     assert table.failure == "the server was stopped"
     table.withdraw()
-    assert ann.notices == bob.notices
-    assert ann.notices == [(NoticeKind.WITHDRAWN, "the match does not take place: the server was stopped")]
+    assert notices(ann) == notices(bob)
+    assert notices(ann) == [(NoticeKind.WITHDRAWN, "the match does not take place: the server was stopped")]
 
 
 async def test_a_silent_seat_is_offered_to_another_bot_too_and_the_first_ready_takes_it(
     autojump_clock: MockClock,
 ) -> None:
-    ann, bob, eve = Guest(1, "ann"), Guest(2, "bob"), Guest(3, "eve")
+    ann, bob, eve = guest(1, "ann"), guest(2, "bob"), guest(3, "eve")
     settled: list[ReadyCheck] = []
     table = ready_check(ann, bob, settled=settled.append, replacement=lambda _, at_once: None if at_once else eve)
     table.invite_all()
@@ -127,17 +127,17 @@ async def test_a_silent_seat_is_offered_to_another_bot_too_and_the_first_ready_t
     table.ready(ann, NONCE)
     table.on_timer(2.0)
     assert table.deadline == 3.0
-    assert len(eve.received) == 1
+    assert len(received(eve)) == 1
     assert {player.name for player in table.candidates} == {"ann", "bob", "eve"}
     table.ready(eve, NONCE)
     assert settled == [table]
     assert (table.failure, table.players) == (None, (ann, eve))
     table.dissolve()
-    late = bob.received_id
+    late = received_id(bob)
     assert bob.busy == 0
     assert not bob.offers.availability.invitable, "it still owes a word"
     bob.hear(BotMessage(9.0, [Ready(late, NONCE)], (), None))
-    assert [kind for kind, _ in bob.notices] == [NoticeKind.TAKEN]
+    assert [kind for kind, _ in notices(bob)] == [NoticeKind.TAKEN]
     assert bob.offers.availability.invitable, "a late Ready is not charged"
     assert [(offer.seat, offer.bot, offer.outcome) for offer in table.offers] == [
         (0, "ann", OfferOutcome.ACCEPTED),
@@ -147,7 +147,7 @@ async def test_a_silent_seat_is_offered_to_another_bot_too_and_the_first_ready_t
 
 
 async def test_the_bot_asked_first_keeps_its_seat_where_it_is_quicker(autojump_clock: MockClock) -> None:
-    ann, bob, eve = Guest(1, "ann"), Guest(2, "bob"), Guest(3, "eve")
+    ann, bob, eve = guest(1, "ann"), guest(2, "bob"), guest(3, "eve")
     table = ready_check(ann, bob, replacement=lambda _, __: eve)
     table.ready(ann, NONCE)
     table.on_timer(2.0)
@@ -157,7 +157,7 @@ async def test_the_bot_asked_first_keeps_its_seat_where_it_is_quicker(autojump_c
 
 
 async def test_a_declined_seat_goes_to_the_house_at_once(autojump_clock: MockClock) -> None:
-    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    ann, bob = guest(1, "ann"), guest(2, "bob")
     (filler,) = house_players("house-a")
     table = ready_check(ann, bob, replacement=lambda _, __: filler)
     table.ready(ann, NONCE)
@@ -167,7 +167,7 @@ async def test_a_declined_seat_goes_to_the_house_at_once(autojump_clock: MockClo
 
 
 async def test_a_bot_that_was_ready_and_leaves_is_replaced(autojump_clock: MockClock) -> None:
-    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    ann, bob = guest(1, "ann"), guest(2, "bob")
     (filler,) = house_players("house-a")
     table = ready_check(ann, bob, replacement=lambda _, __: filler)
     table.ready(bob, NONCE)
@@ -181,7 +181,7 @@ async def test_a_bot_that_was_ready_and_leaves_is_replaced(autojump_clock: MockC
 async def test_a_match_that_nobody_can_complete_is_called_off_and_who_waited_waits_as_before(
     autojump_clock: MockClock,
 ) -> None:
-    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    ann, bob = guest(1, "ann"), guest(2, "bob")
     ann.offers.waiting_since[GAME.name] = -17.0
     table = ready_check(ann, bob)
     ann.offers.seated(0.0, GAME.name)
@@ -196,7 +196,7 @@ async def test_a_match_that_nobody_can_complete_is_called_off_and_who_waited_wai
 
 
 async def test_no_match_waits_longer_than_three_seconds_for_a_seat(autojump_clock: MockClock) -> None:
-    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    ann, bob = guest(1, "ann"), guest(2, "bob")
     settled: list[ReadyCheck] = []
     table = ready_check(ann, bob, settled=settled.append)
     table.ready(ann, NONCE)
@@ -211,7 +211,7 @@ async def test_no_match_waits_longer_than_three_seconds_for_a_seat(autojump_cloc
 
 
 async def test_a_house_bot_takes_the_seat_at_the_last_call(autojump_clock: MockClock) -> None:
-    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    ann, bob = guest(1, "ann"), guest(2, "bob")
     (filler,) = house_players("house-a")
     table = ready_check(ann, bob, replacement=lambda _, at_once: filler if at_once else None)
     table.ready(ann, NONCE)
@@ -221,39 +221,39 @@ async def test_a_house_bot_takes_the_seat_at_the_last_call(autojump_clock: MockC
 
 
 async def test_a_decline_of_a_bot_that_has_said_it_has_no_room_is_not_charged(autojump_clock: MockClock) -> None:
-    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    ann, bob = guest(1, "ann"), guest(2, "bob")
     ready_check(ann, bob).invite_all()
-    bob.hear(BotMessage(1.0, (), (), None, 0, [bob.received_id]))
+    bob.hear(BotMessage(1.0, (), (), None, 0, [received_id(bob)]))
     assert bob.offers.availability.failed[OfferOutcome.DECLINED] == 0
-    ann.hear(BotMessage(1.0, (), (), None, 4, [ann.received_id]))
+    ann.hear(BotMessage(1.0, (), (), None, 4, [received_id(ann)]))
     assert ann.offers.availability.failed[OfferOutcome.DECLINED] == 0, "the match was called off before"
 
 
 async def test_who_was_ready_is_not_invited_again(autojump_clock: MockClock) -> None:
-    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    ann, bob = guest(1, "ann"), guest(2, "bob")
     table = ready_check(ann, bob)
     table.ready(ann, NONCE)
-    ann.arrive()
-    bob.arrive()
-    assert ann.received == []
-    assert len(bob.received) == 1, "a bot that comes back is asked again"
+    arrive(ann)
+    arrive(bob)
+    assert received(ann) == []
+    assert len(received(bob)) == 1, "a bot that comes back is asked again"
 
 
 async def test_the_seat_of_a_bot_that_goes_is_offered_on(autojump_clock: MockClock) -> None:
-    ann, bob, eve = Guest(1, "ann"), Guest(2, "bob"), Guest(3, "eve")
+    ann, bob, eve = guest(1, "ann"), guest(2, "bob"), guest(3, "eve")
     table = ready_check(ann, bob, replacement=lambda _, __: eve)
     assert bob.session is not None
     bob.disconnected(0.0, bob.session)
-    assert len(eve.received) == 1
-    bob.arrive()
-    assert bob.received == []
+    assert len(received(eve)) == 1
+    arrive(bob)
+    assert received(bob) == []
     table.ready(ann, NONCE)
     table.ready(eve, NONCE)
     assert table.players == (ann, eve)
 
 
 async def test_the_seats_are_kept_from_the_forming_to_the_end(autojump_clock: MockClock) -> None:
-    ann = Guest(1, "ann")
+    ann = guest(1, "ann")
     ann.offers.pace.played(0.0, 0.005)
     table = ready_check(ann)
     table.ready(ann, NONCE)
@@ -265,11 +265,11 @@ async def test_the_seats_are_kept_from_the_forming_to_the_end(autojump_clock: Mo
 async def test_what_a_match_was_expected_to_cost_is_given_back_to_whoever_does_not_play_it(
     autojump_clock: MockClock,
 ) -> None:
-    ann, bob = Guest(1, "ann"), Guest(2, "bob")
+    ann, bob = guest(1, "ann"), guest(2, "bob")
     table = ready_check(ann, bob)
     before = ann.offers.pace.balance
-    for guest in (ann, bob):
-        guest.offers.expect(table, Expected(5.0, 10.0))
+    for each in (ann, bob):
+        each.offers.expect(table, Expected(5.0, 10.0))
     assert ann.offers.pace.balance == before - 5
     assert ann.offers.free_at == 10.0
     table.ready(ann, NONCE)

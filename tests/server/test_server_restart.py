@@ -305,6 +305,7 @@ async def test_a_match_that_was_over_but_not_stored_is_stored_at_the_next_start(
     assert not any(isinstance(event, Restored) for event in replay_of(store).inputs)
 
 
+@pytest.mark.sources_only("it replaces a method")
 async def test_a_match_that_an_older_server_began_goes_on(
     store: MemoryStore,
     ann: Bot,

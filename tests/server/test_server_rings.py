@@ -19,10 +19,10 @@ from arena.replay.header import MatchKind
 from arena.scheduling.pace import PaceRules
 from arena.server.matches.ready_check import ReadyCheck
 from arena.server.matchmaking.matchmaker import Announce, Matchmaker
-from arena.server.sessions.messages import BotMessage, Hello, Invitation, Notice, Ready
+from arena.server.sessions.messages import BotMessage, Invitation, Ready
 from arena.server.sessions.session import Session
-from tests.server.pace_rig import Evening, Kind, Played, SimulatedBot
-from tests.server.server_rig import GAME, QUICK
+from tests.server.pace_rig import Evening, Kind, Played, SimulatedBot, Told
+from tests.server.server_rig import QUICK
 
 HEAD = "head"
 """The bot for which the ring works."""
@@ -38,32 +38,26 @@ class Invited(NamedTuple):
     at: float
 
 
-class Member:
-    """A session of a bot of the ring: its head accepts only matches to which another member was invited at once."""
-
-    round_trip = None
+class Member(Told):
+    """A link to a bot of the ring: its head accepts only matches to which another member was invited at once."""
 
     def __init__(self, bot: SimulatedBot, invited: set[Invited], choosy: bool) -> None:
-        self.hello, self.capacity = Hello((GAME.name,), 1, ""), 1
-        self._bot = bot
+        super().__init__(bot)
         self._invited = invited
         self._choosy = choosy and bot.player.name == HEAD
 
     def invite(self, invitation: Invitation) -> None:
         now = trio.current_time()
         if invitation.kind is MatchKind.RATED:
-            self._invited.add(Invited(self._bot.player.name, now))
-        self._bot.evening.after(QUICK, partial(self._answer, invitation, now))
-
-    def notify(self, notice: Notice) -> None:
-        pass
+            self._invited.add(Invited(self.bot.player.name, now))
+        self.bot.evening.after(QUICK, partial(self._answer, invitation, now))
 
     def _answer(self, invitation: Invitation, at: float) -> None:
         others = {each.name for each in self._invited if each.at == at} - {HEAD}
         accepts = bool(others) or not self._choosy or invitation.kind is not MatchKind.RATED
         ready = [Ready(invitation.invitation_id, b"")] if accepts else []
         declined = [] if accepts else [invitation.invitation_id]
-        self._bot.player.hear(BotMessage(trio.current_time(), ready, (), None, None, declined, (), False))
+        self.bot.player.hear(BotMessage(trio.current_time(), ready, (), None, None, declined, (), False))
 
 
 class Shares(NamedTuple):
@@ -100,10 +94,8 @@ def evening(honest: int, ring: int, seats: int, choosy: bool, seconds: float = 3
         invited: set[Invited] = set()
         for name in members:
             bot = it.come(name, Kind())
-            session = cast("Session", Member(bot, invited, choosy))
             bot.player.disconnected(trio.current_time(), cast("Session", bot.player.session))
-            bot.player.connected(trio.current_time(), session)
-            it.players.changed(bot.player)
+            bot.connect(Member(bot, invited, choosy))
         it.run(seconds)
         return Shares(own / all_of_them, taken / seconds)
 
@@ -127,6 +119,7 @@ def gathering(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.sources_only("it replaces a method")
 def test_to_gather_bots_before_they_are_seated_costs_honest_bots_more_than_it_takes_from_a_ring(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,12 +1,49 @@
-"""The small game of the server's tests can be read from a journal."""
+"""A server in memory with two bots; its small game can be read from a journal."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
+import trio
+from trio.testing import MockClock
 
 from arena.replay import read
 from engine.registry import GAMES
-from tests.server.server_rig import GAME
+from tests.server.server_rig import GAME, Bot, Hall, MemoryStore
 
 
 @pytest.fixture(autouse=True)
 def _counting_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read, "GAMES", {**GAMES, GAME.name: GAME})
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def ann(store: MemoryStore) -> Bot:
+    return Bot(store.register("ann"))
+
+
+@pytest.fixture
+def bob(store: MemoryStore) -> Bot:
+    return Bot(store.register("bob"))
+
+
+@pytest.fixture
+def hall(store: MemoryStore, nursery: trio.Nursery) -> Hall:
+    """Tests with it have a virtual clock."""
+    return Hall(store, nursery)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if isinstance(item, pytest.Function) and "hall" in item.fixturenames:
+            item.add_marker(pytest.mark.trio(run=_run_with_virtual_clock), append=False)
+
+
+def _run_with_virtual_clock(test: Any, *, clock: None, instruments: Sequence[trio.abc.Instrument]) -> Any:
+    # pytest-trio looks for a clock in the arguments of the test only.
+    return trio.run(test, clock=MockClock(autojump_threshold=0), instruments=instruments)

@@ -44,6 +44,7 @@ from arena.server.sessions.player import HousePlayer
 from arena.store import schema
 from arena.store.base import leaves as log
 from arena.store.base.errors import StoreError
+from arena.store.base.rows import MatchRow
 from arena.store.bots import bots
 from arena.store.journal.journal import open_journal
 from arena.store.log.key import key_file, open_log
@@ -258,6 +259,32 @@ def config(**changes: Any) -> Config:
 async def running(store: MemoryStore, house_bots: Sequence[HouseBot] = (), **changes: Any) -> AsyncIterator[Arena]:
     async with open_arena(config(**changes), cast("Store", store), {GAME.name: house_bots}) as arena:
         yield arena
+
+
+class Hall:
+    """A server on a store in memory, with a virtual clock, and the bots that come to it."""
+
+    def __init__(self, store: MemoryStore, nursery: trio.Nursery) -> None:
+        self._store = store
+        self._nursery = nursery
+        self._arena: Arena | None = None
+
+    @asynccontextmanager
+    async def open(self, *players: Bot, house_bots: Sequence[HouseBot] = (), **changes: Any) -> AsyncIterator[Arena]:
+        """Run the server for the block; these bots are there from its beginning."""
+        async with running(self._store, house_bots, **changes) as self._arena:
+            self.join(*players)
+            yield self._arena
+
+    def join(self, *players: Bot) -> None:
+        """Have more bots come."""
+        assert self._arena is not None
+        for bot in players:
+            self._nursery.start_soon(bot.attend, self._arena)
+
+    def listed(self) -> list[MatchRow]:
+        """Return the matches that are stored, oldest first."""
+        return list(reversed(self._store.now(matches.list_matches)))
 
 
 def replay_of(store: MemoryStore, match_id: int = 1) -> Replay:

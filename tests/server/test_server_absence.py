@@ -7,21 +7,15 @@ from functools import partial
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from arena.server.sessions.messages import NoticeKind
 from arena.store.base.rows import MatchState
 from arena.store.bots import bots
 from arena.store.ladder.standings import history
 from arena.store.matches import matches
-from tests.server.server_rig import GAME, POLICY, Bot, HouseBot, MemoryStore, answer, running
+from tests.server.server_rig import GAME, POLICY, Bot, Hall, HouseBot, MemoryStore, answer
 
 GRACE = POLICY.grace / 1e6
-
-
-@pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
 
 
 @pytest.fixture
@@ -30,13 +24,13 @@ def players(store: MemoryStore) -> list[Bot]:
 
 
 async def test_everybody_at_the_table_is_told_who_is_gone_until_when_and_who_is_back(
-    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, players: list[Bot]
 ) -> None:
     ann, bob, cleo = players
     bob.answers = False
-    async with running(store, seats=(3,)) as arena:
+    async with hall.open(seats=(3,)):
         for bot in players:
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         await bob.until(lambda: bob.questions)
         seat = bob.starts[0].seat
         bob.line.vanish()
@@ -48,7 +42,7 @@ async def test_everybody_at_the_table_is_told_who_is_gone_until_when_and_who_is_
             assert gone.text == "bob is gone; in 30 s a house bot plays its seat on"
         await trio.sleep(GRACE - 1)
         back = bob.again()
-        nursery.start_soon(back.attend, arena)
+        hall.join(back)
         await ann.until(lambda: len(ann.notices) == 2)
         assert (ann.notices[1].kind, ann.notices[1].seat) == (NoticeKind.BACK, seat)
         await ann.until(lambda: ann.reports)
@@ -56,36 +50,31 @@ async def test_everybody_at_the_table_is_told_who_is_gone_until_when_and_who_is_
 
 
 async def test_a_bot_that_has_not_finished_a_match_has_less_time_to_come_back(
-    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, players: list[Bot]
 ) -> None:
     ann, bob, _ = players
-    async with running(store, policy=replace(POLICY, newcomer_grace=5_000_000)) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob, policy=replace(POLICY, newcomer_grace=5_000_000)):
         await bob.until(lambda: bob.reports)
         bob.answers = False
         await bob.until(lambda: len(bob.starts) == 2)
         bob.line.vanish()
         await ann.until(lambda: ann.notices)
         assert ann.notices[0].time == POLICY.grace, "it has finished one"
-    async with running(store, policy=replace(POLICY, newcomer_grace=5_000_000)) as arena:
+    async with hall.open(policy=replace(POLICY, newcomer_grace=5_000_000)):
         back, cleo = ann.again(), Bot(store.register("dora"))
         cleo.answers = False
-        nursery.start_soon(cleo.attend, arena)
-        nursery.start_soon(back.attend, arena)
+        hall.join(cleo, back)
         await cleo.until(lambda: cleo.questions)
         cleo.line.vanish()
         await back.until(lambda: any(notice.time == 5_000_000 for notice in back.notices))
 
 
 async def test_a_bot_that_leaves_in_order_makes_nobody_wait_and_is_in_no_trouble(
-    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, players: list[Bot]
 ) -> None:
     ann, bob, _ = players
     bob.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob):
         await bob.until(lambda: bob.questions)
         began = trio.current_time()
         bob.line.say(leaves=True)
@@ -99,14 +88,10 @@ async def test_a_bot_that_leaves_in_order_makes_nobody_wait_and_is_in_no_trouble
     assert store.now(partial(bots.find, name="bob")).troubles == ()
 
 
-async def test_a_bot_that_leaves_in_order_leaves_its_invitations(
-    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_bot_that_leaves_in_order_leaves_its_invitations(hall: Hall, players: list[Bot]) -> None:
     ann, bob, _ = players
     bob.accepts = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob):
         await bob.until(lambda: bob.invitations)
         bob.line.say(leaves=True)
         await ann.until(lambda: ann.notices)
@@ -115,19 +100,15 @@ async def test_a_bot_that_leaves_in_order_leaves_its_invitations(
         assert len(bob.invitations) == 1
 
 
-async def test_a_bot_that_comes_back_is_told_its_seat_and_the_names_again(
-    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_bot_that_comes_back_is_told_its_seat_and_the_names_again(hall: Hall, players: list[Bot]) -> None:
     ann, bob, _ = players
     bob.answers = False
-    async with running(store, options={"rounds": 3}) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob, options={"rounds": 3}):
         await bob.until(lambda: bob.questions)
         bob.line.vanish()
         await ann.until(lambda: ann.notices)
         back = bob.again()
-        nursery.start_soon(back.attend, arena)
+        hall.join(back)
         await back.until(lambda: back.questions)
         assert back.starts == bob.starts
         (start,) = back.starts
@@ -135,13 +116,11 @@ async def test_a_bot_that_comes_back_is_told_its_seat_and_the_names_again(
 
 
 async def test_a_bot_has_its_seat_back_with_the_next_round_and_its_answers_before_are_refused_with_a_notice(
-    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, players: list[Bot]
 ) -> None:
     ann, bob, _ = players
     bob.answers = False
-    async with running(store, options={"rounds": 5}) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob, options={"rounds": 5}):
         await bob.until(lambda: bob.questions)
         seat, owed = bob.starts[0].seat, bob.questions[0]
         bob.line.vanish()
@@ -154,7 +133,7 @@ async def test_a_bot_has_its_seat_back_with_the_next_round_and_its_answers_befor
         assert substituted.text == "house-random plays the seat of bob on"
 
         back = bob.again()
-        nursery.start_soon(back.attend, arena)
+        hall.join(back)
         await back.until(lambda: back.notices)
         assert (back.notices[0].kind, back.notices[0].seat) == (NoticeKind.SUBSTITUTED, None)
         assert back.notices[0].text == "house-random plays your seat on; you have it back from the next round"
@@ -175,14 +154,10 @@ async def test_a_bot_has_its_seat_back_with_the_next_round_and_its_answers_befor
         assert moment.deviation < 150
 
 
-async def test_the_strongest_house_bot_of_the_game_plays_on(
-    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_the_strongest_house_bot_of_the_game_plays_on(hall: Hall, players: list[Bot]) -> None:
     ann, bob, _ = players
     bob.answers = False
-    async with running(store, [HouseBot("house-weak"), HouseBot("house-strong")]) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob, house_bots=[HouseBot("house-weak"), HouseBot("house-strong")]):
         await bob.until(lambda: bob.questions)
         bob.line.vanish()
         await ann.until(lambda: NoticeKind.SUBSTITUTED in ann.kinds())
@@ -190,13 +165,11 @@ async def test_the_strongest_house_bot_of_the_game_plays_on(
 
 
 async def test_a_table_that_everybody_left_is_played_out_by_house_bots(
-    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, players: list[Bot]
 ) -> None:
     ann, bob, _ = players
     ann.answers = bob.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob) as arena:
         await ann.until(lambda: ann.questions)
         ann.line.vanish()
         bob.line.vanish()
@@ -208,15 +181,12 @@ async def test_a_table_that_everybody_left_is_played_out_by_house_bots(
     assert [seat.place for seat in match.seats] == [1, 1], "they share the only place there is"
 
 
-async def test_a_bot_that_is_gone_a_fourth_time_has_no_time_to_come_back(
-    store: MemoryStore, players: list[Bot], nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_bot_that_is_gone_a_fourth_time_has_no_time_to_come_back(hall: Hall, players: list[Bot]) -> None:
     ann, bob, _ = players
     bob.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
+    async with hall.open(ann):
         for incident in range(4):
-            nursery.start_soon(bob.attend, arena)
+            hall.join(bob)
             await bob.until(partial(lambda bot: bot.questions, bob))
             bob.line.vanish()
             await ann.until(partial(lambda times: ann.kinds().count(NoticeKind.GONE) == times, incident + 1))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 from structlog.testing import capture_logs
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from arena.ladder.events import day_of
 from arena.match.effects import Effect, Show
@@ -23,47 +23,25 @@ from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Answer, Closed, Notice, NoticeKind, Outgoing, Ready, Reason
 from arena.server.sessions.player import HousePlayer
 from arena.store.base.errors import DiskFull, StoreError
-from arena.store.base.rows import MatchRow, MatchState
+from arena.store.base.rows import MatchState
 from arena.store.bots import bots
 from arena.store.matches import matches
 from arena.store.store import LOST, open_store
 from engine.game import SeatView
-from tests.server.server_rig import GAME, NONCE, Bot, HouseBot, MemoryStore, answer, config, running
+from tests.server.server_rig import GAME, NONCE, Bot, Hall, HouseBot, MemoryStore, answer, config
 
 FULL = DiskFull(Path("arena.db"))
 HOUSE = {GAME.name: (HouseBot("house-a"), HouseBot("house-b"))}
 
 
-@pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
-
-
-@pytest.fixture
-def ann(store: MemoryStore) -> Bot:
-    return Bot(store.register("ann"))
-
-
-@pytest.fixture
-def bob(store: MemoryStore) -> Bot:
-    return Bot(store.register("bob"))
-
-
-def listed(store: MemoryStore) -> list[MatchRow]:
-    """Oldest first."""
-    return list(reversed(store.now(matches.list_matches)))
-
-
 async def test_a_match_is_played_recorded_rated_and_reported(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob):
         await ann.until(lambda: ann.reports)
         await bob.until(lambda: bob.reports)
         assert ann.notices + bob.notices == []
-    match = listed(store)[0]
+    match = hall.listed()[0]
     assert match.state is MatchState.FINISHED
     assert match.ended is not None
     assert match.started <= match.ended
@@ -81,9 +59,7 @@ async def test_a_match_is_played_recorded_rated_and_reported(
     assert store.now(partial(matches.get_replay, match_id=match.match_id)).startswith(b"\x1f\x8b")
 
 
-async def test_a_result_comes_with_the_next_invitation(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_result_comes_with_the_next_invitation(hall: Hall, store: MemoryStore, ann: Bot, bob: Bot) -> None:
     """What is sent costs much more than what is in it."""
     messages: list[Outgoing] = []
 
@@ -92,9 +68,9 @@ async def test_a_result_comes_with_the_next_invitation(
             messages.append(message)
             super().hear(message)
 
-    async with running(store) as arena:
+    async with hall.open():
         for bot in (attentive := Attentive(ann.row), bob):
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         await bob.until(lambda: bob.questions)
         store.gate = trio.Event()  # the match is over long before its result is stored
         await wait_all_tasks_blocked()
@@ -104,44 +80,37 @@ async def test_a_result_comes_with_the_next_invitation(
     assert len(message.invitations) == 1
 
 
-async def test_a_match_counts_for_the_versions_that_begin_it(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_match_counts_for_the_versions_that_begin_it(hall: Hall, ann: Bot) -> None:
     ann.hello = ann.hello._replace(version="2.0")
-    async with running(store, HOUSE[GAME.name], house=True) as arena:
-        nursery.start_soon(ann.attend, arena)
+    async with hall.open(ann, house_bots=HOUSE[GAME.name], house=True):
         await ann.until(lambda: ann.questions)
         ann.answers = False
         await ann.until(lambda: ann.invitations)
         newer = ann.again()
         newer.hello = newer.hello._replace(version="2.1")
-        nursery.start_soon(newer.attend, arena)
+        hall.join(newer)
         await newer.until(lambda: newer.reports)
         first = newer.reports[0].match_id
         await newer.until(lambda: len(newer.reports) >= 2)
     said: dict[int, set[str]] = {
         match.match_id: {seat.version for seat in match.seats if seat.bot == "ann"}
-        for match in listed(store)
+        for match in hall.listed()
         if match.ended
     }
     assert said[first] == {"2.0"}
     assert said[newer.reports[1].match_id] == {"2.1"}
-    house = {seat.version for match in listed(store) for seat in match.seats if seat.bot != "ann"}
+    house = {seat.version for match in hall.listed() for seat in match.seats if seat.bot != "ann"}
     assert house == {HouseBot.version}
 
 
-async def test_bots_go_on_playing_match_after_match(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_bots_go_on_playing_match_after_match(hall: Hall, ann: Bot, bob: Bot) -> None:
     ann.hello = ann.hello._replace(capacity=3)
     bob.hello = bob.hello._replace(capacity=3)
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob):
         await ann.until(lambda: len(ann.reports) >= 20)
     numbers = [report.match_id for report in ann.reports]
     assert len(set(numbers)) == len(numbers)
-    finished = [match for match in listed(store) if match.state is MatchState.FINISHED]
+    finished = [match for match in hall.listed() if match.state is MatchState.FINISHED]
     assert len(finished) >= 20
     chain: dict[str, float] = {}
     for match in sorted(finished, key=lambda match: match.ended or match.started):
@@ -152,7 +121,7 @@ async def test_bots_go_on_playing_match_after_match(
 
 
 async def test_whoever_forms_tables_knows_which_pairs_have_spent_their_quota_also_after_a_restart(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
     """By the other of either."""
 
@@ -160,32 +129,29 @@ async def test_whoever_forms_tables_knows_which_pairs_have_spent_their_quota_als
         pairs, today = arena.matchmaker._queues[GAME.name].spent, day_of(now_us())
         return [[*pairs.of(bot.row.id, today)] for bot in (ann, bob)]
 
-    async with running(store, pair_quota=2) as arena:
+    async with hall.open(pair_quota=2) as arena:
         assert spent(arena) == [[], []]
         for bot in (ann, bob):
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         await ann.until(lambda: len(ann.reports) == 1)
         assert spent(arena) == [[], []]
         await ann.until(lambda: len(ann.reports) == 2)
         assert spent(arena) == [[bob.row.id], [ann.row.id]]
     store.reopen()
-    async with running(store, pair_quota=2) as arena:
+    async with hall.open(pair_quota=2) as arena:
         assert spent(arena) == [[bob.row.id], [ann.row.id]]
     store.reopen()
-    async with running(store) as arena:
+    async with hall.open() as arena:
         assert spent(arena) == [[], []], "without a quota"
 
 
-async def test_house_bots_fill_the_table_and_are_rated(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_house_bots_fill_the_table_and_are_rated(hall: Hall, ann: Bot) -> None:
     came = trio.current_time()
-    async with running(store, HOUSE[GAME.name], house=True, seats=(4,)) as server:
-        nursery.start_soon(ann.attend, server)
+    async with hall.open(ann, house_bots=HOUSE[GAME.name], house=True, seats=(4,)):
         await ann.until(lambda: ann.invitations)
         assert trio.current_time() - came <= 5
         await ann.until(lambda: ann.reports)
-    seats = listed(store)[0].seats
+    seats = hall.listed()[0].seats
     assert sorted(seat.bot for seat in seats)[:1] == ["ann"]
     assert {seat.bot for seat in seats} == {"ann", "house-a", "house-b"}, "three seats, two house bots"
     assert all(seat.rating_after is not None for seat in seats)
@@ -200,14 +166,11 @@ class Failing(HouseBot):
         return -1
 
 
-async def test_a_house_bot_that_fails_holds_nobody_up(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_house_bot_that_fails_holds_nobody_up(hall: Hall, ann: Bot) -> None:
     with capture_logs() as logs:
-        async with running(store, [Failing("house-a")], house=True, seats=(2,)) as server:
-            nursery.start_soon(ann.attend, server)
+        async with hall.open(ann, house_bots=[Failing("house-a")], house=True, seats=(2,)):
             await ann.until(lambda: len(ann.reports) >= 3)
-    assert all(match.state is MatchState.FINISHED for match in listed(store)[:3])
+    assert all(match.state is MatchState.FINISHED for match in hall.listed()[:3])
     errors = [entry for entry in logs if entry["log_level"] == "error"]
     assert {entry["event"] for entry in errors} == {"a house bot failed"}
     faults = {entry["fault"].splitlines()[-1] for entry in errors}
@@ -216,34 +179,22 @@ async def test_a_house_bot_that_fails_holds_nobody_up(
 
 @pytest.mark.sources_only("it replaces a function")
 async def test_a_fault_of_the_server_in_recording_costs_that_match_only(
-    store: MemoryStore,
-    ann: Bot,
-    bob: Bot,
-    nursery: trio.Nursery,
-    autojump_clock: MockClock,
-    monkeypatch: pytest.MonkeyPatch,
+    hall: Hall, ann: Bot, bob: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch, capture_logs() as logs:
         patch.setattr("arena.replay.record.pack_replay", None)
-        async with running(store) as server:
-            nursery.start_soon(ann.attend, server)
-            nursery.start_soon(bob.attend, server)
+        async with hall.open(ann, bob):
             await ann.until(lambda: ann.reports)
             patch.undo()
             await ann.until(lambda: len(ann.reports) >= 2 and not ann.reports[-1].interrupted)
     assert ann.reports[0].interrupted == "the server could not record the result"
-    assert listed(store)[0].state is MatchState.INTERRUPTED
+    assert hall.listed()[0].state is MatchState.INTERRUPTED
     assert any("a fault of the server" in entry["event"] for entry in logs)
 
 
 @pytest.mark.sources_only("it replaces a method")
 async def test_a_fault_of_the_server_in_writing_down_what_happens_costs_that_match_only(
-    store: MemoryStore,
-    ann: Bot,
-    bob: Bot,
-    nursery: trio.Nursery,
-    autojump_clock: MockClock,
-    monkeypatch: pytest.MonkeyPatch,
+    hall: Hall, ann: Bot, bob: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is played to its end, while others go on beside it."""
     ann.hello = ann.hello._replace(capacity=2)
@@ -257,22 +208,18 @@ async def test_a_fault_of_the_server_in_writing_down_what_happens_costs_that_mat
 
     monkeypatch.setattr(Recorder, "add", fail)
     with capture_logs() as logs:
-        async with running(store) as server:
-            nursery.start_soon(ann.attend, server)
-            nursery.start_soon(bob.attend, server)
+        async with hall.open(ann, bob):
             await ann.until(lambda: len(ann.reports) >= 4)
     assert {report.match_id for report in ann.reports if report.interrupted} == {unlucky}
-    assert {match.match_id for match in listed(store) if match.state is MatchState.INTERRUPTED} == {unlucky}
+    assert {match.match_id for match in hall.listed() if match.state is MatchState.INTERRUPTED} == {unlucky}
     assert len({each.ask.decision for each in ann.questions if each.match_id == unlucky}) > 1
     [fault] = [entry for entry in logs if "a fault of the server" in entry["event"]]
     assert fault["match_id"] == unlucky
 
 
-async def test_a_bot_that_asks_for_no_game_played_here_is_told_which_are(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_bot_that_asks_for_no_game_played_here_is_told_which_are(hall: Hall, ann: Bot) -> None:
     ann.hello = ann.hello._replace(games=("bridge", "whist"))
-    async with running(store) as arena:
+    async with hall.open() as arena:
         await ann.attend(arena)
         assert len(arena.players) == 0
     assert isinstance(ann.end, Closed)
@@ -281,13 +228,11 @@ async def test_a_bot_that_asks_for_no_game_played_here_is_told_which_are(
 
 
 async def test_a_silent_bot_is_forced_by_time_suspended_and_plays_on_after_ready(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, ann: Bot, bob: Bot
 ) -> None:
     bob.answers = False
-    async with running(store, policy=Policy(soft_limit=1_000_000, bank=0)) as arena:
+    async with hall.open(ann, bob, policy=Policy(soft_limit=1_000_000, bank=0)):
         began = trio.current_time()
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
         await bob.until(lambda: NoticeKind.SUSPENDED in bob.kinds())
         assert bob.kinds()[:4] == [NoticeKind.FORCED_BY_TIME] * 3 + [NoticeKind.SUSPENDED]
         assert "time ran out: guess 0 was chosen for you" in bob.notices[0].text
@@ -296,32 +241,24 @@ async def test_a_silent_bot_is_forced_by_time_suspended_and_plays_on_after_ready
         bob.answers = True
         bob.line.say(resumed=[bob.starts[0].match_id])
         await bob.until(lambda: bob.reports)
-    seats = {seat.bot: seat for seat in listed(store)[0].seats}
+    seats = {seat.bot: seat for seat in hall.listed()[0].seats}
     assert seats["ann"].forced == 0
     assert 3 <= seats["bob"].forced < 6, "it played on after Ready"
 
 
-async def test_a_suspended_bot_that_stays_silent_is_played_for_at_once(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_suspended_bot_that_stays_silent_is_played_for_at_once(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.answers = False
-    async with running(store, policy=Policy(soft_limit=1_000_000, bank=0)) as arena:
+    async with hall.open(ann, bob, policy=Policy(soft_limit=1_000_000, bank=0)):
         began = trio.current_time()
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
         await bob.until(lambda: bob.reports)
         assert trio.current_time() - began == pytest.approx(4, abs=0.01)
         assert bob.kinds() == [NoticeKind.FORCED_BY_TIME] * 3 + [NoticeKind.SUSPENDED], "none for each decision after"
-    assert {seat.bot: seat.forced for seat in listed(store)[0].seats} == {"ann": 0, "bob": 6}
+    assert {seat.bot: seat.forced for seat in hall.listed()[0].seats} == {"ann": 0, "bob": 6}
 
 
-async def test_a_late_answer_is_told_how_late_it_was(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_late_answer_is_told_how_late_it_was(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.answers = False
-    async with running(store, policy=Policy(soft_limit=1_000_000, bank=3_000_000)) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob, policy=Policy(soft_limit=1_000_000, bank=3_000_000)):
         await bob.until(lambda: bob.kinds() == [NoticeKind.FORCED_BY_TIME])
         await trio.sleep(0.25)
         bob.line.say((), [answer(bob.questions[0])])
@@ -341,13 +278,11 @@ async def kinds(bot: Bot, kind: NoticeKind, number: int) -> list[Notice]:
 
 
 async def test_the_author_of_a_slow_bot_is_told_once_what_its_decisions_take_and_what_to_do(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, ann: Bot, bob: Bot
 ) -> None:
     bob.answers = False
     bob.hello = bob.hello._replace(capacity=3)
-    async with running(store, policy=Policy(soft_limit=1_000_000, bank=2_000_000)) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob, policy=Policy(soft_limit=1_000_000, bank=2_000_000)):
         for number, took in enumerate((1.5, 1.5, 2.7, 1.2, 0, 0, 0, 3.5)):  # six questions a match
             await bob.until(lambda number=number: len(bob.questions) > number)  # type: ignore[misc]
             await trio.sleep(took)
@@ -365,11 +300,9 @@ async def test_the_author_of_a_slow_bot_is_told_once_what_its_decisions_take_and
 
 
 async def test_what_a_bot_says_of_a_match_that_is_over_crosses_the_report_and_is_no_mistake(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, ann: Bot, bob: Bot
 ) -> None:
-    async with running(store, matches_per_bot=1) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob, matches_per_bot=1):
         await bob.until(lambda: bob.reports)
         over = bob.reports[0].match_id
         bob.line.say((), [Answer(over, 3, 1), Answer(over + 1000, 3, 1)], resumed=[over])
@@ -377,13 +310,9 @@ async def test_what_a_bot_says_of_a_match_that_is_over_crosses_the_report_and_is
         assert [notice.match_id for notice in bob.notices] == [over + 1000]
 
 
-async def test_illegal_answers_keep_the_decision_open_until_the_third(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_illegal_answers_keep_the_decision_open_until_the_third(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob):
         await bob.until(lambda: bob.questions)
         question = bob.questions[0]
         bob.line.say((), [answer(question, 5)])
@@ -402,14 +331,11 @@ async def test_illegal_answers_keep_the_decision_open_until_the_third(
         await bob.until(lambda: len(bob.questions) == 2)  # the batch is settled: the next question comes
         bob.line.say((), [answer(bob.questions[1])])
         await ann.until(lambda: ann.reports)
-    assert {seat.bot: seat.forced for seat in listed(store)[0].seats} == {"ann": 0, "bob": 1}
+    assert {seat.bot: seat.forced for seat in hall.listed()[0].seats} == {"ann": 0, "bob": 1}
 
 
-async def test_an_answer_to_a_match_that_is_not_the_bots_is_unknown(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
+async def test_an_answer_to_a_match_that_is_not_the_bots_is_unknown(hall: Hall, ann: Bot, bob: Bot) -> None:
+    async with hall.open(ann):
         await wait_all_tasks_blocked()
         ann.line.say([Ready(8, b"")], [Answer(9, 3, 1)])
         await ann.until(lambda: len(ann.notices) == 2)
@@ -417,7 +343,7 @@ async def test_an_answer_to_a_match_that_is_not_the_bots_is_unknown(
         assert (ready.kind, ready.invitation_id, ready.match_id, ready.action) == (NoticeKind.UNKNOWN, 8, None, None)
         assert (stray.kind, stray.match_id, stray.decision, stray.action) == (NoticeKind.UNKNOWN, 9, 3, 1)
         assert "no seat at match 9" in stray.text
-        nursery.start_soon(bob.attend, arena)
+        hall.join(bob)
         ann.answers = False
         await ann.until(lambda: ann.questions)
         question = ann.questions[0]
@@ -426,13 +352,9 @@ async def test_an_answer_to_a_match_that_is_not_the_bots_is_unknown(
         assert (ann.notices[2].kind, ann.notices[2].decision) == (NoticeKind.UNKNOWN, question_of_nobody.decision)
 
 
-async def test_a_bot_that_vanished_comes_back_to_its_open_decision(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_bot_that_vanished_comes_back_to_its_open_decision(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob) as arena:
         await bob.until(lambda: bob.questions)
         first = bob.questions[0].ask
         await trio.sleep(1.5)
@@ -441,7 +363,7 @@ async def test_a_bot_that_vanished_comes_back_to_its_open_decision(
         assert isinstance(bob.end, trio.BrokenResourceError)
         await trio.sleep(2.5)
         back = bob.again()
-        nursery.start_soon(back.attend, arena)
+        hall.join(back)
         await back.until(lambda: back.questions)
         again = back.questions[0].ask
         assert (again.decision, again.view, list(again.legal)) == (first.decision, first.view, list(first.legal))
@@ -453,16 +375,14 @@ async def test_a_bot_that_vanished_comes_back_to_its_open_decision(
         assert ann.notices[0].time == 30_000_000
         await back.until(lambda: back.reports)
         assert arena.players.get(ann.row.id) is not None
-    assert all(seat.forced == 0 for seat in listed(store)[0].seats)
+    assert all(seat.forced == 0 for seat in hall.listed()[0].seats)
 
 
 async def test_a_bot_that_is_gone_for_good_costs_the_other_no_more_than_the_grace(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, ann: Bot, bob: Bot
 ) -> None:
     bob.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob) as arena:
         await bob.until(lambda: bob.questions)
         bob.line.vanish()
         began = trio.current_time()
@@ -476,7 +396,7 @@ async def test_a_bot_that_is_gone_for_good_costs_the_other_no_more_than_the_grac
     assert ann.notices[1].text == "house-random plays the seat of bob on"
     assert ann.reports[0].counts == tuple(seat == gone for seat in range(2)), "too much of it was the house bot's"
     assert ann.reports[0].places == tuple(1 + (seat == gone) for seat in range(2))
-    seats = listed(store)[0].seats
+    seats = hall.listed()[0].seats
     assert {seat.bot: (seat.forced, seat.place) for seat in seats} == {"ann": (0, 1), "bob": (0, 2)}
     moved = {seat.bot: (seat.rating_after or 0) - (seat.rating_before or 0) for seat in seats}
     assert moved["ann"] == 0
@@ -484,12 +404,11 @@ async def test_a_bot_that_is_gone_for_good_costs_the_other_no_more_than_the_grac
 
 
 async def test_a_bot_gone_before_the_match_began_is_absent_from_the_start(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
-    async with running(store) as arena:
+    async with hall.open():
         store.gate = trio.Event()
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+        hall.join(ann, bob)
         await wait_all_tasks_blocked()
         assert store.writing == 1
         bob.line.vanish()
@@ -498,49 +417,37 @@ async def test_a_bot_gone_before_the_match_began_is_absent_from_the_start(
         await ann.until(lambda: ann.notices)
         assert ann.kinds() == [NoticeKind.GONE]
         await ann.until(lambda: ann.reports)
-    assert {seat.bot: seat.place for seat in listed(store)[0].seats} == {"ann": 1, "bob": 2}
+    assert {seat.bot: seat.place for seat in hall.listed()[0].seats} == {"ann": 1, "bob": 2}
 
 
-async def test_a_newer_connection_takes_over_with_the_open_decisions(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_newer_connection_takes_over_with_the_open_decisions(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob):
         await bob.until(lambda: bob.questions)
         newer = bob.again()
-        nursery.start_soon(newer.attend, arena)
+        hall.join(newer)
         await newer.until(lambda: newer.reports)
         assert isinstance(bob.end, Closed)
         assert bob.end.reason is Reason.TAKEN_OVER
         assert "another connection of bob took over" in str(bob.end)
         assert newer.questions[0].ask.decision == bob.questions[0].ask.decision
-    assert all(seat.forced == 0 for seat in listed(store)[0].seats)
+    assert all(seat.forced == 0 for seat in hall.listed()[0].seats)
 
 
-async def test_an_invitation_is_sent_again_to_a_newer_connection(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_an_invitation_is_sent_again_to_a_newer_connection(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.accepts = False
-    async with running(store, ready_limit=30.0) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob, ready_limit=30.0):
         await bob.until(lambda: bob.invitations)
         newer = bob.again()
-        nursery.start_soon(newer.attend, arena)
+        hall.join(newer)
         await newer.until(lambda: newer.reports)
         assert newer.invitations[0] == bob.invitations[0]
 
 
-async def test_nobody_waits_for_a_bot_that_left(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_nobody_waits_for_a_bot_that_left(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.accepts = False
-    async with running(store, ready_limit=30.0) as arena:
+    async with hall.open(ann, bob, ready_limit=30.0):
         began = trio.current_time()
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
         await bob.until(lambda: bob.invitations)
         bob.line.half_close()
         await ann.until(lambda: ann.notices)
@@ -549,12 +456,10 @@ async def test_nobody_waits_for_a_bot_that_left(
 
 
 async def test_a_bot_that_declines_and_lowers_its_capacity_is_not_invited_until_it_raises_it(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, ann: Bot, bob: Bot
 ) -> None:
     bob.accepts = False
-    async with running(store, ready_limit=30.0) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob, ready_limit=30.0):
         await bob.until(lambda: bob.invitations)
         bob.line.say(declined=[bob.invitations[0].invitation_id, 99], capacity=0)
         await ann.until(lambda: ann.notices)
@@ -567,31 +472,23 @@ async def test_a_bot_that_declines_and_lowers_its_capacity_is_not_invited_until_
         await bob.until(lambda: bob.reports)
 
 
-async def test_a_bot_that_never_gets_ready_is_waited_for_and_nobody_is_rated(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_bot_that_never_gets_ready_is_waited_for_and_nobody_is_rated(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.accepts = False
-    async with running(store, ready_limit=30.0) as arena:
+    async with hall.open(ann, bob, ready_limit=30.0):
         began = trio.current_time()
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
         await ann.until(lambda: ann.notices)
         assert trio.current_time() - began == pytest.approx(3.0), "no match waits longer for a seat"
         assert ann.notices[0].kind is NoticeKind.WITHDRAWN
         assert ann.notices[0].text == "the match does not take place: not every bot accepted in time"
-        assert listed(store) == []
+        assert hall.listed() == []
         bob.accepts = True
         await ann.until(lambda: ann.starts)
         assert ann.starts[0].invitation_id != ann.invitations[0].invitation_id, "a number is not used twice"
 
 
-async def test_saying_ready_twice_changes_nothing(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_saying_ready_twice_changes_nothing(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.accepts = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob):
         await bob.until(lambda: bob.invitations)
         match = bob.invitations[0].invitation_id
         bob.line.say([Ready(match, bytes(16)), Ready(match, b"x" * 16)])
@@ -599,14 +496,11 @@ async def test_saying_ready_twice_changes_nothing(
         bob.line.say([Ready(match, b"y" * 16)])
         await ann.until(lambda: ann.reports)
         assert NoticeKind.UNKNOWN not in bob.kinds()
-    assert listed(store)[0].state is MatchState.FINISHED
+    assert hall.listed()[0].state is MatchState.FINISHED
 
 
-async def test_heartbeats_measure_the_round_trip(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
-    async with running(store, heartbeat=5.0) as arena:
-        nursery.start_soon(ann.attend, arena)
+async def test_heartbeats_measure_the_round_trip(hall: Hall, ann: Bot) -> None:
+    async with hall.open(ann, heartbeat=5.0) as arena:
         await ann.until(lambda: ann.heartbeats)
         await trio.sleep(0.04)
         ann.line.say(heartbeat=ann.heartbeats[0])
@@ -618,13 +512,9 @@ async def test_heartbeats_measure_the_round_trip(
 # --- the end of a server ---
 
 
-async def test_draining_lets_running_matches_finish(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_draining_lets_running_matches_finish(hall: Hall, ann: Bot, bob: Bot, nursery: trio.Nursery) -> None:
     bob.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob) as arena:
         await bob.until(lambda: bob.questions)
         began = trio.current_time()
         nursery.start_soon(partial(arena.drain, 10))
@@ -641,16 +531,12 @@ async def test_draining_lets_running_matches_finish(
         await ann.until(lambda: ann.end)
         assert isinstance(ann.end, Closed)
         assert ann.end.reason is Reason.STOPPING
-    assert [match.state for match in listed(store)] == [MatchState.FINISHED]
+    assert [match.state for match in hall.listed()] == [MatchState.FINISHED]
 
 
-async def test_what_does_not_finish_in_time_is_left_to_the_next_server(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_what_does_not_finish_in_time_is_left_to_the_next_server(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob) as arena:
         await bob.until(lambda: bob.questions)
         began = trio.current_time()
         await arena.drain(3)
@@ -660,28 +546,24 @@ async def test_what_does_not_finish_in_time_is_left_to_the_next_server(
         await trio.sleep(100)
         assert ann.rounds == 0, "nothing counts any more"
         assert ann.reports == []
-    assert [match.state for match in listed(store)] == [MatchState.PLAYING]
+    assert [match.state for match in hall.listed()] == [MatchState.PLAYING]
 
 
-async def test_leaving_the_block_leaves_what_is_being_played_to_the_next_server(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_leaving_the_block_leaves_what_is_being_played_to_the_next_server(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob):
         await bob.until(lambda: bob.questions)
-    assert [match.state for match in listed(store)] == [MatchState.PLAYING]
+    assert [match.state for match in hall.listed()] == [MatchState.PLAYING]
 
 
 async def test_a_second_signal_hurries_a_drain_that_waits(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery
 ) -> None:
     players = [Bot(store.register(f"bot-{number}")) for number in range(6)]
-    async with running(store) as arena:
+    async with hall.open() as arena:
         for bot in players:
             bot.answers = False
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         await wait_all_tasks_blocked()
         assert arena.playing == 3
         drained = trio.Event()
@@ -696,16 +578,12 @@ async def test_a_second_signal_hurries_a_drain_that_waits(
         nursery.start_soon(arena.drain, 0)
         await drained.wait()
         assert trio.current_time() - began < 1
-    assert [match.state for match in listed(store)] == [MatchState.PLAYING] * 3
+    assert [match.state for match in hall.listed()] == [MatchState.PLAYING] * 3
 
 
-async def test_a_match_that_gathers_is_called_off_when_the_server_stops(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_match_that_gathers_is_called_off_when_the_server_stops(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.accepts = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob) as arena:
         await bob.until(lambda: bob.invitations)
         began = trio.current_time()
         await arena.drain(10)
@@ -719,16 +597,15 @@ async def test_a_match_that_gathers_is_called_off_when_the_server_stops(
         assert NoticeKind.UNKNOWN not in ann.kinds()
         withdrawn = [notice.text for notice in ann.notices if notice.kind is NoticeKind.WITHDRAWN]
         assert withdrawn == ["the match does not take place: the server was stopped"]
-    assert listed(store) == []
+    assert hall.listed() == []
 
 
 async def test_a_match_whose_beginning_is_stored_while_the_server_stops_is_left_to_the_next(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery
 ) -> None:
-    async with running(store) as arena:
+    async with hall.open() as arena:
         store.gate = trio.Event()
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+        hall.join(ann, bob)
         await wait_all_tasks_blocked()
         assert store.writing == 1
         nursery.start_soon(arena.drain, 0)
@@ -736,27 +613,26 @@ async def test_a_match_whose_beginning_is_stored_while_the_server_stops_is_left_
         store.gate.set()
         await wait_all_tasks_blocked()
         assert ann.questions == []
-    assert [match.state for match in listed(store)] == [MatchState.PLAYING]
+    assert [match.state for match in hall.listed()] == [MatchState.PLAYING]
     store.reopen()
-    async with running(store) as arena:
+    async with hall.open():
         again = ann.again(), bob.again()
         for bot in again:
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         await again[0].until(lambda: again[0].reports)
-    assert listed(store)[0].state is MatchState.FINISHED
+    assert hall.listed()[0].state is MatchState.FINISHED
 
 
 # --- a store in trouble ---
 
 
 async def test_a_match_that_cannot_be_begun_is_withdrawn_and_tried_again(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
-    async with running(store) as arena:
+    async with hall.open():
         store.troubles = [FULL]
         began = trio.current_time()
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+        hall.join(ann, bob)
         await ann.until(lambda: ann.notices)
         assert ann.notices[0].kind is NoticeKind.WITHDRAWN
         assert "the server cannot store matches at the moment" in ann.notices[0].text
@@ -764,18 +640,17 @@ async def test_a_match_that_cannot_be_begun_is_withdrawn_and_tried_again(
         assert trio.current_time() - began == pytest.approx(RETRY, abs=0.01)
         await ann.until(lambda: ann.reports)
         assert ann.reports[0].match_id == 2
-    finished = [match.match_id for match in listed(store) if match.state is MatchState.FINISHED]
+    finished = [match.match_id for match in hall.listed() if match.state is MatchState.FINISHED]
     assert finished[0] == 2
 
 
 async def test_a_match_that_cannot_be_begun_does_not_open_a_hall_that_is_closed_for_good(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery
 ) -> None:
-    async with running(store) as arena:
+    async with hall.open() as arena:
         store.gate = trio.Event()
         store.troubles = [FULL]
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+        hall.join(ann, bob)
         await wait_all_tasks_blocked()
         nursery.start_soon(arena.drain, 100)
         await wait_all_tasks_blocked()
@@ -784,13 +659,9 @@ async def test_a_match_that_cannot_be_begun_does_not_open_a_hall_that_is_closed_
         assert len(ann.invitations) == 1
 
 
-async def test_a_result_waits_until_there_is_room_again(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_result_waits_until_there_is_room_again(hall: Hall, store: MemoryStore, ann: Bot, bob: Bot) -> None:
     bob.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob) as arena:
         await bob.until(lambda: bob.questions)
         store.troubles = [FULL, FULL, StoreError("no luck"), FULL]
         began = trio.current_time()
@@ -800,24 +671,22 @@ async def test_a_result_waits_until_there_is_room_again(
         assert (arena.playing, ann.reports) == (1, [])
         await ann.until(lambda: ann.reports)
         assert trio.current_time() - began == pytest.approx(4 * RETRY, abs=0.1)
-        match, *_ = listed(store)
+        match, *_ = hall.listed()
         assert match.state is MatchState.FINISHED
         assert [seat.rating_after is not None for seat in match.seats] == [True, True]
 
 
 async def test_a_stopping_server_gives_up_on_a_store_that_stays_broken(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob) as arena:
         await ann.until(lambda: ann.questions)
         store.troubles = [FULL] * 100
         began = trio.current_time()
         await arena.drain(5)
         assert trio.current_time() - began == pytest.approx(5 + LAST_RETRIES, abs=0.01)
         assert arena.playing == 1
-    assert [match.state for match in listed(store)] == [MatchState.PLAYING], "the next start will mark it"
+    assert [match.state for match in hall.listed()] == [MatchState.PLAYING], "the next start will mark it"
 
 
 # --- with a real store ---

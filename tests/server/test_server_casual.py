@@ -13,14 +13,9 @@ from arena.server.sessions.messages import Closed, NoticeKind, Reason
 from arena.store.base.rows import MatchRow
 from arena.store.bots import bots
 from arena.store.matches import matches
-from tests.server.server_rig import Bot, HouseBot, MemoryStore, running
+from tests.server.server_rig import Bot, Hall, HouseBot, MemoryStore, running
 
 HOUSE = [HouseBot("house-a"), HouseBot("house-b")]
-
-
-@pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
 
 
 def casual(store: MemoryStore, name: str, owner: str = "", capacity: int = 1) -> Bot:
@@ -45,13 +40,11 @@ def listed(store: MemoryStore) -> tuple[MatchRow, ...]:
     return store.now(lambda connection: matches.list_matches(connection, limit=1000))
 
 
-async def test_a_casual_bot_plays_house_bots_only_and_no_rating_moves(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_casual_bot_plays_house_bots_only_and_no_rating_moves(hall: Hall, store: MemoryStore) -> None:
     ann, bob, cleo = casual(store, "ann", capacity=2), Bot(store.register("bob")), Bot(store.register("cleo"))
-    async with running(store, HOUSE, house=True) as arena:
+    async with hall.open(house_bots=HOUSE, house=True):
         for bot in (ann, bob, cleo):
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         await ann.until(lambda: len(ann.reports) >= 6)
         await bob.until(lambda: len(bob.reports) >= 6)
     assert {each.kind for each in ann.invitations} == {each.kind for each in ann.starts} == {MatchKind.CASUAL}
@@ -64,15 +57,13 @@ async def test_a_casual_bot_plays_house_bots_only_and_no_rating_moves(
     assert {row.kind for row in listed(store) if row not in of_ann} == {MatchKind.RATED}
 
 
-async def test_casual_matches_move_no_balance(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_casual_matches_move_no_balance(hall: Hall, store: MemoryStore) -> None:
     """Else who plays them slowly would earn more choice in rated matches."""
     ann, bob = Slow(store.register("ann")), Slow(store.register("bob"))
     ann.hello = ann.hello._replace(casual=True)
-    async with running(store, HOUSE, house=True) as arena:
+    async with hall.open(house_bots=HOUSE, house=True) as arena:
         for bot in (ann, bob):
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         await ann.until(lambda: ann.welcome is not None)
         await bob.until(lambda: bob.welcome is not None)
         players = {player.name: player for player in arena.players}
@@ -85,14 +76,13 @@ async def test_casual_matches_move_no_balance(
 
 
 async def test_casual_matches_are_counted_for_all_bots_of_an_owner_and_go_on_with_the_hour(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore
 ) -> None:
     ann, bob = casual(store, "ann", "anna"), casual(store, "bob", "Anna")
-    async with running(store, HOUSE, house=True, limits=Limits(casual_per_owner=6)) as arena:
-        nursery.start_soon(ann.attend, arena)
+    async with hall.open(ann, house_bots=HOUSE, house=True, limits=Limits(casual_per_owner=6)):
         await ann.until(lambda: ann.notices)
         assert len(ann.reports) == 6
-        nursery.start_soon(bob.attend, arena)
+        hall.join(bob)
         await bob.until(lambda: bob.notices)
         assert not bob.invitations
         [notice] = bob.notices
@@ -105,41 +95,34 @@ async def test_casual_matches_are_counted_for_all_bots_of_an_owner_and_go_on_wit
         assert trio.current_time() - began <= 1200
 
 
-async def test_a_rated_match_comes_as_soon_as_the_author_leaves_the_flag_out(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_rated_match_comes_as_soon_as_the_author_leaves_the_flag_out(hall: Hall, store: MemoryStore) -> None:
     ann = casual(store, "ann")
-    async with running(store, HOUSE, house=True) as arena:
-        nursery.start_soon(ann.attend, arena)
+    async with hall.open(ann, house_bots=HOUSE, house=True):
         await ann.until(lambda: ann.reports)
         rated = ann.again()
-        nursery.start_soon(rated.attend, arena)
+        hall.join(rated)
         await rated.until(lambda: rated.reports and rated.reports[-1].kind is MatchKind.RATED)
         assert rated.reports[-1].rating is not None
 
 
-async def test_troubles_in_casual_matches_park_nobody_and_those_after_them_do(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_troubles_in_casual_matches_park_nobody_and_those_after_them_do(hall: Hall, store: MemoryStore) -> None:
     ann = casual(store, "ann")
     ann.answers = False
-    async with running(store, HOUSE, house=True) as arena:
-        nursery.start_soon(ann.attend, arena)
+    async with hall.open(ann, house_bots=HOUSE, house=True):
         await ann.until(lambda: len(ann.reports) >= 5)
         assert store.now(lambda connection: bots.find(connection, "ann")).troubles == ()
         rated = ann.again()
         rated.answers = False
-        nursery.start_soon(rated.attend, arena)
+        hall.join(rated)
         await rated.until(lambda: NoticeKind.PARKED in rated.kinds())
 
 
 async def test_a_match_owed_to_a_failed_invitation_is_charged_though_it_is_unrated(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore
 ) -> None:
     ann = Bot(store.register("ann"))
     ann.accepts = ann.answers = False
-    async with running(store, HOUSE, house=True) as arena:
-        nursery.start_soon(ann.attend, arena)
+    async with hall.open(ann, house_bots=HOUSE, house=True):
         await ann.until(lambda: ann.invitations)
         ann.line.say(declined=[ann.invitations[0].invitation_id])
         ann.accepts = True
@@ -162,12 +145,12 @@ async def test_who_wants_casual_matches_where_there_are_none_is_told_so(
 
 
 async def test_nobody_waits_for_a_casual_bot_and_it_takes_no_seat_that_another_left(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery
 ) -> None:
     ann, bob = casual(store, "ann", capacity=5), Bot(store.register("bob"))
     dora = Bot(store.register("dora"))
     dora.accepts = False
-    async with running(store, HOUSE, house=True, patience=5.0) as arena:
+    async with hall.open(house_bots=HOUSE, house=True, patience=5.0) as arena:
         await _come(arena, nursery, ann, bob, dora)
         await bob.until(lambda: len(bob.reports) >= 3)
     met = {name for start in bob.starts for name in start.bots}

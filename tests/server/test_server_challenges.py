@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from arena.replay.header import MatchKind
 from arena.server.arena import Arena
@@ -17,14 +16,9 @@ from arena.server.sessions.limits import Limits
 from arena.server.sessions.messages import NoticeKind
 from arena.store.bots import bots
 from arena.store.matches import matches
-from tests.server.server_rig import GAME, Bot, HouseBot, MemoryStore, running
+from tests.server.server_rig import GAME, Bot, Hall, HouseBot, MemoryStore, running
 
 HOUSE = [HouseBot("house-a"), HouseBot("house-b")]
-
-
-@pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
 
 
 class Picky(Bot):
@@ -67,10 +61,10 @@ def challenges(bot: Bot) -> list[Any]:
 
 
 async def test_a_challenge_names_its_bots_in_the_invitation_and_moves_no_rating(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery
 ) -> None:
     ann, bob = challenger(store, "ann"), challenger(store, "bob")
-    async with running(store) as arena:
+    async with hall.open() as arena:
         await come(arena, nursery, ann)
         await come(arena, nursery, bob)
         with trio.fail_after(60):
@@ -89,10 +83,10 @@ async def test_a_challenge_names_its_bots_in_the_invitation_and_moves_no_rating(
 
 
 async def test_bots_that_are_always_full_keep_a_place_free_for_a_challenge(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery
 ) -> None:
     here = [challenger(store, name) for name in ("ann", "bob", "cleo", "dora")]
-    async with running(store) as arena:
+    async with hall.open() as arena:
         await come(arena, nursery, *here)
         await here[0].until(lambda: len(here[0].reports) >= 3)
         for opponent in ("bob", "cleo", "dora"):
@@ -105,10 +99,10 @@ async def test_bots_that_are_always_full_keep_a_place_free_for_a_challenge(
 
 
 async def test_bots_of_one_owner_and_house_bots_may_be_challenged(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery
 ) -> None:
     ann, bob = challenger(store, "ann", "anna"), challenger(store, "bob", "anna")
-    async with running(store, HOUSE, house=True, seats=(2, 3)) as arena:
+    async with hall.open(house_bots=HOUSE, house=True, seats=(2, 3)) as arena:
         await come(arena, nursery, ann, bob)
         with trio.fail_after(60):
             both = await arena.matchmaker.challenge("ann", ["bob"], GAME.name)
@@ -119,10 +113,10 @@ async def test_bots_of_one_owner_and_house_bots_may_be_challenged(
 
 @pytest.mark.parametrize("silently", [True, False])
 async def test_who_does_not_accept_a_challenge_is_named_and_nothing_is_charged(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock, silently: bool
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery, silently: bool
 ) -> None:
     ann, bob = challenger(store, "ann"), challenger(store, "bob", kind=Picky, capacity=2)
-    async with running(store) as arena:
+    async with hall.open() as arena:
         await come(arena, nursery, ann, bob)
 
         async def decline() -> None:
@@ -144,11 +138,9 @@ async def test_who_does_not_accept_a_challenge_is_named_and_nothing_is_charged(
         assert bob.reports[-1].kind is MatchKind.RATED
 
 
-async def test_troubles_in_a_challenge_are_nobodys(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_troubles_in_a_challenge_are_nobodys(hall: Hall, store: MemoryStore, nursery: trio.Nursery) -> None:
     ann, bob = challenger(store, "ann"), challenger(store, "bob")
-    async with running(store, seats=(2,)) as arena:
+    async with hall.open(seats=(2,)) as arena:
         await come(arena, nursery, ann, bob)
         await ann.until(lambda: ann.reports)
         with trio.fail_after(60):
@@ -160,7 +152,7 @@ async def test_troubles_in_a_challenge_are_nobodys(
 
 
 async def test_a_challenge_moves_no_balance_and_is_no_news_for_the_ladder(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery
 ) -> None:
     ann, bob = challenger(store, "ann", capacity=3), challenger(store, "bob", "ann", capacity=3)
     async with running(store) as arena:  # of one owner, so that they play nothing else
@@ -196,28 +188,26 @@ async def test_a_challenge_moves_no_balance_and_is_no_news_for_the_ladder(
     ],
 )
 async def test_a_challenge_that_cannot_be_is_refused_with_the_reason(
+    hall: Hall,
     store: MemoryStore,
     nursery: trio.Nursery,
-    autojump_clock: MockClock,
     opponents: list[str],
     game: str,
     refusal: type[Exception],
     why: str,
 ) -> None:
     here = [challenger(store, name) for name in ("ann", "bob", "cleo")]
-    async with running(store) as arena:
+    async with hall.open() as arena:
         await come(arena, nursery, *here, Bot(store.register("shy")))
         with pytest.raises(refusal, match=why):
             await arena.matchmaker.challenge("ann", opponents, game)
         assert all(player.offers.reserved == 0 for player in arena.players)
 
 
-async def test_nobody_is_flooded_with_challenges(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_nobody_is_flooded_with_challenges(hall: Hall, store: MemoryStore, nursery: trio.Nursery) -> None:
     ann, bob, cleo = (challenger(store, name, capacity=9) for name in ("ann", "bob", "cleo"))
     limits = Limits(challenges_per_owner=3, challenges_per_bot=4)
-    async with running(store, limits=limits) as arena:
+    async with hall.open(limits=limits) as arena:
         await come(arena, nursery, ann, bob, cleo)
         for _ in range(3):
             await arena.matchmaker.challenge("ann", ["bob"], GAME.name)
@@ -231,11 +221,11 @@ async def test_nobody_is_flooded_with_challenges(
 
 
 async def test_a_bot_has_one_challenge_at_a_time_and_one_without_room_fails_after_half_a_minute(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery
 ) -> None:
     ann, cleo = challenger(store, "ann", "anna"), challenger(store, "cleo", "anna")
     full = challenger(store, "full", capacity=0)
-    async with running(store) as arena:
+    async with hall.open() as arena:
         await come(arena, nursery, ann, full, cleo)
         ends: list[str] = []
 
@@ -257,12 +247,12 @@ async def test_a_bot_has_one_challenge_at_a_time_and_one_without_room_fails_afte
 
 @pytest.mark.parametrize("given_up", [True, False])
 async def test_a_place_that_was_kept_in_vain_is_not_kept_again_so_soon(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock, given_up: bool
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery, given_up: bool
 ) -> None:
     """Else a bot that takes challenges could be kept from its matches half an hour of each, by two names."""
     ann, bob = challenger(store, "ann", "anna"), challenger(store, "bob", "anna")
     full = challenger(store, "full", capacity=0)
-    async with running(store, seats=(2, 3)) as arena:
+    async with hall.open(seats=(2, 3)) as arena:
         await come(arena, nursery, ann, bob, full)
         kept = []
         for wait in (1, 200, 300):
@@ -283,11 +273,11 @@ async def failing(arena: Arena, challenger: str, *opponents: str) -> None:
 
 
 async def test_a_challenge_ends_where_a_bot_leaves_or_the_server_stops(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery
 ) -> None:
     ann, full = challenger(store, "ann"), challenger(store, "full", capacity=0)
     ends: list[str] = []
-    async with running(store) as arena:
+    async with hall.open() as arena:
         await come(arena, nursery, ann, full)
 
         async def challenge() -> None:

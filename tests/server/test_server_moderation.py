@@ -12,22 +12,16 @@ from arena.server.sessions.messages import Closed, NoticeKind, Reason
 from arena.store.base.errors import OwnerBanned
 from arena.store.bots import bots
 from arena.store.matches import matches
-from tests.server.server_rig import Bot, MemoryStore, answer, running
-
-
-@pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
+from tests.server.server_rig import Bot, Hall, MemoryStore, answer, running
 
 
 async def test_a_ban_ends_the_streams_of_an_owner_and_house_bots_play_on_at_once(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery
 ) -> None:
     ann = Bot(store.register("ann"))
     eves = [Bot(store.register(f"eve-{number}", "Eve")) for number in range(2)]
     eves[0].answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
+    async with hall.open(ann) as arena:
         nursery.start_soon(eves[0].attend, arena)
         await eves[0].until(lambda: eves[0].questions)
         nursery.start_soon(eves[1].attend, arena)
@@ -47,14 +41,10 @@ async def test_a_ban_ends_the_streams_of_an_owner_and_house_bots_play_on_at_once
     assert store.now(partial(bots.find, name="eve-0")).troubles == ()
 
 
-async def test_the_seat_of_a_banned_bot_that_is_away_is_not_kept_for_it(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_the_seat_of_a_banned_bot_that_is_away_is_not_kept_for_it(hall: Hall, store: MemoryStore) -> None:
     ann, eve = Bot(store.register("ann")), Bot(store.register("eve"))
     eve.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(eve.attend, arena)
+    async with hall.open(ann, eve) as arena:
         await eve.until(lambda: eve.questions)
         eve.line.vanish()
         await ann.until(lambda: NoticeKind.GONE in ann.kinds())
@@ -64,14 +54,10 @@ async def test_the_seat_of_a_banned_bot_that_is_away_is_not_kept_for_it(
         assert trio.current_time() == pytest.approx(began, abs=0.01)
 
 
-async def test_a_banned_bot_is_not_waited_for_before_a_match(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_banned_bot_is_not_waited_for_before_a_match(hall: Hall, store: MemoryStore) -> None:
     ann, eve = Bot(store.register("ann")), Bot(store.register("eve"))
     eve.accepts = False
-    async with running(store) as arena:
-        nursery.start_soon(eve.attend, arena)
-        nursery.start_soon(ann.attend, arena)
+    async with hall.open(eve, ann) as arena:
         await eve.until(lambda: eve.invitations)
         began = trio.current_time()
         await arena.accounts.ban("eve", "")
@@ -96,14 +82,10 @@ async def test_a_banned_bot_is_known_again_when_the_ban_is_lifted(
         assert (await arena.authorization.bot(token)).name == "eve"
 
 
-async def test_a_deleted_bot_is_gone_at_once_and_a_house_bot_plays_on(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_deleted_bot_is_gone_at_once_and_a_house_bot_plays_on(hall: Hall, store: MemoryStore) -> None:
     ann, eve = Bot(store.register("ann")), Bot(store.register("eve"))
     eve.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(eve.attend, arena)
+    async with hall.open(ann, eve) as arena:
         await eve.until(lambda: eve.questions)
         began = trio.current_time()
         await arena.accounts.delete("EVE", "")
@@ -117,25 +99,22 @@ async def test_a_deleted_bot_is_gone_at_once_and_a_house_bot_plays_on(
     assert (seats["eve"].place, seats["eve"].deleted) == (2, True)
 
 
-async def test_a_hidden_bot_plays_on(store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_hidden_bot_plays_on(hall: Hall, store: MemoryStore) -> None:
     ann, eve = Bot(store.register("ann")), Bot(store.register("eve"))
-    async with running(store) as arena:
+    async with hall.open() as arena:
         await arena.accounts.hide("eve", "")
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(eve.attend, arena)
+        hall.join(ann, eve)
         await eve.until(lambda: len(eve.reports) >= 3)
         await arena.accounts.show("eve", "")
         assert eve.end is None
 
 
 async def test_a_renamed_bot_plays_on_and_is_called_by_its_new_name_from_the_next_match_on(
-    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore
 ) -> None:
     ann, eve = Bot(store.register("ann")), Bot(store.register("eve"))
     eve.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(eve.attend, arena)
+    async with hall.open(ann, eve) as arena:
         await eve.until(lambda: eve.questions)
         await arena.accounts.rename("eve", "eva", "a slip of the pen")
         eve.answers = True

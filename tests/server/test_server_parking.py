@@ -14,17 +14,7 @@ from arena.server.arena import Arena
 from arena.server.sessions.messages import Closed, NoticeKind, Reason
 from arena.store.base.errors import NotParked, UnknownBot
 from arena.store.bots import bots
-from tests.server.server_rig import Bot, HouseBot, MemoryStore, running
-
-
-@pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
-
-
-@pytest.fixture
-def ann(store: MemoryStore) -> Bot:
-    return Bot(store.register("ann"))
+from tests.server.server_rig import Bot, Hall, HouseBot, MemoryStore, running
 
 
 def state(store: MemoryStore, name: str = "ann") -> bots.Bot:
@@ -40,9 +30,9 @@ async def park(arena: Arena, ann: Bot, nursery: trio.Nursery) -> Bot:
 
 
 async def test_three_matches_in_a_row_with_a_suspended_seat_park_a_bot_that_is_told_why(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, nursery: trio.Nursery
 ) -> None:
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
+    async with hall.open(house_bots=[HouseBot("house-a")], house=True) as arena:
         await park(arena, ann, nursery)
         assert len(ann.reports) == 3
         notice = ann.notices[-1]
@@ -55,13 +45,10 @@ async def test_three_matches_in_a_row_with_a_suspended_seat_park_a_bot_that_is_t
         assert state(store).troubles == (1, 2, 3)
 
 
-async def test_one_absence_is_one_trouble_however_many_seats_it_left(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_one_absence_is_one_trouble_however_many_seats_it_left(hall: Hall, store: MemoryStore, ann: Bot) -> None:
     ann.hello = ann.hello._replace(capacity=5)
     ann.answers = False
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
-        nursery.start_soon(ann.attend, arena)
+    async with hall.open(ann, house_bots=[HouseBot("house-a")], house=True) as arena:
         await ann.until(lambda: len(ann.questions) >= 5)
         ann.line.vanish()
         await trio.sleep(300)
@@ -71,14 +58,14 @@ async def test_one_absence_is_one_trouble_however_many_seats_it_left(
 
 
 async def test_a_parked_bot_that_connects_is_told_and_plays_once_it_is_un_parked(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, nursery: trio.Nursery
 ) -> None:
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
+    async with hall.open(house_bots=[HouseBot("house-a")], house=True) as arena:
         await park(arena, ann, nursery)
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
+    async with hall.open(house_bots=[HouseBot("house-a")], house=True) as arena:
         again = ann.again()
         again.row = state(store)
-        nursery.start_soon(again.attend, arena)
+        hall.join(again)
         await again.until(lambda: again.notices)
         assert again.kinds() == [NoticeKind.PARKED]
         with trio.move_on_after(1000):
@@ -93,42 +80,39 @@ async def test_a_parked_bot_that_connects_is_told_and_plays_once_it_is_un_parked
 
 
 async def test_a_bot_may_be_un_parked_while_it_is_away(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, nursery: trio.Nursery
 ) -> None:
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
+    async with hall.open(house_bots=[HouseBot("house-a")], house=True) as arena:
         await park(arena, ann, nursery)
         ann.line.half_close()
         await ann.until(lambda: not arena.players.sessions())
         await arena.accounts.unpark("ann")
         again = ann.again()
         again.row = state(store)
-        nursery.start_soon(again.attend, arena)
+        hall.join(again)
         await again.until(lambda: again.reports)
         assert again.kinds() == []
 
 
 async def test_others_play_without_a_parked_bot(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, nursery: trio.Nursery
 ) -> None:
     """Also where tables are as large as there are owners: a parked one does not count."""
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
+    async with hall.open(house_bots=[HouseBot("house-a")], house=True) as arena:
         await park(arena, ann, nursery)
-    async with running(store, seats=(2, 3)) as arena:
+    async with hall.open(seats=(2, 3)):
         bots_here = [ann.again(), Bot(store.register("bob")), Bot(store.register("cleo"))]
         for bot in bots_here:
             bot.row = state(store, bot.row.name)
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         bob = bots_here[1]
         await bob.until(lambda: len(bob.reports) >= 5)
         assert all(len(report.scores) == 2 for report in bob.reports)
         assert not bots_here[0].invitations
 
 
-async def test_normal_matches_between_troubled_ones_park_nobody(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
-        nursery.start_soon(ann.attend, arena)
+async def test_normal_matches_between_troubled_ones_park_nobody(hall: Hall, ann: Bot) -> None:
+    async with hall.open(ann, house_bots=[HouseBot("house-a")], house=True):
         for silent in (True, True, False, True, True, False):
             ann.answers = not silent
             played = len(ann.reports)
@@ -136,13 +120,11 @@ async def test_normal_matches_between_troubled_ones_park_nobody(
         assert NoticeKind.PARKED not in ann.kinds()
 
 
-async def test_a_new_token_ends_the_stream_of_the_old_one(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
-    async with running(store) as arena:
+async def test_a_new_token_ends_the_stream_of_the_old_one(hall: Hall, ann: Bot) -> None:
+    async with hall.open() as arena:
         for change, why in ((arena.accounts.rotate, "replaced"), (arena.accounts.revoke, "revoked")):
             bot = ann.again()
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
             await wait_all_tasks_blocked()
             await change("ann")
             await bot.until(lambda bot=bot: bot.end)  # type: ignore[misc]
@@ -216,15 +198,15 @@ async def test_matches_that_end_well_do_not_have_a_token_looked_up_again(
 
 
 async def test_a_bot_is_counted_in_the_transaction_that_stores_the_result(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    hall: Hall, ann: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
+    async with hall.open(house_bots=[HouseBot("house-a")], house=True):
 
         def fail(connection: Connection, *_: object) -> None:
             raise RuntimeError("a fault of ours")
 
         monkeypatch.setattr("arena.store.moderation.parking.count", fail)
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         await ann.until(lambda: ann.reports)
         assert ann.reports[0].interrupted, "without the count there is no result"
         assert ann.reports[0].rating is None

@@ -24,24 +24,9 @@ from arena.store.base.errors import StoreError
 from arena.store.base.rows import MatchRow, MatchState
 from arena.store.matches import matches
 from engine.nullern import NULLERN
-from tests.server.server_rig import POLICY, Bot, HouseBot, MemoryStore, answer, replay_of, running
+from tests.server.server_rig import POLICY, Bot, Hall, HouseBot, MemoryStore, answer, replay_of, running
 
 HOUSE = (HouseBot("house-one"), HouseBot("house-two"))
-
-
-@pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
-
-
-@pytest.fixture
-def ann(store: MemoryStore) -> Bot:
-    return Bot(store.register("ann"))
-
-
-@pytest.fixture
-def bob(store: MemoryStore) -> Bot:
-    return Bot(store.register("bob"))
 
 
 @asynccontextmanager
@@ -78,7 +63,7 @@ async def substituted(ann: Bot, bob: Bot) -> None:
 
 
 async def test_a_match_goes_on_at_the_decision_where_it_stood_and_nobody_is_charged(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
     bob.answers = False
     async with ending(store, ann, bob):
@@ -92,12 +77,11 @@ async def test_a_match_goes_on_at_the_decision_where_it_stood_and_nobody_is_char
     stood = bob.questions[1].ask
     assert stood.bank == pytest.approx(9_500_000, abs=100)
     await trio.sleep(1000)
-    async with running(store) as arena:
+    async with hall.open() as arena:
         assert arena.playing == 1
         ann, bob = ann.again(), bob.again()
         bob.answers = False
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+        hall.join(ann, bob)
         await bob.until(lambda: bob.questions)
         again = bob.questions[0].ask
         assert (again.seat, again.decision, again.view) == (stood.seat, stood.decision, stood.view)
@@ -119,9 +103,7 @@ async def test_a_match_goes_on_at_the_decision_where_it_stood_and_nobody_is_char
     assert replay.result.troubled == (False, False)
 
 
-async def test_a_match_outlives_any_number_of_servers(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_match_outlives_any_number_of_servers(hall: Hall, store: MemoryStore, ann: Bot, bob: Bot) -> None:
     for _ in range(5):
         bob.answers = False
         async with ending(store, ann, bob) as arena:
@@ -130,9 +112,7 @@ async def test_a_match_outlives_any_number_of_servers(
             bob.line.say((), [answer(bob.questions[0])])
             await bob.until(partial(asked, bob, 2))
         ann, bob = ann.again(), bob.again()
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob):
         await ann.until(lambda: ann.reports)
     replay = replay_of(store)
     assert sum(isinstance(event, Restored) for event in replay.inputs) == 5
@@ -140,10 +120,10 @@ async def test_a_match_outlives_any_number_of_servers(
 
 
 async def test_a_server_that_fails_charges_nobody_while_it_ends(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
     bob.answers = False
-    async with running(store) as arena:
+    async with hall.open() as arena:
         async with trio.open_nursery() as calls:
             calls.start_soon(ann.attend, arena)
             calls.start_soon(bob.attend, arena)
@@ -152,9 +132,7 @@ async def test_a_server_that_fails_charges_nobody_while_it_ends(
         await trio.sleep(100)  # until its connections are closed: longer than bob's clock and grace together
     store.reopen()
     ann, bob = ann.again(), bob.again()
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob):
         await ann.until(lambda: ann.reports)
     replay = replay_of(store)
     assert [type(event) for event in replay.inputs if isinstance(event, (Left, TimeUp, StoodIn))] == []
@@ -162,35 +140,32 @@ async def test_a_server_that_fails_charges_nobody_while_it_ends(
 
 
 async def test_nobodys_pace_counts_the_time_in_which_clocks_stand_still(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
     bob.answers = False
     async with ending(store, ann, bob):
         await bob.until(partial(asked, bob, 1))
     ann, bob = ann.again(), bob.again()
-    async with running(store) as arena:
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(bob) as arena:
         await trio.sleep(40)
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         await ann.until(lambda: ann.reports)
         for bot in (ann, bob):
             assert (arena.players.pace(bot.row.id).at(trio.current_time()) or 0.0) < 0.1
 
 
-async def test_clocks_stand_still_until_everybody_is_back(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_clocks_stand_still_until_everybody_is_back(hall: Hall, store: MemoryStore, ann: Bot, bob: Bot) -> None:
     ann.answers = bob.answers = False
     async with ending(store, ann, bob):
         await bob.until(lambda: bob.questions)
-    async with running(store) as arena:
+    async with hall.open():
         ann, bob = ann.again(), bob.again()
         ann.answers = bob.answers = False
-        nursery.start_soon(bob.attend, arena)
+        hall.join(bob)
         await bob.until(lambda: bob.questions)
         await trio.sleep(59)
         assert bob.notices == []
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         await bob.until(lambda: bob.notices)
         assert bob.kinds() == [NoticeKind.RELEASED]
         released = trio.current_time()
@@ -199,15 +174,15 @@ async def test_clocks_stand_still_until_everybody_is_back(
 
 
 async def test_who_is_not_back_within_a_minute_is_missed_and_then_replaced(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
     bob.answers = False
     async with ending(store, ann, bob):
         await bob.until(lambda: bob.questions)
     began = trio.current_time()
-    async with running(store) as arena:
+    async with hall.open():
         ann = ann.again()
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         await ann.until(lambda: ann.notices)
         assert trio.current_time() - began == pytest.approx(60, abs=0.01)
         await ann.until(lambda: ann.reports)
@@ -217,32 +192,28 @@ async def test_who_is_not_back_within_a_minute_is_missed_and_then_replaced(
     replay_of(store)
 
 
-async def test_house_bots_go_on_by_themselves(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_house_bots_go_on_by_themselves(hall: Hall, store: MemoryStore, ann: Bot) -> None:
     ann.answers = False
     async with ending(store, ann, house=HOUSE, seats=(3,)):
         await ann.until(lambda: ann.questions)
-    async with running(store, HOUSE, house=True, seats=(3,)) as arena:
+    async with hall.open(house_bots=HOUSE, house=True, seats=(3,)):
         ann = ann.again()
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         await ann.until(lambda: ann.reports)
         assert ann.kinds() == [NoticeKind.RELEASED], "nobody waits for house bots"
     assert state_of(store).state is MatchState.FINISHED
 
 
-async def test_house_bots_whose_code_changed_go_on_under_their_names(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_house_bots_whose_code_changed_go_on_under_their_names(hall: Hall, store: MemoryStore, ann: Bot) -> None:
     class Changed(HouseBot):
         version = "2"
 
     ann.answers = False
     async with ending(store, ann, house=HOUSE, seats=(3,)):
         await ann.until(lambda: ann.questions)
-    async with running(store, [Changed(bot.name) for bot in HOUSE], house=True, seats=(3,)) as arena:
+    async with hall.open(house_bots=[Changed(bot.name) for bot in HOUSE], house=True, seats=(3,)):
         ann = ann.again()
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         await ann.until(lambda: ann.reports)
     match, replay = state_of(store), replay_of(store)
     assert {seat.version for seat in match.seats if seat.bot != "ann"} == {"1"}, "the result is that of the old ones"
@@ -251,17 +222,17 @@ async def test_house_bots_whose_code_changed_go_on_under_their_names(
 
 @pytest.mark.parametrize("back", [True, False])
 async def test_a_house_bot_that_plays_on_for_another_does_so_in_the_next_server(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock, back: bool
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot, back: bool
 ) -> None:
     async with ending(store, ann, bob):
         await substituted(ann, bob)
         await ann.until(lambda: len(ann.questions) == 2)
-    async with running(store) as arena:
+    async with hall.open():
         ann, bob = ann.again(), bob.again()
         if back:
-            nursery.start_soon(bob.attend, arena)
+            hall.join(bob)
             await wait_all_tasks_blocked()
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         await ann.until(lambda: ann.reports)
         expected = [NoticeKind.RELEASED, NoticeKind.BACK] if back else [NoticeKind.RELEASED]
         assert ann.kinds() == expected
@@ -272,15 +243,15 @@ async def test_a_house_bot_that_plays_on_for_another_does_so_in_the_next_server(
 
 
 async def test_a_seat_of_which_a_house_bot_owes_a_choice_is_played_at_once(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
     """The server died after the house bot had the seat and before what it chose was written."""
     async with ending(store, ann, bob):
         await substituted(ann, bob)
     store.shorten(lambda line: '"in":"stood_in"' in line)
-    async with running(store) as arena:
+    async with hall.open():
         ann = ann.again()
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         await ann.until(lambda: ann.reports)
     assert state_of(store).state is MatchState.FINISHED
     assert any(isinstance(event, StoodIn) for event in replay_of(store).inputs)
@@ -307,35 +278,29 @@ async def test_a_match_that_was_over_but_not_stored_is_stored_at_the_next_start(
 
 @pytest.mark.sources_only("it replaces a method")
 async def test_a_match_that_an_older_server_began_goes_on(
-    store: MemoryStore,
-    ann: Bot,
-    bob: Bot,
-    nursery: trio.Nursery,
-    autojump_clock: MockClock,
-    monkeypatch: pytest.MonkeyPatch,
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann.answers = False
     monkeypatch.setattr("arena.server.matches.ready_check.ReadyCheck.offers", ())  # it kept none
     monkeypatch.setattr("arena.server.matches.driver.MatchDriver.begin", lambda self: self._feed(Begun(Instant(0))))
     async with ending(store, ann, bob):
         await ann.until(lambda: ann.questions)
-    async with running(store) as arena:
+    async with hall.open():
         again, other = ann.again(), bob.again()
-        nursery.start_soon(again.attend, arena)
-        nursery.start_soon(other.attend, arena)
+        hall.join(again, other)
         await again.until(lambda: again.reports)
     assert again.starts == []
     assert state_of(store).state is MatchState.FINISHED
 
 
 async def test_a_match_goes_on_with_another_stand_in_and_its_replay_says_so(
-    store: MemoryStore, ann: Bot, bob: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
     async with ending(store, ann, bob, house=HOUSE):
         await substituted(ann, bob)
-    async with running(store, (HouseBot("house-new"),), house=True) as arena:
+    async with hall.open(house_bots=(HouseBot("house-new"),), house=True):
         ann = ann.again()
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         await ann.until(lambda: ann.reports)
     assert state_of(store).state is MatchState.FINISHED
     replay = replay_of(store)
@@ -345,14 +310,14 @@ async def test_a_match_goes_on_with_another_stand_in_and_its_replay_says_so(
 
 @pytest.mark.parametrize("left", ["house-one", "house-two"])
 async def test_a_stand_in_plays_on_for_a_house_bot_that_an_upgrade_removed(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock, left: str
+    hall: Hall, store: MemoryStore, ann: Bot, left: str
 ) -> None:
     ann.answers = False
     async with ending(store, ann, house=HOUSE, seats=(3,)):
         await ann.until(lambda: ann.questions)
-    async with running(store, (HouseBot(left),), house=True, seats=(3,)) as arena:
+    async with hall.open(house_bots=(HouseBot(left),), house=True, seats=(3,)):
         ann = ann.again()
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         await ann.until(lambda: ann.reports)
     match, replay = state_of(store), replay_of(store)
     assert match.state is MatchState.FINISHED
@@ -367,19 +332,19 @@ async def test_a_stand_in_plays_on_for_a_house_bot_that_an_upgrade_removed(
 
 
 async def test_a_replay_says_who_played_for_a_removed_house_bot_through_several_starts(
-    store: MemoryStore, ann: Bot, nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot
 ) -> None:
     ann.answers = False
     async with ending(store, ann, house=HOUSE, seats=(3,)):
         await ann.until(lambda: ann.questions)
     for _ in range(2):
-        async with running(store, HOUSE[1:], house=True, seats=(3,)) as arena:
+        async with hall.open(house_bots=HOUSE[1:], house=True, seats=(3,)) as arena:
             assert arena.playing == 1
             await arena.drain(0)
         store.reopen()
-    async with running(store, HOUSE, house=True, seats=(3,)) as arena:
+    async with hall.open(house_bots=HOUSE, house=True, seats=(3,)):
         ann = ann.again()
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         await ann.until(lambda: ann.reports)
     match, replay = state_of(store), replay_of(store)
     removed = next(seat for seat, each in enumerate(match.seats) if each.bot == "house-one")
@@ -428,17 +393,10 @@ async def test_a_void_match_that_cannot_be_stored_yet_is_stored_later(
 
 
 async def test_a_journal_that_cannot_be_written_delays_what_is_sent_and_loses_nothing(
-    store: MemoryStore,
-    ann: Bot,
-    bob: Bot,
-    nursery: trio.Nursery,
-    autojump_clock: MockClock,
-    monkeypatch: pytest.MonkeyPatch,
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bob.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob):
         await bob.until(lambda: bob.questions)
         await wait_all_tasks_blocked()
         write = os.write

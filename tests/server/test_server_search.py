@@ -32,11 +32,6 @@ SHORT = {"target": 5}
 """Options under which a match is a few rounds."""
 
 
-@pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
-
-
 def sits(replay: Replay) -> int:
     """Its seats at a table."""
     return [bot.name for bot in replay.header.bots].count(NAME)

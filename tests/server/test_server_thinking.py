@@ -21,11 +21,6 @@ from tests.server.server_rig import Bot, MemoryStore, answer, replay_of
 pytestmark = pytest.mark.process
 
 
-@pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
-
-
 @pytest.mark.parametrize("game", GAMES.values(), ids=lambda game: game.name)
 async def test_matches_are_the_same_as_with_house_bots_in_the_server(
     store: MemoryStore, game: Game, nursery: trio.Nursery

@@ -14,10 +14,9 @@ from typing import Any, Final
 import click
 
 from arena.analysis.review import ALL_WORLDS, ENDING_LINES, FIRST_WORLDS, WORLDS, Costly, costly, house_rounds
-from arena.analysis.round_results import round_results
 from arena.house import HOUSE_BOTS, HouseBot, title
 from arena.replay.header import Header
-from arena.replay.render.show import renderer_of
+from arena.replay.render.show import renderer_of, round_results
 from arena.replay.replay import Replay
 from arena.replay.steps import Course
 

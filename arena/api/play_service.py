@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from arena.server.config import Config
-    from arena.server.sessions.admission import Admission
-    from arena.server.sessions.authorization import Authorization
+    from arena.server.sessions.admission import Admission, Authorization
     from arena.server.sessions.messages import Hello, Link, MessageCodec
     from arena.store.bots.bots import Bot
 

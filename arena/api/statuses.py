@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import grpc
 
 from arena.server.matchmaking.challenges import BadChallenge, NotChallenged, TooManyChallenges
-from arena.server.sessions.authorization import NotPermitted, Unauthenticated
+from arena.server.sessions.admission import NotPermitted, Unauthenticated
 from arena.server.sessions.hourly import TooManyRegistrations
 from arena.store.base import errors
 from arena.store.matches.search import NoSuchSearch

@@ -142,7 +142,7 @@ def _print_with_text(kind: type[BaseException], error: BaseException, trace: Tra
     """Print a traceback as Python does, but with the lines of compiled modules, too."""
     import traceback
 
-    from arena.tracebacks import read_lines
+    from arena.stderr import read_lines
 
     read_lines(trace)
     traceback.print_exception(kind, error, trace)

@@ -11,11 +11,11 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Final
 
-from arena.analysis.round_results import bids_kept, round_results
 from arena.match.result import points_above
 from arena.queries.figures import flagged, is_house
 from arena.queries.source import LARGEST_PAGE
 from arena.replay.read import read
+from arena.replay.render.show import bids_kept, round_results
 from arena.replay.steps import Course
 from arena.store.base.errors import Refused
 from arena.store.base.rows import JSON_KEY, FlagRow, MatchRow, MatchState, OpponentRow, SeatRow

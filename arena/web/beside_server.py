@@ -10,12 +10,10 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import structlog
-
 from arena.processes.parent import Parent, connected
 from arena.queries.directory import opening_directory
 from arena.queries.remote import at_socket, connect
-from arena.tracebacks import with_lines
+from arena.stderr import log_to_stderr
 from arena.web.playing.play_socket import PlaySocket
 from arena.web.requests.each_request import RequestRules
 from arena.web.requests.sites import Sites
@@ -29,7 +27,7 @@ def main(data: str, listen: str, unix_socket: str, proxies: str, web_origin: str
 
     `proxies` are the server's trusted proxies; `web_origin` names other sites whose pages may do more than read.
     """
-    _log_to_stderr()
+    log_to_stderr(log_json=True, level=logging.WARNING)  # to the server's log: nobody reads standard output
     sites = Sites(host_and_port(listen)[0], web_origin)
     rules = RequestRules(proxies=networks(proxies) if proxies else (), sites=sites)
     with connected() as parent, opening_directory(Path(data)) as open_source:
@@ -46,21 +44,6 @@ def main(data: str, listen: str, unix_socket: str, proxies: str, web_origin: str
             )
         except RuntimeError as error:
             parent.send([("", str(error))])
-
-
-def _log_to_stderr() -> None:
-    """Write warnings to standard error, the server's log: nobody reads standard output."""
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            with_lines,
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
 
 
 def _say(parent: Parent, address: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from starlette.websockets import WebSocket
 
-from arena.cli.operate.log_output import log_to_stderr
+from arena.stderr import log_to_stderr
 from arena.web.requests.each_request import RequestRules
 from arena.web.serving import run
 from trio_grpc.http2.proxy_protocol import networks

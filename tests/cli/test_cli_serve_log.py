@@ -10,7 +10,7 @@ import pytest
 PROGRAM = """
 import sys
 import structlog
-from arena.cli.operate.log_output import log_to_stderr
+from arena.stderr import log_to_stderr
 
 sys.stderr.isatty = lambda: True
 log_to_stderr(sys.argv[1] == "json")

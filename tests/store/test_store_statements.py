@@ -11,8 +11,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 
 from arena.store import schema
 from arena.store.base.statements import Statement
-from arena.store.sqlite.engine import writing
-from arena.store.sqlite.tables import create_tables
+from arena.store.sqlite.engine import create_tables, writing
 
 LADDERS = schema.ladders
 ADD = Statement(insert(LADDERS), "game", "through", "digest", "at", "scale_error", "centre", "spread")

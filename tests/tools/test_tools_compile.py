@@ -133,12 +133,12 @@ GAMES["sixth_sense"].new(2, SeededDecks(bytes(32))).apply(10_000, 0)
 def test_an_error_in_the_log_has_the_text_of_its_lines(as_json: bool) -> None:
     script = f"""
 import structlog
-from arena.cli.operate import log_output
+from arena import stderr
 from engine.deal import SeededDecks
 from engine.registry import GAMES
 from tools.compile import compiled
-log_output.sys.stderr.isatty = lambda: {not as_json}
-log_output.log_to_stderr({as_json})
+stderr.sys.stderr.isatty = lambda: {not as_json}
+stderr.log_to_stderr({as_json})
 try:
     GAMES["sixth_sense"].new(2, SeededDecks(bytes(32))).apply(10_000, 0)
 except Exception as error:

@@ -25,13 +25,13 @@ import trio
 
 from arena import STALE_BUILD, build
 from arena.api.server import serve_arena
-from arena.cli.operate.log_output import log_to_stderr
 from arena.cli.operate.web_process import show_pages
 from arena.processes.memory import collect_rarely, keep_in_huge_pages
 from arena.server.arena import open_arena
 from arena.server.config import on_loopback, quota_in_force
 from arena.server.ratings.fit_client import open_fit_client
 from arena.server.runtime.wall_clock import now_us
+from arena.stderr import log_to_stderr
 from arena.store.base.errors import DiskFull, StoreError, StoreReplaced
 from arena.store.store import Store, open_store
 from arena.store.writer.process import WriterProcess, fork_writer_process

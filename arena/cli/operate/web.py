@@ -104,7 +104,7 @@ def _sites(listen: str, web_origin: str) -> Sites:
 
 def _rules(rate: float, proxies: tuple[str, ...], access_log: bool, sites: Sites) -> RequestRules:
     """Return the rules for requests. Raises: BadParameter."""
-    from arena.cli.operate.log_output import log_to_stderr
+    from arena.stderr import log_to_stderr
     from arena.web.requests.each_request import RequestRules
     from trio_grpc.http2.proxy_protocol import networks
 

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from arena.cli.workbench.live_view import View
-    from arena.local.play.live_game import LiveGame
     from arena.local.play.players import LocalPlayer
-    from arena.local.play.table import PlayedGame
+    from arena.local.play.table import LiveGame, PlayedGame
     from engine.game import Game, Option
 
 HUMAN: Final = "human"
@@ -161,9 +160,9 @@ def _play(
 ) -> tuple[LiveGame, PlayedGame]:
     """Play and draw the game. Raises: LocalMatchError, OSError."""
     from arena.cli.workbench.live_view import KeyboardSeat, lines, pictures
-    from arena.local.play.live_game import LiveGame
     from arena.local.play.player_process import PlayerProcess
     from arena.local.play.players import load
+    from arena.local.play.table import LiveGame
 
     console = screen(stderr=as_json)
     drawn = console.is_terminal and HUMAN not in table and not as_json

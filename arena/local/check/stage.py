@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 import trio
 from arena_client.v1 import play_pb2
 
+from arena.local.check.match import Puppet
 from arena.local.check.program import Program, shown
-from arena.local.check.puppet import Puppet
 from arena.local.check.relay import LOOPBACK, Relay
 from arena.local.check.server import CheckServer
 from arena.local.check.verdict import Fault

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from arena.server.sessions.admission import Admission
-from arena.server.sessions.authorization import Authorization
+from arena.server.sessions.admission import Admission, Authorization
 from arena.server.sessions.messages import Closed, Reason, Welcome
 from arena.server.sessions.player import BotPlayer
 from arena.server.sessions.session import Session

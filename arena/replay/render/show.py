@@ -1,14 +1,14 @@
-"""Draws a replay: the whole match, a round, a part of a round or a step, for one seat or with all hands open.
+"""Shows a replay: the whole match, a round, a part of a round or a step, for one seat or with all hands open.
 
 A part is a game's division of its rounds, such as a trick. Rounds, parts and steps are numbered from 1, or from the end
-with −1, −2 …; seats are numbered from 0. Results are for a Rich console of at least 80 columns, colours or not. All
+with −1, −2 …; seats are numbered from 0. Drawings are for a Rich console of at least 80 columns, colours or not. All
 functions raise ShowError.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from rich.console import RenderableType
 
@@ -24,6 +24,27 @@ RENDERERS: Final[Mapping[str, Renderer]] = {
     "sixth_sense": SixthSenseRenderer(),
 }
 """Renderers by name of the game."""
+
+
+class RoundResult(NamedTuple):
+    """One round of a match, by seat."""
+
+    points: tuple[int, ...]
+    kept: tuple[bool, ...]
+    """True if the seat took the tricks that it had bid or predicted; empty in a game without bids."""
+
+
+def round_results(course: Course) -> tuple[RoundResult, ...]:
+    """Return the results of the finished rounds, in order. Raises: ShowError."""
+    renderer = renderer_of(course.replay.header.game)
+    return tuple(
+        [RoundResult(tuple(renderer.worth(each)), tuple(renderer.kept(each) or ())) for each in course.reports]
+    )
+
+
+def bids_kept(rounds: Iterable[RoundResult], seats: Sequence[int]) -> list[bool]:
+    """Return for each bid of these seats whether it was fulfilled."""
+    return [each.kept[seat] for each in rounds for seat in seats if each.kept]
 
 
 class ShowError(LookupError):

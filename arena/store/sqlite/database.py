@@ -1,23 +1,65 @@
-"""A data directory whose database is one SQLite file."""
+"""A data directory whose database is one SQLite file, and the store's errors for SQLite's error codes."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from arena.store.base.database import LockHolder
+from arena.store.base.errors import DiskFull, StoreCorrupt, StoreError, StoreUnusable
 from arena.store.schema import metadata
-from arena.store.sqlite import engine, errors, tables
+from arena.store.sqlite import engine
 from arena.store.sqlite import lock as locks
 
 FILE: Final = "arena.db"
 """Name of the database file in the data directory."""
+
+
+def named(error: Exception, path: Path) -> Exception:
+    """Translate an error of the database at `path`; return any other, violated constraints included, unchanged."""
+    if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
+        return error
+    renamed = of_driver(error.orig, path)
+    renamed.__cause__ = error
+    return renamed
+
+
+def of_driver(error: BaseException | None, path: Path) -> StoreError:
+    """Translate an error of Python's module for SQLite."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    reason = str(error)
+    # SQLite reports a full disk in this way if there is no space for the log's index.
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:
+        return DiskFull(path)
+    match code & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return DiskFull(path)
+        case sqlite3.SQLITE_CANTOPEN if _full(path.parent):
+            return DiskFull(path)
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return StoreCorrupt(path, reason)
+        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            return StoreUnusable(path, reason)
+        case _:
+            return StoreError(f"{path}: {reason}")
+
+
+def _full(directory: Path) -> bool:
+    """Return true if the disk of a directory has no space for a file; SQLite then reports that it cannot open the
+    database."""
+    with suppress(OSError):
+        disk = os.statvfs(directory)
+        # Some file systems count no files.
+        return disk.f_bavail == 0 or (disk.f_files > 0 and disk.f_favail == 0)
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +77,7 @@ class SqliteDatabase:
         return Path(__file__).with_name("migrations")
 
     def create_tables(self, connection: Connection) -> None:
-        tables.create_tables(connection, metadata)
+        engine.create_tables(connection, metadata)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -60,7 +102,7 @@ class SqliteDatabase:
         try:
             engine.copy(connection, copied.path, progress)
         except sqlite3.Error as error:
-            raise errors.of_driver(error, copied.path) from error
+            raise of_driver(error, copied.path) from error
         return copied
 
     def compact(self) -> None:
@@ -76,4 +118,4 @@ class SqliteDatabase:
         return locks.holder(self.directory)
 
     def named(self, error: Exception) -> Exception:
-        return errors.named(error, self.path)
+        return named(error, self.path)

@@ -1,20 +1,23 @@
-"""SQLAlchemy engines for SQLite: connection settings, transactions and the dialect for strict tables."""
+"""SQLAlchemy engines for SQLite: settings, transactions and creation of tables.
+
+Tables are strict, and triggers protect those that are append-only.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, MetaData, NullPool, Pool, QueuePool, StaticPool, create_engine, event
+from sqlalchemy import Connection, Engine, MetaData, NullPool, Pool, QueuePool, StaticPool, Table, create_engine, event
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.sqlite.base import SQLiteTypeCompiler
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
 
 from arena.store.base.errors import file_error
-from arena.store.sqlite.tables import create_tables
+from arena.store.schema import APPEND_ONLY, AppendOnly
 
 _BUSY_TIMEOUT: Final = 10.0
 """Seconds to wait for a lock of another process, which holds one only to open, close or commit."""
@@ -133,3 +136,29 @@ def _engine(connect: Callable[[], sqlite3.Connection], begin: str, pool: type[Po
     engine = create_engine("sqlite+strict://", creator=connect, poolclass=pool, hide_parameters=True)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine
+
+
+def create_tables(connection: Connection, metadata: MetaData) -> None:
+    """Create the tables in an empty database, with the SQL text that migrations lead to."""
+    for table in metadata.sorted_tables:
+        table.dialect_options["sqlite"]["strict"] = True
+    metadata.create_all(connection)
+    for table in metadata.sorted_tables:
+        for trigger in _triggers(table):
+            connection.exec_driver_sql(trigger)
+
+
+def _triggers(table: Table) -> Iterator[str]:
+    guard: AppendOnly | None = table.info.get(APPEND_ONLY)
+    if guard is None:
+        return
+    name, (number, within) = table.name, guard
+    only_added = f"BEGIN SELECT RAISE(ABORT, '{name} are only added'); END"
+    yield f"CREATE TRIGGER {name}_stay BEFORE UPDATE ON {name} {only_added}"
+    yield f"CREATE TRIGGER {name}_remain BEFORE DELETE ON {name} {only_added}"
+    alike = f" WHERE {within} = NEW.{within}" if within else ""
+    yield (
+        f"CREATE TRIGGER {name}_follow BEFORE INSERT ON {name} WHEN NEW.{number} <>"  # noqa: S608 - the schema's names
+        f" (SELECT coalesce(max({number}), 0) + 1 FROM {name}{alike})"
+        f" BEGIN SELECT RAISE(ABORT, '{name} are numbered without a gap'); END"
+    )

@@ -12,9 +12,9 @@ from statistics import fmean
 from threading import Condition, Thread
 from typing import Final, NamedTuple
 
-from arena.analysis.round_results import RoundResult, bids_kept
 from arena.processes.launch import BlockingHelper
 from arena.queries.remote import NoAnswer
+from arena.replay.render.show import RoundResult, bids_kept
 from arena.store.base.errors import Refused, StoreError
 from arena.store.base.rows import MatchRow
 from arena.web.caches import LruCache

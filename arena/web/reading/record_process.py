@@ -5,11 +5,10 @@ It runs at the lowest priority, so that neither a server nor the pages wait for 
 
 from __future__ import annotations
 
-from arena.analysis.round_results import RoundResult, round_results
 from arena.processes.launch import give_way
 from arena.processes.parent import connected
 from arena.replay.read import read
-from arena.replay.render.show import ShowError
+from arena.replay.render.show import RoundResult, ShowError, round_results
 from arena.replay.replay import ReplayError
 from arena.replay.steps import Course
 

@@ -1,0 +1,57 @@
+"""Standard error of a process: its log, as lines for people or as JSON, and the text of lines in tracebacks.
+
+Python asks the loader of a compiled module for the text of its lines, and that has no sources.
+"""
+
+from __future__ import annotations
+
+import linecache
+import logging
+import sys
+import traceback
+from collections.abc import MutableMapping
+from types import TracebackType
+from typing import Any
+
+import structlog
+
+
+def log_to_stderr(log_json: bool = False, level: int = logging.INFO) -> None:
+    """Log to standard error; as JSON lines if requested or if it is no terminal."""
+    as_json = log_json or not sys.stderr.isatty()
+    # Rich tracebacks would show local variables, which may hold secrets.
+    console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
+    renderer = structlog.processors.JSONRenderer() if as_json else console
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            with_lines,
+            *((structlog.processors.format_exc_info,) if as_json else ()),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def read_lines(trace: TracebackType | None) -> None:
+    """Read the sources that a traceback names, as Python does where it knows of no loader; what is kept it prints."""
+    for frame, _ in traceback.walk_tb(trace):
+        linecache.getlines(frame.f_code.co_filename)
+
+
+def with_lines(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Read the sources of the exception that is logged; a processor of structlog, before the one that formats it."""
+    error = event.get("exc_info")
+    if isinstance(error, tuple):
+        error = error[1]
+    elif not isinstance(error, BaseException):
+        error = sys.exc_info()[1] if error else None
+    seen = set[int]()  # errors may be each other's cause
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        read_lines(error.__traceback__)
+        error = error.__cause__ or error.__context__
+    return event

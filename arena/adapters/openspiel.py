@@ -36,7 +36,7 @@ _OWN: Final = pyspiel.PrivateInfoType.SINGLE_PLAYER
 
 
 class NoTensorError(ValueError):
-    """Information states are text: there is no tensor of them, and an empty one would be learnt from."""
+    """Information states are text. There is no tensor of them, because an empty one would be learnt from."""
 
     def __init__(self) -> None:
         super().__init__("an information state is text only: use information_state_string, or observation_tensor")
@@ -84,7 +84,7 @@ class Draw(NamedTuple):
 
 
 class Dealer:
-    """Decks with outcomes chosen by the caller: returns those in `drawn`, or notes the missing draw in `wanted`."""
+    """Decks with outcomes chosen by the caller. They return those in `drawn`, or record the missing one in `wanted`."""
 
     __slots__ = ("drawn", "wanted")
 
@@ -115,7 +115,7 @@ class GameSetup(NamedTuple):
     seats: int
     options: dict[str, Option]
     stop_after: int = 0
-    """Rounds after which the game is broken off; 0 to play it to its end."""
+    """Rounds after which the game is stopped; 0 to play it to its end."""
 
     def new(self, dealer: Dealer) -> State[SeatView, RoundReport]:
         """Create a game with the dealer's cards. Raises OptionError for seats or options not in the game."""
@@ -210,7 +210,7 @@ class GameProgress:
         self.outcomes: list[int] = []
         """Outcomes so far of the draw `wanted`."""
         self.wanted: Draw | None = None
-        """The draw that chance is to decide; None when a seat is to choose."""
+        """The draw that chance must decide; None if a seat must choose."""
         self.state: State[SeatView, RoundReport] | None = None
         self._drawn: dict[Draw, Sequence[int]] = {}
         """Outcomes of the draws of the round."""
@@ -225,7 +225,7 @@ class GameProgress:
         self.past = ("",) * table.seats
         """By seat, what it knows of the rounds that are over."""
         self.stopped = False
-        """True if the game is broken off: `state` has the result, and a deal that is none."""
+        """True if the game is stopped: `state` has the result, and a deal without meaning."""
         self._go_on()
 
     def __deepcopy__(self, _: dict[int, Any]) -> GameProgress:
@@ -274,7 +274,7 @@ class GameProgress:
                 self.state, self.stopped, self.wanted = after, True, None
 
     def decide(self, outcome: int) -> None:
-        """Add an outcome of chance, and go on after the last one of a draw."""
+        """Add an outcome of chance, and continue after the last one of a draw."""
         assert self.wanted is not None
         self.outcomes.append(outcome)
         self._moves += 1
@@ -338,8 +338,8 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
     def resample_from_infostate(self, player_id: int, probability_sampler: Callable[[], float]) -> ArenaState:
         """Return another game that a player could be in, with the same information state of that player.
 
-        `probability_sampler` returns numbers of [0, 1). Where it is the player's turn, it is so there, too. Raises
-        ValueError for a player that is none, at a chance node and after the end.
+        `probability_sampler` returns numbers of [0, 1). If it is the player's turn here, it is there, too. Raises
+        ValueError for an invalid player, at a chance node and after the end.
         """
         progress, state = self._progress, self.state
         if state is None or state.player == OVER or player_id not in range(progress.table.seats):
@@ -362,7 +362,7 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
         return world
 
     def _deal(self, cards: Iterator[int], like: GameProgress, chance: Random) -> None:
-        """Decide what chance has to: by these cards, and with dice as they fell in another game."""
+        """Decide the chance nodes: with these cards, and with the dice of another game."""
         while (wanted := self._progress.wanted) is not None:
             if wanted.roll is None:
                 self.apply_action(next(cards))
@@ -371,7 +371,7 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
                 self.apply_action(chance.randrange(wanted.size) if face is None else face)
 
     def _ask(self, seat: int, chance: Random) -> None:
-        """Make choices for those that choose at the same time as a seat and are asked before it."""
+        """Make choices for the seats that choose simultaneously and are asked before this one."""
         while (state := self.state) is not None and seat in state.waiting() and state.player != seat:
             self.apply_action(chance.choice(state.legal(state.player)))
 
@@ -428,7 +428,7 @@ class ArenaObserver:
         }
 
     def set_from(self, state: ArenaState, player: int) -> None:
-        """Fill `tensor`, of which `dict` has the fields; zeros at a chance node."""
+        """Fill `tensor`, whose fields `dict` has; zeros at a chance node."""
         if state.state is None:
             self.tensor[:] = 0
         else:
@@ -443,6 +443,6 @@ class ArenaObserver:
 
 for _game in GAMES.values():
     _class = type(f"{_game.name.title().replace('_', '')}Game", (ArenaGame,), {"house": _game, "__module__": __name__})
-    globals()[_class.__name__] = _class  # for pickle
+    globals()[_class.__name__] = _class  # For pickle.
     pyspiel.register_game(type_of(_game), _class)
 install(ArenaState)

@@ -1,4 +1,4 @@
-"""Refuses what OpenSpiel cannot do with a game written in Python, where it would end the process instead.
+"""Errors for calls with which OpenSpiel would crash the process: its C++ searches of a game written in Python.
 
 Its searches in C++ (`pyspiel.MCTSBot`, `pyspiel.ISMCTSBot`) let go of Python's lock and then ask the state, which is an
 object of Python: a segmentation fault, with the library's own `python_kuhn_poker` as well (seen in 2.0.2). Nor do they
@@ -18,7 +18,7 @@ REFUSED: Final = {
     pyspiel.MCTSBot: ("step", "mcts_search"),
     pyspiel.ISMCTSBot: ("step", "get_policy", "step_with_policy"),
 }
-"""Methods that take a state, by bot."""
+"""Methods with a state as argument, by bot."""
 
 
 class CompiledSearchError(TypeError):
@@ -26,7 +26,7 @@ class CompiledSearchError(TypeError):
 
 
 def refuse(method: Callable[..., Any], bot: str, of: type) -> Callable[..., Any]:
-    """Return a bot's method that raises `CompiledSearchError` for states of a type, before it calls the bot."""
+    """Return a bot's method that raises `CompiledSearchError` for states of a type before it calls the bot."""
 
     @wraps(method)
     def checked(self: Any, state: Any, *others: Any) -> Any:

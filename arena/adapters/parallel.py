@@ -1,7 +1,7 @@
 """PettingZoo's parallel interface: all seats that owe a choice make it in one step, as 6th Sense's predictions are.
 
-Observations, masks and seeds are those of `arena.adapters.pettingzoo`. Where one seat is to choose, the others' masks
-are all 0 and what they are given as actions is not looked at.
+Observations, masks and seeds are those of `arena.adapters.pettingzoo`. If only one seat chooses, the others' masks are
+all 0 and their actions are ignored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engine.registry import GAMES
 
 
 class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[misc, unused-ignore] # the library has no types
-    """A game in which whoever owes a choice makes it in the same step."""
+    """A game in which all seats that owe a choice make it in the same step."""
 
     def __init__(
         self, game: str = GAME, seats: int = 4, *, rewards: str = "round", normalised: bool = False, **options: Option
@@ -51,7 +51,7 @@ class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[mi
     def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
         """Make the choices of all agents that owe one; observations, rewards, terminations, truncations, infos.
 
-        Raises `IllegalActionError` for a choice that is missing or not legal, or of nobody, before any is made.
+        Raises `IllegalActionError` for a choice that is missing, illegal or of an unknown agent, before any is made.
         """
         if not self.agents:
             raise IllegalActionError("no game is going on: call reset")

@@ -45,7 +45,7 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
         self._game = GAMES[game]
         self._seats = seats
         self._options = options
-        self._game.longest(seats, **options)  # raises OptionError
+        self._game.longest(seats, **options)  # This raises OptionError.
         self.metadata = {"name": f"{game}_v0", "render_modes": ["ansi"], "is_parallelizable": False}
         self.render_mode = "ansi"
         self.possible_agents = [f"player_{seat}" for seat in range(seats)]

@@ -16,7 +16,7 @@ class Rewards:
     def __init__(self, game: Game, seats: int, options: Mapping[str, Option], by: str, normalised: bool) -> None:
         """Take the game and its options; ValueError for another `by` than "round" and "match".
 
-        Where they are normalised, a match's rewards add up to −1 … 1: they are parts of the largest score there can be.
+        Normalised, a match's rewards add up to −1 … 1: they are fractions of the largest possible score.
         """
         if by not in BY:
             raise ValueError(f'rewards are by "round" or by "match", not by {by!r}')
@@ -28,6 +28,6 @@ class Rewards:
         """Return the rewards by seat of a choice, given the scores before it; None where all are 0."""
         after = state.scores
         if self.by_round:
-            # A state replaces its scores when they change, which is seldom.
+            # A state replaces its scores when they change, which is rare.
             return None if after is before else [(b - a) * self.scale for a, b in zip(before, after, strict=True)]
         return [score * self.scale for score in after] if state.player == OVER else None

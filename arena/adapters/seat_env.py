@@ -1,7 +1,7 @@
 """A Gymnasium environment of one seat, the others taken by house bots: `SeatEnv("nullern", 4, bots=("counter",))`.
 
-It observes `{"observation": …, "action_mask": …}` and is only asked when its seat is to choose. Its reward is what its
-seat scored since its last choice, or the score at the end. Deals and the bots' chance come from the seed.
+It observes `{"observation": …, "action_mask": …}` and is only asked for its own seat's choices. Its reward is its
+points since its last choice, or the score at the end. Deals and the bots' random numbers come from the seed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PREFIX: Final = "house-"
 
 
 class UnknownBotError(ValueError):
-    """The house has no bot of that name for the game; the message says which it has."""
+    """There is no house bot of that name for the game. The message lists them."""
 
 
 def house_bot(game: str, name: str) -> HouseBot:
@@ -54,7 +54,7 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
         normalised: bool = False,
         **options: Option,
     ) -> None:
-        """Set up the game. `bots` are the others in the order of their seats, from the beginning again if too few.
+        """Set up the game. `bots` are the others in the order of their seats, repeated if too few.
 
         Raises OptionError for seats or options that the game does not have, `UnknownGameError`,
         `UnknownBotError` for a bot that the house does not have, ValueError for a seat that is none.
@@ -114,7 +114,7 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
         return self._observed(state), reward, over, False, info
 
     def _play_on(self, state: State[SeatView, RoundReport]) -> float:
-        """Let the bots choose until the seat is to; its reward meanwhile."""
+        """Let the bots choose until it is the seat's turn; return its reward meanwhile."""
         reward = 0.0
         while state.player != OVER and self.seat not in state.waiting():
             seat = state.player

@@ -1,4 +1,4 @@
-"""Where the decks of an environment's games come from: a seed, the number of the game, and how many it had before."""
+"""The decks of an environment's games: from a seed, the number of the game, and the number of games before it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SEEDS: Final = 1 << 63
 
 
 class SeedError(ValueError):
-    """A seed that is none; the message says which are."""
+    """An invalid seed. The message gives the range."""
 
 
 def settled_seed(seed: Any) -> int:
-    """Return a seed, for None any; SeedError for one that is out of range or no whole number."""
+    """Return a seed, a random one for None; SeedError if it is out of range or no whole number."""
     if seed is None:
         return randbits(62)
     try:

@@ -1,7 +1,7 @@
 """Many games at once for learning code: one array of observations, one of masks, and a step for all of them.
 
-Every game asks one seat at a time, seats that choose at once one after the other in rising order; no view shows a
-choice before all are made. A game that is over is followed by the next, dealt anew, in the same step.
+Every game asks one seat at a time. Seats that choose simultaneously are asked in rising order; no view shows a choice
+before all are made. A finished game is followed by a new one in the same step.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class MaskError(ValueError):
 
 
 def checked_action(state: State[SeatView, RoundReport], seat: int, action: Any, who: str) -> int:
-    """Return a seat's action as a whole number; IllegalActionError, in which the seat is `who`, for one not legal."""
+    """Return a seat's action as a whole number; IllegalActionError, which names the seat `who`, for an illegal one."""
     legal = [*state.legal(seat)]
     try:
         chosen = operator.index(action)
     except TypeError:
-        chosen = -1  # a float, None, an array of several
+        chosen = -1  # A float, None, or an array of several.
     if chosen not in legal:
         raise IllegalActionError(f"{who} cannot take action {action}, only {', '.join(map(str, legal))}")
     return chosen
@@ -49,7 +49,7 @@ class AskedSeats(NamedTuple):
     observations: Array
     """By game, what that seat sees [games, numbers]."""
     masks: Array
-    """By game, 1 for every action that it may take [games, actions], uint8."""
+    """By game, 1 for every legal action [games, actions], uint8."""
 
 
 class Stepped(NamedTuple):
@@ -57,15 +57,15 @@ class Stepped(NamedTuple):
 
     asked: AskedSeats
     rewards: Array
-    """By game and seat, what the choice brought [games, seats], float32."""
+    """By game and seat, the reward of the choice [games, seats], float32."""
     over: Array
-    """By game, whether it ended, and another was dealt [games], bool."""
+    """By game, true if it ended and another was dealt [games], bool."""
     scores: Array
-    """By game and seat, the final scores of those that ended, 0 for others [games, seats], int64."""
+    """By game and seat, the final scores of finished games, 0 for others [games, seats], int64."""
 
 
 class VectorEnv:
-    """So many games of one kind, stepped together."""
+    """A number of games of one kind, stepped together."""
 
     def __init__(
         self,
@@ -108,11 +108,11 @@ class VectorEnv:
         self._seed = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what pickle and copy take over: all but the rows, which are views of the observations."""
+        """Return the state for pickle and copy: everything but the rows, which are views of the observations."""
         return {name: value for name, value in self.__dict__.items() if name != "_rows"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over what another environment was."""
+        """Restore the state of another environment."""
         self.__dict__.update(state)
         self._rows = self._observed_rows()
 
@@ -148,7 +148,7 @@ class VectorEnv:
             before = state.scores
             state.apply(chosen[number], asked[number])
             player = state.player
-            # A state replaces its scores when they change, which is seldom.
+            # A state replaces its scores when they change, which is rare.
             if state.scores is not before and (reward := rewarded(before, state)) is not None:
                 rewards[number] = reward
             if player == OVER:
@@ -207,7 +207,7 @@ def choose(masks: Array, random: np.random.Generator) -> Array:
     counts = np.count_nonzero(allows, axis=1)
     if not counts.all():
         raise MaskError(f"mask {int(np.argmin(counts))} allows no action")
-    allowed = np.flatnonzero(allows)  # of truth values: a tenth of the time that numbers take
+    allowed = np.flatnonzero(allows)  # Of truth values: a tenth of the time of numbers.
     ends = np.cumsum(counts)
     places = ends - counts + (random.random(len(counts)) * counts).astype(np.int64)
     chosen: Array = allowed[places] % masks.shape[1]

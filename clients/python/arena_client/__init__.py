@@ -69,9 +69,9 @@ __all__ = [
     "run",
 ]
 
-if not TYPE_CHECKING:  # a type checker shall refuse other names
+if not TYPE_CHECKING:  # A type checker refuses other names.
     _MODULES = (
-        "polling",  # before anything else imports gRPC
+        "polling",  # Before anything else imports gRPC.
         "bot",
         "decision",
         "errors",

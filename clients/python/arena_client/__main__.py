@@ -12,7 +12,7 @@ from arena_client.options import DEFAULT_ADDRESS
 
 
 def load(name: str) -> Bot:
-    """Make the bot that "module:Class" names, without arguments. Raises ValueError with what is wrong with the name."""
+    """Create the bot that "module:Class" names, without arguments. Raises ValueError with the fault of the name."""
     module_name, _, class_name = name.partition(":")
     if not module_name or not class_name:
         raise ValueError(f"{name!r} is not of the form MODULE:CLASS")

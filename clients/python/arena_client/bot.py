@@ -1,4 +1,4 @@
-"""The class that a bot author extends. It knows no connections: `run` brings decisions and takes answers."""
+"""The class that a bot author extends. It knows no connections: `run` passes it decisions and sends its answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, NoticeKind
 _log = logging.getLogger("arena_client")
 
 KINDS = {number: name.removeprefix("NOTICE_KIND_").lower().replace("_", " ") for name, number in NoticeKind.items()}
-"""Kinds of notices in words; a newer server may have others."""
+"""Descriptions of notices by kind; a newer server may have others."""
 FAULTS = frozenset(
     {
         NoticeKind.NOTICE_KIND_ILLEGAL,
@@ -26,31 +26,35 @@ FAULTS = frozenset(
         NoticeKind.NOTICE_KIND_SUSPENDED,
     }
 )
-"""Kinds of notices that tell a bot of something it did or failed to do."""
+"""Kinds of notices about a fault of the bot."""
 QUIET = 60.0
 """Seconds after a line about a fault in which others of its kind are counted instead of logged."""
 
 
 class Bot:
-    """A player. Override `decide` (or `decide_many`); the rest is optional.
+    """A bot. Override `decide` (or `decide_many`); the rest is optional.
 
     Name, owner, games, capacity, files and version are class attributes, and each can also be given to the constructor.
     All methods are called in one thread, one at a time, whatever the number of matches.
     """
 
     name: str = ""
-    """1 to 40 letters, digits, '.', '_' or '-'; the class's name where empty."""
+    """1 to 40 letters, digits, '.', '_' or '-'; by default the class's name."""
     owner: str = ""
-    """Bots of one owner never meet in a match; the bot's own name where empty."""
+    """Bots of one owner never meet in a match; by default the bot's own name."""
     games: Sequence[str] = GAMES[:1]
-    """The games it plays, by name; a text is the name of one."""
+    """The games it plays, by name; a string is one name."""
     capacity: int = 8
     """Number of matches that the bot plays at once."""
     files: Sequence[str] = ()
-    """Files that decide with the code, such as weights, from the folder of the bot's module: `digest` has them."""
+    """Files that belong to the bot's behaviour, such as weights, relative to the folder of its module; `digest` covers
+    them."""
     version: str | None = None
-    """At most 40 printable characters; None for the bot's `digest`. Each version has a rating of its own, which begins
-    from that of the one before. If you state one, state another whenever the bot has changed."""
+    """At most 40 printable characters; None for the bot's `digest`.
+
+    Each version has a rating of its own, which begins from that of the one before. If you set one, change it whenever
+    the bot has changed.
+    """
 
     _made_with: tuple[Sequence[object], Mapping[str, object]]
     _games_by_match: dict[int, str]
@@ -79,7 +83,7 @@ class Bot:
             self.version = version
 
     def __new__(cls, *positional: object, **named: object) -> Self:
-        """Make a bot, and keep what it is made with for its digest."""
+        """Create a bot, and store the arguments for its digest."""
         bot = super().__new__(cls)
         bot._made_with = positional, named
         bot._games_by_match = {}
@@ -89,11 +93,15 @@ class Bot:
         return bot
 
     def digest(self) -> str:
-        """Return a digest of what decides: code without comments and formatting, `files` and constructor arguments.
+        """Return a digest of the bot's behaviour: code without comments and formatting, `files` and constructor
+        arguments.
 
-        The code is that of the bot's module and of the modules imported by now from its project folder. Of arguments,
-        numbers, texts and containers of them count as they are, anything else by its class. Code in no file has a
-        random digest. ArgumentError for one of `files` that cannot be read.
+        The code is that of the bot's module and of the modules imported so far from its project folder. Arguments that
+        are numbers, strings and containers of them count by value, anything else by its class. Code without a file has
+        a random digest.
+
+        Raises:
+            ArgumentError: One of `files` cannot be read.
         """
         return source_digest(self, self._made_with, self.files)
 
@@ -102,19 +110,19 @@ class Bot:
         raise NotImplementedError(f"{type(self).__name__} has neither decide() nor decide_many()")
 
     def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int]:
-        """Choose for everything that is due at once: one action for each decision, in their order.
+        """Choose for all open decisions at once: one action for each, in their order.
 
-        Override it where many decisions together are cheaper than one by one (a neural network, say). It may be a
-        generator: what it has yielded is sent while it goes on thinking.
+        Override it if many decisions together are cheaper than one by one, as with a neural network. It may be a
+        generator: yielded actions are sent while it thinks on.
         """
         for decision in decisions:
             yield self.decide(decision)
 
     def on_match_start(self, start: MatchStart) -> None:
-        """Handle the beginning of a match, with the seat and the names of all bots; again after a reconnect."""
+        """Handle the beginning of a match, with the seat and the names of all bots; called again after a reconnect."""
 
     def on_round(self, report: RoundReport) -> None:
-        """Handle the end of a round; its cards are face up in the report."""
+        """Handle the end of a round; the report shows all cards."""
 
     def on_match_end(self, report: MatchReport) -> None:
         """Handle the end of a match. The default logs place, points and rating."""
@@ -133,11 +141,12 @@ class Bot:
         )
 
     def on_notice(self, notice: Notice) -> None:
-        """Handle a notice from the server. The default logs one line: a warning where the bot is at fault.
+        """Handle a notice from the server.
 
-        A slow bot has a fault at every decision: of those of one kind it logs one a minute, with the number of others.
+        The default logs one line, a warning if the bot is at fault. A slow bot has a fault at every decision, so it
+        logs one of each kind a minute, with the number of the others.
         """
-        if notice.kind == NoticeKind.NOTICE_KIND_PARKED:  # with which the run ends, and says so
+        if notice.kind == NoticeKind.NOTICE_KIND_PARKED:  # The run ends with this error, which reports it.
             return
         others = 0
         if notice.kind in FAULTS:
@@ -160,6 +169,6 @@ class Bot:
         )
 
     def _match_in_words(self, number: int) -> str:
-        """Return a match and its game in words."""
+        """Describe a match and its game."""
         game = self._games_by_match.get(number)
         return f"match {number}" if game is None else f"match {number} of {game}"

@@ -1,6 +1,6 @@
-"""Calls the bot's own code for what a message says, and has what it answers sent.
+"""Calls of the bot's own code for each message, and the replies made of its answers.
 
-It never waits and moves no bytes; what the bot raises comes out here.
+It never waits and does no input or output. The bot's exceptions are raised here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _M = TypeVar("_M")
 _log = logging.getLogger("arena_client")
 
 HOLD = 0.01
-"""Seconds that finished answers wait for further ones before they are sent without them."""
+"""Seconds that finished answers wait for others before they are sent."""
 
 
 class Caller:
@@ -38,33 +38,34 @@ class Caller:
         """True if `interrupt` has ended the bot's own code."""
         self._may_think = True
         self._subject: Decision | str = ""
-        """The reason why the bot's own code runs: a decision, or the name of the method called with news."""
+        """The reason why the bot's own code runs: a decision, or the name of the called method."""
         self._bot = bot
         self._on_error = on_error
         self._clock = clock
         self._out: PlayRequest | None = None
         """The message to send; None if there is none."""
         self._since = 0.0
-        """When the message was begun, or the last part of what is said to it was taken."""
+        """Time when the message was begun, or its last part was removed."""
         self._now = 0.0
-        """When the clock was last read: when the bot's own code began, while it runs."""
+        """Time of the last clock reading: the start of the bot's own code, while it runs."""
 
     def react(
         self, message: PlayResponse, games: Mapping[str, Catalog], received: float, decide: bool = True
     ) -> Iterator[PlayRequest]:
-        """Yield what the bot says to a message: nothing, one thing, or several where it takes its time.
+        """Yield the bot's replies to a message: none, one, or several if it takes long.
 
-        `games`: the catalogues of the connection. `received`: when the message arrived, in seconds of the clock.
-        Without `decide` the bot is not asked for decisions.
-        Raises what the bot raises (unless told to go on), `BadAnswerError` and `ProtocolMismatchError`.
+        `games` are the catalogues of the connection, `received` is the message's time of arrival in seconds of the
+        clock. With `decide` false, the bot is not asked for decisions. Raises the bot's own exceptions (unless it
+        continues after errors), `BadAnswerError` and `ProtocolMismatchError`.
         """
         self._since = self._read_clock()
         decisions = message.decisions[:] if decide else []
-        if len(message.ListFields()) > bool(decisions):  # more than decisions: cheaper than to look for each kind
+        # Other fields than decisions: cheaper than to look for each kind.
+        if len(message.ListFields()) > bool(decisions):
             yield from self.news(message)
         if decisions:
             yield from self._answers([as_decision(each, games) for each in decisions], received)
-        del message, decisions  # while this one waits, another's message finds their memory still in the cache
+        del message, decisions  # While this one waits, another's message finds their memory still in the cache.
         if self._out is not None:
             yield self._take()
 
@@ -76,7 +77,7 @@ class Caller:
             self._think(self._subject)
 
     def long_thought(self, seconds: float) -> str:
-        """Return, in any thread, what the bot has been thinking about for so long; empty where it has not."""
+        """Return, in any thread, a description of a decision that takes longer than the limit; empty if none does."""
         began, subject = self._now, self._subject
         passed = self._clock() - began
         if passed < seconds or not self.thinking or self._now != began:
@@ -91,7 +92,7 @@ class Caller:
         )
 
     def _think(self, subject: Decision | str) -> None:
-        """Say that the bot's own code runs from here on, since the clock was last read."""
+        """Note that the bot's own code runs from the last clock reading on."""
         self._subject = subject
         self.thinking = True
         if not self._may_think:
@@ -99,7 +100,7 @@ class Caller:
             raise KeyboardInterrupt
 
     def _reply(self) -> PlayRequest:
-        """Return the pending reply, made if there is none."""
+        """Return the pending reply, creating it if there is none."""
         if self._out is None:
             self._out = PlayRequest()
         return self._out
@@ -110,7 +111,7 @@ class Caller:
         return reply
 
     def _held(self) -> bool:
-        """Return whether the pending reply has waited long enough to be sent."""
+        """Return true if the pending reply has waited long enough to be sent."""
         return self._out is not None and self._read_clock() - self._since > HOLD
 
     def _read_clock(self) -> float:
@@ -118,7 +119,7 @@ class Caller:
         return self._now
 
     def news(self, message: PlayResponse) -> Iterator[PlayRequest]:
-        """Tell the bot everything but decisions, and add what that calls for to the reply."""
+        """Call the bot for everything but decisions, and add the necessary answers to the reply."""
         for start in message.starts:
             self._bot._games_by_match[start.match_id] = start.game
             self._tell(self._bot.on_match_start, start)
@@ -135,11 +136,11 @@ class Caller:
     def _note(self, notice: Notice) -> None:
         self._tell(self._bot.on_notice, notice)
         if notice.kind == NoticeKind.NOTICE_KIND_SUSPENDED:
-            self._reply().resumed.append(notice.match_id)  # a bot that gets to hear this is back
+            self._reply().resumed.append(notice.match_id)  # A bot that gets this notice is back.
 
     def _answers(self, decisions: list[Decision], received: float) -> Iterator[PlayRequest]:
         """Fill the reply with answers; yield the parts to be sent before everything is answered."""
-        left = [(each.soft_ms, each.bank_ms) for each in decisions]  # when they arrived
+        left = [(each.soft_ms, each.bank_ms) for each in decisions]  # Time of their arrival.
         while decisions:
             done = 0
             waited = self._read_clock() - received
@@ -181,7 +182,7 @@ class Caller:
         answer.action = action
 
     def _tell(self, method: Callable[[_M], None], news: _M) -> None:
-        """Call a method of the bot that answers nothing."""
+        """Call a method of the bot without an answer."""
         self._read_clock()
         try:
             self._think(getattr(method, "__name__", repr(method)))
@@ -195,7 +196,7 @@ class Caller:
 
 
 def as_decision(message: play_pb2.Decision, games: Mapping[str, Catalog]) -> Decision:
-    """Return a decision as a bot is asked it. Raises `ProtocolMismatchError` where its game has no catalogue."""
+    """Return a decision for the bot. Raises `ProtocolMismatchError` if its game has no catalogue."""
     game = message.WhichOneof("view") or ""
     if (catalog := games.get(game)) is None:
         raise ProtocolMismatchError(
@@ -213,7 +214,7 @@ def as_decision(message: play_pb2.Decision, games: Mapping[str, Catalog]) -> Dec
 
 
 def _where(decision: Decision, of: int) -> str:
-    """Return which decision it was, and what the bot saw."""
+    """Describe a decision and the bot's view."""
     from google.protobuf.text_format import MessageToString
 
     view = MessageToString(decision.view, as_one_line=True)
@@ -225,7 +226,7 @@ def _where(decision: Decision, of: int) -> str:
 
 
 def _tell_time(decision: Decision, soft: int, bank: int, waited: float) -> None:
-    """Say what is left of a decision's time, `waited` seconds after it arrived with so many milliseconds."""
+    """Describe the time left for a decision, `waited` seconds after it arrived with this many milliseconds."""
     if waited >= 0.001:
         passed = round(waited * 1000)
         decision.soft_ms = max(0, soft - passed)
@@ -233,7 +234,7 @@ def _tell_time(decision: Decision, soft: int, bank: int, waited: float) -> None:
 
 
 def checked(decision: Decision, choice: object, count: int, of: int) -> int:
-    """Return the choice as a plain int (numpy's are taken too), or raise `BadAnswerError`."""
+    """Return the choice as a plain int (numpy's are accepted, too), or raise `BadAnswerError`."""
     try:
         action = operator.index(choice)  # type: ignore[arg-type]  # the author's code may give anything
     except TypeError:

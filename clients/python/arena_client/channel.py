@@ -29,8 +29,8 @@ from arena_client.options import Tls
 _OPTIONS = (
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
-    ("grpc.http2.ping_timeout_ms", 10_000),  # the one that newer versions heed
-    ("grpc.use_local_subchannel_pool", 1),  # a new try is a new connection, not the old one's waiting time
+    ("grpc.http2.ping_timeout_ms", 10_000),  # The option that newer versions use.
+    ("grpc.use_local_subchannel_pool", 1),  # A new try is a new connection, without the old one's waiting time.
     ("grpc.enable_retries", 0),
 )
 
@@ -44,12 +44,12 @@ _FINAL = frozenset(
 )
 """Statuses that are final without a reason, too, beside those that have errors of their own."""
 LONGEST_PAUSE = 3600.0
-"""Seconds that a server may ask to wait: what asks for more is a mistake, or answered sooner."""
+"""Most seconds that a server may ask to wait: a longer time is a mistake."""
 DEFAULT_PORT = 50051
-"""Where a server listens unless its operator says otherwise."""
+"""The default port of a server."""
 _ADDRESS = re.compile(r"(\[[^\[\]\s]+\]|[^:/\[\]\s]+):(\d{1,5})")
 _SCHEMES = ("dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:", "vsock:", "xds:")
-"""Beginnings of addresses of other kinds that gRPC knows."""
+"""Prefixes of addresses of other kinds that gRPC knows."""
 
 
 _GRPC_PREFIX = re.compile(r"^[A-Z_]+: (?:ipv4|ipv6):\S+: (?:Failed to connect to remote host: )?(?:connect: )?")
@@ -57,17 +57,14 @@ _GRPC_PREFIX = re.compile(r"^[A-Z_]+: (?:ipv4|ipv6):\S+: (?:Failed to connect to
 
 
 class DroppedError(Exception):
-    """The connection is lost or was not made; another try may succeed."""
+    """The connection is lost or was never open; another try may succeed."""
 
     pause = 0.0
-    """Seconds before which it is not to be tried, as the server says."""
+    """Least seconds before the next try, as the server asks."""
 
 
 def checked_address(address: str) -> str:
-    """Return an address as it is if it has a port: gRPC would try 443 for ever where it has none.
-
-    Raises: ArgumentError.
-    """
+    """Return an address unchanged if it has a port: otherwise gRPC would try 443 for ever. Raises: ArgumentError."""
     if address.startswith(_SCHEMES) or ((parts := _ADDRESS.fullmatch(address)) and 0 < int(parts[2]) <= 65535):
         return address
     host = address if address and ":" not in address and "/" not in address else "HOST"
@@ -78,7 +75,11 @@ def checked_address(address: str) -> str:
 
 
 def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:
-    """Open a channel to "host:port", which connects at the first call. OSError: the certificate cannot be read."""
+    """Open a channel to "host:port", which connects at the first call.
+
+    Raises:
+        OSError: The certificate cannot be read.
+    """
     if not tls:
         return grpc.aio.insecure_channel(address, options=_OPTIONS)
     roots = None if tls is True else Path(tls).read_bytes()
@@ -86,12 +87,12 @@ def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:
 
 
 def _one_line(details: str | None) -> str:
-    text = (details or "no reason given").rpartition("last error: ")[2]  # grpc says first that all addresses failed
+    text = (details or "no reason given").rpartition("last error: ")[2]  # grpc first writes that all addresses failed.
     return _GRPC_PREFIX.sub("", " ".join(text.split()))
 
 
 def error_reason(trailers: Iterable[tuple[str, str | bytes]] | None) -> str:
-    """Return the reason in the `google.rpc.ErrorInfo` of a call that ended; empty where the server gives none."""
+    """Return the reason in the `google.rpc.ErrorInfo` of a call that ended; empty if it has none."""
     for name, value in trailers or ():
         if name == "grpc-status-details-bin" and isinstance(value, bytes):
             with contextlib.suppress(DecodeError):
@@ -103,7 +104,7 @@ def error_reason(trailers: Iterable[tuple[str, str | bytes]] | None) -> str:
 
 
 def told_pause(trailers: Iterable[tuple[str, str | bytes]] | None) -> float:
-    """Return the seconds of the `google.rpc.RetryInfo` of a call that ended, at most an hour; 0 where there is none."""
+    """Return the seconds of the `google.rpc.RetryInfo` of a call that ended, at most an hour; 0 if it has none."""
     for name, value in trailers or ():
         if name == "grpc-status-details-bin" and isinstance(value, bytes):
             with contextlib.suppress(DecodeError):
@@ -118,14 +119,14 @@ def told_pause(trailers: Iterable[tuple[str, str | bytes]] | None) -> float:
 def play_failure(
     code: grpc.StatusCode, details: str | None, reason: str = "", pause: float = 0.0
 ) -> ArenaError | DroppedError:
-    """Return the error that the end of a stream means; `reason` and `pause` as the server says them, if known."""
+    """Return the error for the end of a stream; `reason` and `pause` as the server sent them, if known."""
     return _with_reason(_play_failure(code, details, reason), reason, pause)
 
 
 def registration_failure(
     code: grpc.StatusCode, details: str | None, reason: str = "", pause: float = 0.0
 ) -> ArenaError | DroppedError:
-    """Return the error that a failed registration means; `reason` and `pause` as the server says them, if known."""
+    """Return the error for a failed registration; `reason` and `pause` as the server sent them, if known."""
     return _with_reason(_registration_failure(code, details, reason), reason, pause)
 
 

@@ -1,4 +1,4 @@
-"""The options that every bot's command line has. The sample bots and `arena-bot` share them."""
+"""The command-line options of every bot. The sample bots and `arena-bot` share them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ line; 3 where the server refuses the bot; 4 where no server was reached, within
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add an option for everything that `run` can be told, and say what the program ends with."""
+    """Add an option for every argument of `run`, and describe the exit statuses."""
     parser.epilog = f"{parser.epilog}; {STATUSES}" if parser.epilog else STATUSES
     parser.add_argument("--name", help="the bot's name on the server (default: the bot's own)")
     parser.add_argument(
@@ -65,7 +65,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_with(bot: Bot, address: str | None, arguments: argparse.Namespace) -> None:
-    """Run a bot as its command line says; an `ArenaError` ends the program with its status and one line of reason."""
+    """Run a bot from its command line; an `ArenaError` ends the program with its status and one line of reason."""
     for option in ("name", "owner", "capacity", "version"):
         if (value := getattr(arguments, option)) is not None:
             setattr(bot, option, value)
@@ -93,7 +93,7 @@ def run_with(bot: Bot, address: str | None, arguments: argparse.Namespace) -> No
 
 
 def main(make: type[Bot], description: str | None) -> None:
-    """Run the command line of a program that is one bot."""
+    """Run the command line of a program with one bot."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument(
         "--server", metavar="HOST:PORT", help=f"default: ARENA_SERVER in the environment, or {DEFAULT_ADDRESS}"

@@ -1,7 +1,7 @@
-"""A bot's life on a server: register once, connect, and connect again when the connection is lost.
+"""A bot's connection to a server: register once, connect, and reconnect when the connection is lost.
 
-It goes on in the network's thread, whatever the bot computes: heartbeats and invitations are answered here, and the
-rest is put into the bot's inbox.
+It runs in the network's thread, whatever the bot computes. Heartbeats and invitations are answered here; all other
+messages go to the bot's inbox.
 """
 
 from __future__ import annotations
@@ -56,26 +56,26 @@ if TYPE_CHECKING:
     Call = grpc.aio.StreamStreamCall[PlayRequest, PlayResponse]
 
 _log = logging.getLogger("arena_client")
-_chance = random.SystemRandom()  # leaves the bot's own random numbers alone
+_chance = random.SystemRandom()  # Leaves the bot's own random numbers alone.
 
 ANSWER_TIME = 20.0
-"""Seconds that the server has for a registration and for its welcome."""
+"""Time limit of the server for a registration and for its welcome, in seconds."""
 FIRST_WAIT = 0.1
-"""Seconds before the first try to come back, at most."""
+"""Most seconds before the first try to reconnect."""
 LONGEST_WAIT = 5.0
-"""Seconds between two tries at most, while the server may only be starting again."""
+"""Most seconds between two tries while the server may only be restarting."""
 LONG_OUTAGE = 120.0
-"""Seconds without a connection after which that is no longer likely."""
+"""Seconds without a connection after which a restart is no longer likely."""
 LONGEST_OUTAGE_WAIT = 30.0
-"""Seconds between two tries at most after that."""
+"""Most seconds between two tries after that."""
 LONGEST_VERSION = 40
-"""Characters of a bot's version."""
+"""Most characters of a bot's version."""
 LEAVE_TIME = 2.0
-"""Seconds that the server has to take leave of a bot that stops in the middle of matches."""
+"""Time limit of the server to end the stream of a bot that leaves in the middle of matches, in seconds."""
 PROBES = 3
-"""Failures at most that are looked into before there was any connection."""
+"""Most failures that are diagnosed before the first connection."""
 STEADY = 1.0
-"""Seconds after which a connection counts as a good one, and the waiting times begin anew."""
+"""Seconds after which a connection counts as good, so that waiting times start again."""
 
 _REFUSALS = (
     grpc.StatusCode.INVALID_ARGUMENT,
@@ -84,16 +84,17 @@ _REFUSALS = (
     grpc.StatusCode.OUT_OF_RANGE,
     grpc.StatusCode.UNIMPLEMENTED,
 )
-"""Answers by which a server that shows a log will not prove it."""
+"""Answers of a server that shows a log but will not prove it."""
 _ENDS = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
-"""Exceptions that mean that the stream has ended, now or before."""
+"""Exceptions when the stream has ended, now or before."""
 
 
 def waiting_time(outage: float) -> float:
-    """Return the seconds before the next try, `outage` seconds after the last good connection: any part of as many.
+    """Return the seconds before the next try, `outage` seconds after the last good connection: a random part of that
+    time.
 
-    A bot so prolongs no outage to more than twice its length, nor by more than 5 s in its first two minutes, 30 s
-    later; and bots that lost the server at the same time come back one by one.
+    So an outage at most doubles, and grows by at most 5 s in its first two minutes, and 30 s later. Bots that lost the
+    server at the same time come back one by one.
     """
     longest = LONGEST_WAIT if outage <= LONG_OUTAGE else LONGEST_OUTAGE_WAIT
     return _chance.uniform(0.0, min(longest, max(FIRST_WAIT, outage)))
@@ -124,11 +125,12 @@ class Connection:
                 f"the token is {'empty' if not token.strip() else 'not one line of printable characters'}: "
                 "give it as the server did, or None (no --token) for the one in the token file"
             )
-        if started_for := os.environ.get("ARENA_TOKEN"):  # by whoever started it: `arena match`, not its author
+        # The environment was set by the program that started this one, such as `arena match`, not by the author.
+        if started_for := os.environ.get("ARENA_TOKEN"):
             address, token, token_file, tls = os.environ.get("ARENA_SERVER", address), started_for, None, None
         self._bot = bot
         self._version = bot.version
-        """The version that the bot states; None until the first hello if that is the digest of its code."""
+        """The version that the bot states; None for the digest of its code, until the first hello."""
         self._name = bot.name or type(bot).__name__
         self._address = checked_address(address)
         self._token = token
@@ -140,7 +142,7 @@ class Connection:
         self._progress = Progress(matches)
         self._casual = told.get("casual", False)
         self._challengers = None if isinstance(challenges, bool) else frozenset(each.lower() for each in challenges)
-        """Whose challenges it takes, in small letters; None for everybody's, or nobody's."""
+        """Bots whose challenges it accepts, in small letters; None for all, or for none."""
         self._challenges = challenges if isinstance(challenges, bool) else bool(self._challengers)
         beside = None if token is not None and token_file is None else self._token_file
         kept = None if beside is None else beside.with_name(f"{beside.name}.receipts")
@@ -156,14 +158,14 @@ class Connection:
         self._calls: Calls | None = None
 
     def soon(self, call: Callable[[], object]) -> bool:
-        """Have a call made in the thread of the connection; False where that has not begun."""
+        """Make a call in the thread of the connection; return false if that has not started."""
         if self._calls is None:
             return False
         self._calls.soon(call)
         return True
 
     def drain(self, seconds: float, hurry: Callable[[], object]) -> None:
-        """Begin no more matches and finish those that go on; leave what is left after so many seconds, and `hurry`."""
+        """Begin no more matches and finish the current ones; after this many seconds, leave the rest and `hurry`."""
         progress = self._progress
         progress.ending = True
         if not (progress.playing or progress.accepted):
@@ -185,7 +187,7 @@ class Connection:
         asyncio.get_running_loop().call_later(seconds, over)
 
     def leave(self) -> None:
-        """Tell the server that the bot leaves, if it plays or is about to; the server then ends the stream."""
+        """Send `leave` if the bot plays or is about to; the server then ends the stream."""
         if self._stream is None or not (self._progress.playing or self._progress.accepted):
             self.end()
         elif not self._leaving:
@@ -198,18 +200,21 @@ class Connection:
             asyncio.get_running_loop().call_later(LEAVE_TIME, self.end)
 
     def end(self) -> None:
-        """End it without a word."""
+        """Cut the connection without notice."""
         if self._task is not None:
             self._task.cancel()
 
     def begin(self, inbox: Inbox, calls: Calls) -> None:
-        """Connect and put what comes into the inbox, and at last the end. `calls`: those of this thread's loop."""
+        """Connect and put messages into the inbox, and finally the end. `calls` are those of this thread's loop."""
         self._inbox, self._calls = inbox, calls
         self._task = asyncio.get_running_loop().create_task(self.stay())
         self._task.add_done_callback(lambda task: inbox.end(None if task.cancelled() else task.exception()))
 
     async def stay(self) -> None:
-        """Stay connected until the matches wanted are played or the server has taken leave; raises `ArenaError`."""
+        """Stay connected until the requested matches are played or the server has ended the stream.
+
+        Raises `ArenaError`.
+        """
         good = seen = time.monotonic()
         probes = 0
         while True:
@@ -221,7 +226,7 @@ class Connection:
                 return
             except DroppedError as dropped:
                 if (task := asyncio.current_task()) is not None and task.cancelling():
-                    raise asyncio.CancelledError from None  # both at once: of the two, gRPC tells the other
+                    raise asyncio.CancelledError from None  # Both at once: gRPC reports to one of the two.
                 if self._leaving or (self._progress.ending and not self._progress.playing):
                     return
                 if not self._reached and probes < PROBES:
@@ -230,7 +235,7 @@ class Connection:
                         raise UnreachableError(why) from None
                 now = time.monotonic()
                 if self._session is not None:
-                    # One that ended at once may end so again; but the server is there.
+                    # A stream that ended at once may end so again; but the server is there.
                     good, seen = now if now - begun > STEADY else max(good, now - LONGEST_WAIT), now
                     self._session = None
                 wait = waiting_time(now - good) + dropped.pause
@@ -240,7 +245,7 @@ class Connection:
                 await asyncio.sleep(wait)
 
     def _parked(self) -> str:
-        """Return why the bot gets no seats, and the command by which it gets them again."""
+        """Describe why the bot gets no seats, and the command that changes it."""
         why = self._progress.parked.partition("; mend it")[0]
         file = f"{self._token_file}" if self._token is None else "FILE"
         words = ["arena", "bots", "unpark", self._name, "--server", self._address, "--token-file", file]
@@ -279,7 +284,7 @@ class Connection:
                 finally:
                     checking.cancel()
             except TokenRefusedError as refused:
-                if self._token is None and refused.reason != "TOKEN_REVOKED":  # which says what to do
+                if self._token is None and refused.reason != "TOKEN_REVOKED":  # The text says what to do.
                     refused.args = (
                         f"{refused} (from {self._token_file}; remove it to register the bot anew, and under another "
                         "name if it was deleted here)",
@@ -292,7 +297,7 @@ class Connection:
                 stream.close()
 
     async def _check_log(self, channel: grpc.aio.Channel, welcome: Welcome) -> None:
-        """Ask the server whether its log of results was only added to; the bot plays meanwhile."""
+        """Ask the server for the proof that its log only grew; the bot plays meanwhile."""
         if self._log_checker is None:
             return
         stub = cast("LogServiceAsyncStub", LogServiceStub(channel))
@@ -363,7 +368,7 @@ class Connection:
                 break
             del message, reply
             message = await stream.read()
-        with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # whatever is said to a goodbye
+        with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # Whatever the server sends after a goodbye.
             async with asyncio.timeout(ANSWER_TIME):
                 await stream.finish()
 
@@ -374,7 +379,7 @@ def _matches(count: int) -> str:
 
 @contextlib.contextmanager
 def _files() -> Iterator[None]:
-    """Say of a file that cannot be used which it is, instead of a traceback. Raises: ArgumentError."""
+    """Name the file that cannot be used, instead of a traceback. Raises: ArgumentError."""
     try:
         yield
     except OSError as error:
@@ -384,7 +389,7 @@ def _files() -> Iterator[None]:
 
 
 class _Stream:
-    """A call, to which anything may be said at any time: gRPC takes one message after the other."""
+    """A call on which messages can be sent at any time: gRPC takes one after the other."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -394,12 +399,12 @@ class _Stream:
         self._writing = asyncio.get_running_loop().create_task(self._write())
 
     def send(self, request: PlayRequest) -> None:
-        """Say something, unless the stream has ended."""
+        """Send a message, unless the stream has ended."""
         self._unsent.append(request)
         self._more.set()
 
     async def read(self) -> PlayResponse:
-        """Return the next message. Raises the error that the end of the stream means."""
+        """Return the next message. Raises the error for the end of the stream."""
         try:
             message = await self._call.read()
         except _ENDS:
@@ -409,7 +414,7 @@ class _Stream:
         return cast("PlayResponse", message)
 
     async def finish(self) -> None:
-        """Say what is unsaid, then goodbye, and wait for the server's. Raises the error that the end means."""
+        """Send the waiting messages, then goodbye, and wait for the server's. Raises the error for the end."""
         self._finished = True
         self._more.set()
         while True:
@@ -421,7 +426,7 @@ class _Stream:
         self._call.cancel()
 
     async def _write(self) -> None:
-        with contextlib.suppress(*_ENDS):  # who reads is told why it ended
+        with contextlib.suppress(*_ENDS):  # The reader gets the reason of the end.
             while True:
                 while self._unsent:
                     await self._call.write(self._unsent.popleft())

@@ -10,12 +10,12 @@ from arena_client.v1.nullern_pb2 import NullernView
 from arena_client.v1.sixth_sense_pb2 import SixthSenseView
 
 View: TypeAlias = SixthSenseView | NullernView
-"""The game as one seat sees it: a message of the game's own kind."""
+"""The game as one seat sees it: a message of the game's own type."""
 GAMES: Final = tuple(
     field.name
     for field in sorted(play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields, key=lambda field: field.number)
 )
-"""The games whose views this client can read, the oldest first, by the names that requests use."""
+"""The games whose views this client can read, the oldest first, by the names in requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +27,19 @@ class Card:
     colour: int
     """An index into `Catalog.colours`."""
     values: tuple[int, ...]
-    """The values it can count as: one, or several where its player says which."""
+    """The values that it can count as: one, or several if its player chooses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action of a game; what does not apply is None."""
+    """One action of a game. Fields that do not apply are None."""
 
     name: str
     """Such as "red 7" or "red 0 blocks place 2"."""
     kind: str
-    """The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise"."""
+    """The kind of choice that it answers, in the game's own term, such as "play", "bid" or "raise"."""
     card: int | None = None
-    """The card it plays or chooses, an index into `Catalog.cards`; None where there is none or it is hidden."""
+    """The card that it plays or chooses, an index into `Catalog.cards`; None if there is none or it is hidden."""
     value: int | None = None
     """The value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no."""
     place: int | None = None
@@ -48,12 +48,12 @@ class Action:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Catalog:
-    """One game: its colours, cards and actions. Built once a connection; the same object for all its decisions."""
+    """One game: its colours, cards and actions. Created once for each connection; its decisions share the object."""
 
     name: str
-    """The name programs use, such as "sixth_sense"."""
+    """The name for programs, such as "sixth_sense"."""
     title: str
-    """The name people use, such as "6th Sense"."""
+    """The name for people, such as "6th Sense"."""
     min_seats: int
     max_seats: int
     colours: tuple[str, ...]
@@ -83,11 +83,11 @@ class Catalog:
 
 @dataclass(slots=True, eq=False)
 class Decision:
-    """A choice to make, with everything the seat may know: a bot needs no memory of earlier decisions."""
+    """A choice to make, with everything that the seat may know. A bot needs no memory of earlier decisions."""
 
     match_id: int
     decision_id: int
-    """Counts the decisions of the match."""
+    """Number of the decision within the match."""
     game: Catalog
     view: View
     """The game as this seat sees it."""
@@ -100,7 +100,7 @@ class Decision:
 
     @property
     def hand(self) -> list[Card]:
-        """The seat's own cards, in the order of `view.hand`; empty where it may not see them."""
+        """The seat's own cards, in the order of `view.hand`; empty if it may not see them."""
         cards = self.game.cards
         return [cards[number] for number in self.view.hand]
 

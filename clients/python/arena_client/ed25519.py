@@ -1,6 +1,6 @@
 """Verification of Ed25519 signatures (RFC 8032, 5.1.7), so that the package needs no library for it.
 
-It takes some milliseconds and is not safe for secrets: it only ever sees public keys and signatures.
+It takes some milliseconds. It is not safe for secrets, but it only sees public keys and signatures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NEUTRAL: _Point = (0, 1, 1, 0)
 
 
 def signed(key: bytes, signature: bytes, text: bytes) -> bool:
-    """Return whether a signature of a text is of a public key; keys and signatures that are none never fit."""
+    """Return true if the signature of a text is by this public key; false for malformed keys and signatures."""
     if len(key) != 32 or len(signature) != 64:
         return False
     public, commitment = _point(key), _point(signature[:32])
@@ -34,7 +34,7 @@ def signed(key: bytes, signature: bytes, text: bytes) -> bool:
 
 
 def _point(encoded: bytes) -> _Point | None:
-    """Return the point that 32 bytes encode; None where they encode none."""
+    """Return the point that 32 bytes encode; None if they encode none."""
     number = int.from_bytes(encoded, "little")
     y, odd = number & ~(1 << 255), number >> 255
     if y >= _P:
@@ -59,7 +59,7 @@ def _add(one: _Point, other: _Point) -> _Point:
 
 
 def _sum_of_multiples(m: int, one: _Point, n: int, other: _Point) -> _Point:
-    """Return m times a point and n times another, added."""
+    """Return m times one point plus n times another."""
     both, made = _add(one, other), _NEUTRAL
     for bit in range(max(m.bit_length(), n.bit_length()) - 1, -1, -1):
         made = _add(made, made)

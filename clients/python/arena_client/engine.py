@@ -1,8 +1,7 @@
-"""The way from a decision to the server's own rules, for bots that search: `GAMES[...].sample(seat_view(view), rng)`.
+"""Conversion of a decision for the server's own rules, for bots that search: `GAMES[...].sample(seat_view(view), rng)`.
 
 The rules are the package `engine`, which is the distribution arena-engine of the Arena's repository and needs nothing
-else; this package does without it, and only bots that import this module need it. What they sample is a guess that fits
-the view, never the real game.
+else; only bots that import this module need it. A sampled game is a guess that fits the view, never the real game.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _RENAMED = {"hand_size": "cards_each"}
-"""Fields of the engine's views that have another name in the messages."""
+"""Fields of the engine's views with another name in the messages."""
 
 
 MISSING = (
@@ -31,25 +30,24 @@ MISSING = (
 
 
 class EngineMissingError(ArenaError):
-    """The package `engine` is not installed, or knows no such game."""
+    """The package `engine` is not installed, or lacks the game."""
 
 
 def seat_view(message: View) -> SeatView:
     """Return a decision's view as the engine's `SeatView`.
 
-    The fields have the same names, but `cards_each` is the engine's `hand_size`. What the engine lists by seat
-    as a number plus one, or 0 where there is none, is a map in the message.
-
-    Raises `EngineMissingError` where the rules, or those of this game, are not installed.
+    The fields have the same names, but `cards_each` is the engine's `hand_size`. Values that the engine lists by seat
+    as a number plus one, or 0 for none, are a map in the message. Raises `EngineMissingError` if the rules, or those of
+    this game, are not installed.
     """
-    message_kind: Any = type(message)  # which mypy takes for one without a hash
+    message_kind: Any = type(message)  # mypy takes it for a class without a hash.
     kind, fields = _kind(message_kind)
     return kind(**{name: convert(message) for name, convert in fields})
 
 
 @cache
 def _kind(message: type[View]) -> tuple[type[SeatView], tuple[tuple[str, Callable[[Any], Any]], ...]]:
-    """Return the engine's view class of a kind of message, and a reader for each of its fields."""
+    """Return the engine's view class for a type of message, and a reader for each of its fields."""
     try:
         from engine.deal import KEY_BYTES, SeededDecks
         from engine.registry import GAMES
@@ -73,6 +71,6 @@ def _reader(field: Any, hint: Any) -> Callable[[Any], Any]:
     if NoneType in get_args(hint):
         return lambda message: getattr(message, name) if message.HasField(name) else None
     kind = get_origin(hint) or hint
-    if field.message_type is not None:  # a map by seat
+    if field.message_type is not None:  # A map by seat.
         return lambda message: kind(getattr(message, name).get(seat, -1) + 1 for seat in range(message.seats))
     return lambda message: kind(getattr(message, name))

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 
 class ArenaError(Exception):
-    """The bot cannot go on; the message says why and what to do."""
+    """The bot cannot continue. The message has the cause and the remedy."""
 
     reason: str = ""
-    """The server's reason for programs, such as "OWNER_BANNED"; empty where it gave none."""
+    """The server's reason for programs, such as "OWNER_BANNED"; empty without one."""
     status = 3
-    """The exit status of `arena-bot`: 1 the bot's error, 2 a wrong command line, 3 a refusal, 4 nothing was reached."""
+    """The exit status of `arena-bot`: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached."""
 
     def told(self, bot: str) -> str:
-        """Return what a program of this bot ends with: the reason in one line; where the bot erred, what it saw."""
+        """Return the final message of a program: the reason in one line, and after an error in the bot its view."""
         lines = [f"{bot}: {' '.join(str(self).split())}", *getattr(self, "__notes__", ())]
         return "".join(f"{line}\n" for line in lines)
 
 
 class ArgumentError(ArenaError, ValueError):
-    """An argument of `run` or `play` makes no sense, such as a file that cannot be read."""
+    """An argument of `run` or `play` is invalid, such as a file that cannot be read."""
 
     status = 2
 
@@ -44,28 +44,28 @@ class NoGameInCommonError(ArenaError):
 
 
 class ProtocolMismatchError(ArenaError):
-    """The other side is no Arena server, or is newer than this client."""
+    """The other side is no Arena server, or a newer one than this client."""
 
 
 class TakenOverError(ArenaError):
-    """The same bot connected from somewhere else; the newest connection plays on."""
+    """The same bot connected from somewhere else. The newest connection plays on."""
 
 
 class RefusedError(ArenaError):
-    """The server ended the connection for a reason that trying again does not change."""
+    """The server ended the connection for a permanent reason."""
 
 
 class ParkedError(ArenaError):
-    """The bot is parked: it is given no seats until somebody un-parks it."""
+    """The bot is parked: it gets no seats until its author or the operator un-parks it."""
 
 
 class UnreachableError(ArenaError):
-    """There was no connection for longer than the caller wanted to wait, or there can be none at this address."""
+    """There was no connection for too long, or none is possible at this address."""
 
     status = 4
 
 
 class BadAnswerError(ArenaError):
-    """`decide` or `decide_many` returned something that is no answer."""
+    """`decide` or `decide_many` returned an invalid answer."""
 
     status = 1

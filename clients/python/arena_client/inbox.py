@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Delivery:
-    """A message for the bot, of one session."""
+    """A message for the bot, from one session."""
 
     __slots__ = ("message", "received", "session")
 
@@ -22,11 +22,11 @@ class Delivery:
         self.session = session
         self.message = message
         self.received = received
-        """When it arrived, in seconds of `time.monotonic`."""
+        """Time of arrival, in seconds of `time.monotonic`."""
 
 
 class Inbox:
-    """Deliveries in order, for one bot, and then an end. Made in the event loop that takes them out."""
+    """Deliveries in order, for one bot, followed by an end. Create it in the event loop that reads it."""
 
     def __init__(self) -> None:
         self._deliveries: deque[Delivery] = deque()
@@ -43,7 +43,7 @@ class Inbox:
             self._calls.soon(self._wake)
 
     def end(self, error: BaseException | None) -> None:
-        """Add nothing any more; `error`: why the connection has ended, if for no good reason."""
+        """Close the inbox; `error` is the reason if the connection ended badly."""
         self._error = error
         self._ended = True
         if self._waiter is not None:
@@ -52,7 +52,7 @@ class Inbox:
     async def get(self) -> Delivery | None:
         """Return the next delivery; None after the last. Raises the error of the end then.
 
-        Where one waits already, whatever else the loop has to do comes first.
+        If one waits already, other tasks of the loop run first.
         """
         if self._deliveries:
             await asyncio.sleep(0)
@@ -65,14 +65,14 @@ class Inbox:
         return None
 
     async def ended(self) -> None:
-        """Wait for the end, whatever else is delivered."""
+        """Wait for the end, ignoring deliveries."""
         while not self._ended:
             self._deliveries.clear()
             await self._wait()
 
     async def _wait(self) -> None:
         self._waiter = self._loop.create_future()
-        if not (self._deliveries or self._ended):  # who put something in before there was a waiter woke nobody
+        if not (self._deliveries or self._ended):  # Deliveries before there was a waiter woke nothing.
             await self._waiter
         self._waiter = None
 

@@ -1,4 +1,4 @@
-"""Decisions kept in a file, so that a bot can be asked again without a server: in its tests, say.
+"""Decisions stored in a file, so that a test can ask a bot without a server.
 
 A line is a message of the server in protobuf's JSON: first a welcome with the catalogues of the games, then messages
 with decisions. `arena new` writes such a file.

@@ -1,4 +1,4 @@
-"""The question at each welcome: was the server's log of results only added to since the bot last saw it?"""
+"""The check at each welcome that the server's log of results has only grown since the last one."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from arena_client.v1.log_pb2 import LogHead, LogState
 _log = logging.getLogger("arena_client")
 
 Consistency: TypeAlias = Callable[[int, int], Awaitable[Sequence[bytes] | None]]
-"""Asks the server for the proof that a log of so many leaves begins a longer one; None where it refuses."""
+"""Asks the server for the proof that a log of the first size begins one of the second; None if it refuses."""
 
 
 class LogChecker:
-    """Compares a server's log with what a bot kept of it. It says what is wrong once, and the bot plays on."""
+    """Compares a server's log with the bot's record of it. It reports a fault once, and the bot plays on."""
 
     def __init__(self, receipts: Receipts) -> None:
         self._receipts = receipts
         self._alarmed = False
 
     async def check(self, state: LogState | None, consistency: Consistency) -> None:
-        """Check the log that a welcome shows; None where it shows none."""
+        """Check the log in a welcome, if it has one."""
         receipts = self._receipts
         receipts.read()
         if state is None:
@@ -40,7 +40,7 @@ class LogChecker:
             await self._compare(state, consistency)
 
     async def _compare(self, state: LogState, consistency: Consistency) -> None:
-        """Compare a log with what is known of it, and know it as it is now unless something is wrong."""
+        """Compare a log with the record of it, and update the record unless something is wrong."""
         pin, known = self._receipts.pin, self._receipts.latest
         assert pin is not None, "the caller has checked"
         assert known is not None, "the pin has a head"
@@ -93,7 +93,7 @@ async def _begins(first: LogHead, second: LogHead, consistency: Consistency) -> 
 
 
 def _malformed(state: LogState) -> str | None:
-    """Return what is wrong with a log by itself, in words; None where nothing is."""
+    """Describe a fault within a log; empty if there is none."""
     try:
         keys = Keys(state.keys)
     except ValueError as error:
@@ -102,7 +102,7 @@ def _malformed(state: LogState) -> str | None:
 
 
 def _new_cut(state: LogState, known: Sequence[bytes], seen: int) -> tuple[int, datetime] | None:
-    """Return where a restoration that was not known cut the log below `seen` entries, and when; None without one."""
+    """Return the size and time of a new restoration that cut the log below `seen` entries; None without one."""
     cuts = []
     for entry in state.restores:
         if entry.leaf in known or entry.head != state.head or not included(entry):

@@ -1,4 +1,5 @@
-"""Proofs of a log of results (RFC 9162, 2.1): that a leaf is in it, that a later log only added to an earlier one."""
+"""Proofs of a log of results (RFC 9162, 2.1): that it includes a leaf, and that a later log only added to an earlier
+one."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from arena_client.v1.log_pb2 import LogEntry, LogHead
 
 
 def included(entry: LogEntry) -> bool:
-    """Return whether a leaf's proof leads to the root of its head."""
+    """Return true if a leaf's proof leads to the root of its head."""
     place, last = entry.number - 1, entry.head.size - 1
     if not 0 <= place <= last:
         return False
@@ -32,7 +33,7 @@ def included(entry: LogEntry) -> bool:
 
 
 def consistent(first: LogHead, second: LogHead, proof: Sequence[bytes]) -> bool:
-    """Return whether a proof shows that the first log, which has leaves, begins the second."""
+    """Return true if a proof shows that the first log, which is not empty, begins the second."""
     if not 0 < first.size <= second.size:
         return False
     if first.size == second.size:
@@ -58,10 +59,10 @@ def consistent(first: LogHead, second: LogHead, proof: Sequence[bytes]) -> bool:
 
 
 class Keys:
-    """The public keys of a log, one after the other; each signs the next."""
+    """The successive public keys of a log; each signs the next."""
 
     def __init__(self, leaves: Sequence[bytes]) -> None:
-        """Read the leaves that name them. Raises ValueError where one is none, or is not signed by the one before."""
+        """Read the leaves that name them. Raises ValueError if one is malformed, or not signed by the key before it."""
         self.leaves = [*leaves]
         self.log = ""
         self._newest = b""
@@ -80,13 +81,13 @@ class Keys:
             raise ValueError("a log without a key")
 
     def signed(self, head: LogHead) -> bool:
-        """Return whether a head is signed by the newest key."""
+        """Return true if a head is signed by the newest key."""
         text = f"arena-log/{self.log}\n{head.size}\n{base64.b64encode(head.root).decode()}\n"
         return signed(self._newest, head.signature, text.encode())
 
 
 def fields(leaf: bytes) -> dict[str, Any]:
-    """Return what a leaf says, by name. Raises ValueError where it is none."""
+    """Return the fields of a leaf by name. Raises ValueError if it is malformed."""
     found = json.loads(leaf)
     if not isinstance(found, dict):
         raise ValueError("it is no JSON object")

@@ -1,6 +1,6 @@
-"""The thread that speaks to servers, one for all bots of a process, so that a bot may compute for as long as it likes.
+"""The thread that talks to servers, one for all bots of a process, so that a bot may compute for as long as it likes.
 
-Nothing of a bot runs in it. It has an event loop of its own, and ends with the last bot.
+No code of a bot runs in it. It has an event loop of its own, and ends with the last bot.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 
 class Calls:
-    """Calls that other threads ask an event loop for: one wake-up for however many wait."""
+    """Calls that other threads request from an event loop, with one wake-up for all that wait."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -22,11 +22,11 @@ class Calls:
         self._woken = False
 
     def soon(self, call: Callable[[], object]) -> None:
-        """Have the loop make a call; a loop that is closed makes none."""
+        """Let the loop make a call; a closed loop makes none."""
         self._waiting.append(call)
         if not self._woken:
             self._woken = True
-            with contextlib.suppress(RuntimeError):  # it is closed
+            with contextlib.suppress(RuntimeError):  # The loop is closed.
                 self._loop.call_soon_threadsafe(self._make)
 
     def _make(self) -> None:
@@ -39,7 +39,7 @@ _calls: WeakKeyDictionary[asyncio.AbstractEventLoop, Calls] = WeakKeyDictionary(
 
 
 def calls_here() -> Calls:
-    """Return the calls of the loop that runs in this thread."""
+    """Return the calls of the loop in this thread."""
     loop = asyncio.get_running_loop()
     if (calls := _calls.get(loop)) is None:
         calls = _calls[loop] = Calls(loop)
@@ -47,14 +47,14 @@ def calls_here() -> Calls:
 
 
 class Network:
-    """The use of the thread by one bot; a context manager, which ends the thread where nobody else uses it."""
+    """The use of the thread by one bot, as a context manager. The last one ends the thread."""
 
     _lock = threading.Lock()
     _thread: _Thread | None = None
     _users = 0
 
     def __enter__(self) -> Calls:
-        """Start the thread, if it does not run, and return the calls of its loop."""
+        """Start the thread unless it runs, and return the calls of its loop."""
         with Network._lock:
             if Network._thread is None:
                 Network._thread = _Thread()
@@ -78,12 +78,12 @@ class _Thread:
         self._started.wait()
 
     def end(self) -> None:
-        """Cancel what still goes on, and wait for it."""
+        """Cancel the remaining tasks, and wait for them."""
         self.calls.soon(self._over.set)
         self._thread.join()
 
     def _run(self) -> None:
-        # Not every platform's default loop can watch the socket that grpc wakes it with; this one can everywhere.
+        # The default loop of some platforms cannot watch the socket with which grpc wakes it; this one can.
         with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
             runner.run(self._serve())
 
@@ -95,9 +95,9 @@ class _Thread:
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-    """Report what went wrong in a callback, unless a program that uses grpc.aio itself was quicker to read its wake-up.
+    """Report an error in a callback, but not a wake-up that a program's own grpc.aio loop has read first.
 
-    Loops of one process share the socket on which grpc tells that something is done, and take their own of what is.
+    Loops of one process share the socket on which grpc reports finished work, and one may read a wake-up of another.
     """
     if not isinstance(context.get("exception"), BlockingIOError):
         loop.default_exception_handler(context)

@@ -1,6 +1,7 @@
-"""Reads a view of Nullern: how strong a card is, what lies on the table, who wants tricks, which cards are out.
+"""A summary of a view of Nullern: the strengths of cards, the trick on the table, the seats that want tricks, the
+unseen cards.
 
-It computes everything from one decision and remembers nothing. The two better samples use it.
+It computes everything from one decision and stores nothing. The better samples use it.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ HUPFER = 5
 
 
 class Table(NamedTuple):
-    """The knowledge of the seat to choose, beyond its own hand."""
+    """A seat's knowledge at its choice, beyond its own hand."""
 
     strengths: list[int]
     """By card: its value, whatever its colour, and 20 more for a trump. The strongest card takes the trick."""
     trick: list[int]
-    """The strengths of the cards on the table; of equally strong ones the first takes the trick."""
+    """The strengths of the cards on the table. The first of equally strong cards takes the trick."""
     to_come: list[int]
-    """The seats that play to this trick after the own one."""
+    """The seats that play to this trick after this one."""
     unseen: list[int]
-    """The strengths of the cards that lie with the others or in the stock."""
+    """The strengths of the unseen cards: with the others or in the stock."""
 
 
 def read(game: Catalog, view: NullernView) -> Table:
@@ -40,7 +41,7 @@ def read(game: Catalog, view: NullernView) -> Table:
 
 
 def taker(game: Catalog, view: NullernView) -> int | None:
-    """The seat that takes the trick on the table as it lies; None where no card lies there."""
+    """The seat that takes the trick so far; None if the table is empty."""
     trick = read(game, view).trick
     if not trick:
         return None
@@ -48,17 +49,17 @@ def taker(game: Catalog, view: NullernView) -> int | None:
 
 
 def wanted_tricks(view: NullernView, seat: int) -> int:
-    """Tricks still missing for a seat's bid; negative when it has too many."""
+    """Number of tricks that a seat's bid still needs; negative if it has too many."""
     return view.bids.get(seat, -1) - view.taken[seat]
 
 
 def eager(view: NullernView, seat: int) -> bool:
-    """True if a seat has a use for a trick: for its bid, or, when that is lost anyway, for the point."""
+    """True if a seat wants a trick: for its bid or, if that is lost, for the point."""
     return wanted_tricks(view, seat) != 0
 
 
 def points(bid: int, tricks: int) -> int:
-    """Return the points of a round with this bid and that many tricks, the cost of a missed bid counted at once."""
+    """Return the points of a round with this bid and this many tricks, including the later cost of a missed bid."""
     if bid != tricks:
         return tricks - HUPFER
     return 10 + tricks if tricks else 20

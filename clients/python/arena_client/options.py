@@ -15,11 +15,11 @@ OnError: TypeAlias = Literal["raise", "continue"]
 """The effect of an exception in the bot: end the run, or log it and play the first legal action."""
 
 DEFAULT_ADDRESS = "localhost:50051"
-"""Where a server listens unless its operator says otherwise."""
+"""The default address of a server."""
 DRAIN = 30.0
-"""Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN says otherwise."""
+"""Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN has another number."""
 DRAIN_TERMINATED = 8.0
-"""The same after SIGTERM, at most: whoever sends it kills after 10 s as a rule."""
+"""Most seconds after SIGTERM: its sender usually kills after 10 s."""
 
 
 class Options(TypedDict, total=False):
@@ -28,27 +28,27 @@ class Options(TypedDict, total=False):
     token: str | None
     """The token itself."""
     token_file: str | Path | None
-    """Where the token is kept; else ARENA_TOKEN_FILE, else a file of the bot's own in `~/.arena/tokens`."""
+    """The file of the token; by default ARENA_TOKEN_FILE, or a file of the bot's own in `~/.arena/tokens`."""
     invitation: str | None
     """For a server that registers bots by invitation."""
     owner: str | None
-    """Goes before the bot's own, else ARENA_OWNER."""
+    """Overrides the bot's own owner; by default ARENA_OWNER."""
     tls: Tls
     matches: int | None
-    """Stop after so many matches with a result."""
+    """Stop after this number of matches with a result."""
     on_error: OnError
     give_up_after: float | None
     """Seconds without any connection after which the run ends."""
     receipts: bool
-    """True if to keep what the server's log says of the matches."""
+    """True to store receipts from the server's log."""
     casual: bool
-    """True if all its matches are with house bots only and unrated."""
+    """True to play unrated matches with house bots only."""
     challenges: bool | Iterable[str]
-    """True if it accepts challenges, or the names of the bots whose challenges it accepts."""
+    """True to accept challenges; or the names of the bots whose challenges it accepts."""
 
 
 def check_names(told: Mapping[str, object], function: str) -> None:
-    """Raise the TypeError of Python itself for an option that there is not."""
+    """Raise Python's own TypeError for an unknown option."""
     for name in told.keys() - Options.__annotations__.keys():
         raise TypeError(
             f"{function}() got an unexpected keyword argument {name!r}; there is {', '.join(Options.__annotations__)}"
@@ -56,12 +56,12 @@ def check_names(told: Mapping[str, object], function: str) -> None:
 
 
 def set_in_environment(name: str) -> str | None:
-    """Return a variable of the environment; None where it is not set or empty."""
+    """Return a variable of the environment; None if it is unset or empty."""
     return os.environ.get(name) or None
 
 
 def drain_seconds() -> float:
-    """Return the seconds in which to finish matches after Ctrl-C. `ArgumentError` for an ARENA_DRAIN that is none."""
+    """Return the seconds in which to finish matches after Ctrl-C. `ArgumentError` for an invalid ARENA_DRAIN."""
     text = set_in_environment("ARENA_DRAIN")
     if text is None:
         return DRAIN

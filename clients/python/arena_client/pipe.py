@@ -1,7 +1,7 @@
 """A bot that is a command and speaks JSON lines: `arena-bot pipe -- COMMAND`.
 
-Its standard input gets what the server says, `PlayResponse` by the protobuf JSON mapping, one a line; its standard
-output gives answers, `PlayRequest` alike. Invitations, heartbeats and reconnecting are not its business.
+Its standard input gets the server's messages, `PlayResponse` in protobuf's JSON mapping, one a line. Its standard
+output has answers, `PlayRequest` likewise. This module handles invitations, heartbeats and reconnecting.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from arena_client.v1 import game_pb2, play_pb2
 from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, PlayRequest, PlayResponse, RoundReport
 
 END = 2.0
-"""Seconds that the command has to end once its standard input has."""
+"""Seconds in which the command must end after its standard input."""
 
 
 class PipeBot(Bot):
-    """Lets a command decide."""
+    """Passes decisions to a command."""
 
     games = GAMES
 
     def __init__(self, words: Sequence[str]) -> None:
-        """Start the command; ArgumentError where that cannot be."""
+        """Start the command. Raises ArgumentError if it cannot be started."""
         super().__init__(name=_name(words), version=_version(words))
         self._words = words
         self._told: set[str] = set()
@@ -98,7 +98,7 @@ class PipeBot(Bot):
             raise self._ended() from None
 
     def _take(self, open_ones: set[tuple[int, int]]) -> None:
-        """Take a line of the command."""
+        """Handle a line of the command."""
         assert self._command.stdout is not None, "it is a pipe"
         line = self._command.stdout.readline()
         if not line:
@@ -148,7 +148,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return what stands before and after the first "--"."""
+    """Return the words before and after the first "--"."""
     if "--" not in arguments:
         return arguments, ()
     at = [*arguments].index("--")
@@ -156,7 +156,10 @@ def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _mapped(value: Any) -> object:
-    """Return a message, or several, as JSON with what is zero or empty; what may be absent is left out."""
+    """Return one or several messages as JSON.
+
+    Zero and empty fields are present; absent optional fields are left out.
+    """
     if isinstance(value, Message):
         return MessageToDict(value, always_print_fields_with_no_presence=True)
     return [_mapped(each) for each in value]
@@ -190,7 +193,7 @@ def _catalogue(game: Catalog) -> game_pb2.GameCatalog:
 
 
 def _name(words: Sequence[str]) -> str:
-    """Return the name of the file that the command is made of."""
+    """Return the name of the file with the command's program."""
     files = [word for word in words[1:] if Path(word).is_file()]
     return re.sub(r"[^A-Za-z0-9._-]", "-", Path((files or words)[0]).stem).strip("-._")[:40] or "bot"
 

@@ -1,8 +1,8 @@
-"""The first import of gRPC, told to poll its sockets in the thread that waits for completed operations.
+"""The first import of gRPC, set to poll its sockets in the thread that waits for completed operations.
 
-Otherwise other threads poll, and each message has to wake that one besides. Only where it was measured, never against
-what the environment says, and without leaving anything in it: a server started from here may want something else.
-gRPC reads the setting when it is imported; where it was imported before, all stays as it was.
+Otherwise other threads poll, and each message must also wake that thread. This is done only on systems where it was
+measured. It never overrides the environment and leaves nothing in it, since a server started from here may want another
+setting. gRPC reads the setting on import; after an earlier import nothing changes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Looks, when a first connection fails, for what trying again cannot change: no such host, TLS on one side only."""
+"""Diagnosis of permanent errors when a first connection fails: an unknown host, TLS on one side only."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from arena_client.options import Tls
 
 PATIENCE = 3.0
-"""Seconds that the other side has to show what it speaks."""
+"""Seconds in which the other side must show its protocol."""
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
-"""The beginning of HTTP/2 and an empty frame of settings, which a server without TLS answers with its own."""
+"""The beginning of HTTP/2 and an empty settings frame; a server without TLS answers with its own."""
 _SETTINGS = 4
 
 
 async def obstacle(address: str, tls: Tls) -> str:
-    """Return what is in the way for good, as a sentence with its remedy; empty where another try may succeed."""
+    """Describe a permanent connection error and its remedy; empty if a retry may succeed."""
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
     if not host or re.match(r"(unix|unix-abstract|vsock|xds|dns|ipv4|ipv6):", address):
@@ -56,7 +56,7 @@ async def _handshake(host: str, port: int, tls: Tls) -> None:
 
 async def _speaks_tls(host: str, port: int) -> bool:
     context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nothing is said to it
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # Nothing was sent to it.
     context.set_alpn_protocols(["h2"])
     try:
         _, writer = await asyncio.open_connection(host, port, ssl=context)
@@ -71,7 +71,7 @@ async def _speaks_plainly(host: str, port: int) -> bool:
     try:
         writer.write(_PREFACE)
         return (await reader.readexactly(9))[3] == _SETTINGS
-    except (asyncio.IncompleteReadError, ConnectionError):  # it took that for a broken handshake
+    except (asyncio.IncompleteReadError, ConnectionError):  # The server took that for a broken handshake.
         return False
     finally:
         writer.close()

@@ -1,7 +1,6 @@
 """A bot's record of the log of results: the server's key and newest head, and a receipt for each match.
 
-A file of JSON lines beside the token, which is added to; docs/log.md describes it. `arena replay verify --receipts`
-reads it.
+An append-only file of JSON lines beside the token; docs/log.md describes it. `arena replay verify --receipts` reads it.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from arena_client.v1.play_pb2 import MatchReport
 _log = logging.getLogger("arena_client")
 
 KEPT = 1000
-"""Receipts that a file keeps, the newest; up to twice as many for a while."""
+"""Number of newest receipts that a file keeps; for a while up to twice as many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A bot's knowledge of a match from its beginning."""
+    """A bot's knowledge of a match at its beginning."""
 
     seat: int
     nonce: bytes
-    """Own chance in the deal; empty where an earlier run of the program sent it."""
+    """The bot's random bytes for the deal; empty if an earlier run of the program sent them."""
     salt: bytes
     commitment: bytes
 
@@ -48,7 +47,7 @@ class Pin:
     restores: list[bytes]
     """The leaves of restorations that were known when it was pinned."""
     head: LogHead
-    """The newest head that was shown to begin with the one before."""
+    """The newest head that was proved to continue the one before."""
 
 
 @dataclass(slots=True)
@@ -56,7 +55,7 @@ class Receipts:
     """The receipts of one bot at one server."""
 
     file: Path | None
-    """Where they are; None keeps nothing on the disk."""
+    """Path of the file; None stores nothing on the disk."""
     pin: Pin | None = None
     heads: list[LogHead] = field(default_factory=list)
     """Heads of receipts, the oldest first."""
@@ -67,7 +66,7 @@ class Receipts:
     _troubled: bool = False
 
     def read(self) -> None:
-        """Read the file once; what cannot be read is left alone, with a warning."""
+        """Read the file once; ignore an unreadable one, with a warning."""
         if self._read or self.file is None:
             return
         self._read = True
@@ -81,7 +80,7 @@ class Receipts:
             self._warn(error)
 
     def _whole_lines(self, content: bytes) -> bytes:
-        """Return what a file holds, without a last line that was never finished, which is cut off."""
+        """Return the content of a file, after cutting off an unfinished last line."""
         assert self.file is not None, "the caller has read it"
         whole = content[: content.rfind(b"\n") + 1]
         if len(whole) < len(content):
@@ -91,17 +90,20 @@ class Receipts:
 
     @property
     def latest(self) -> LogHead | None:
-        """The longest head that is known."""
+        """The largest known head."""
         known = [*self.heads, *([] if self.pin is None else [self.pin.head])]
         return max(known, key=lambda head: head.size, default=None)
 
     def latest_within(self, size: int) -> LogHead | None:
-        """Return the longest head of at most so many leaves that is known."""
+        """Return the largest known head of at most this many leaves."""
         known = [head for head in [*self.heads, *([] if self.pin is None else [self.pin.head])] if head.size <= size]
         return max(known, key=lambda head: head.size, default=None)
 
     def pin_to(self, state: LogState, cut: int | None = None) -> None:
-        """Keep keys, restorations and head of a server; `cut`: the leaves that a restoration left of what was known."""
+        """Store keys, restorations and head of a server.
+
+        `cut` is the number of leaves that a restoration left of those known.
+        """
         if cut is not None:
             self._forget(cut)
         self.pin = Pin([*state.keys], [each.leaf for each in state.restores], state.head)
@@ -114,7 +116,7 @@ class Receipts:
         self._add(line | ({} if cut is None else {"cut": cut}))
 
     def take(self, report: MatchReport, seat: Seat | None) -> None:
-        """Check what a report says of the log, and keep it."""
+        """Check the log entry of a report, and store it."""
         entry = report.entry
         self.read()
         if (problem := _problem(report)) is not None:
@@ -148,7 +150,7 @@ class Receipts:
             self.matches.append((line["number"], line["match"]))
 
     def _forget(self, cut: int) -> None:
-        """Count no more with what lies beyond a cut; the file keeps it."""
+        """Ignore entries beyond a cut from now on; the file keeps them."""
         self.heads = [head for head in self.heads if head.size <= cut]
         self.matches = [(number, match) for number, match in self.matches if number <= cut]
 
@@ -196,7 +198,7 @@ def _head(head: LogHead) -> dict[str, Any]:
 
 
 def _write_whole(file: FileIO, line: bytes) -> None:
-    """Write a line behind what is in a file, or leave it as it was: half a line would spoil the next."""
+    """Append a line to the file; on failure leave the file unchanged, as half a line would spoil the next."""
     before = file.seek(0, os.SEEK_END)
     try:
         if file.write(line) < len(line):
@@ -208,7 +210,7 @@ def _write_whole(file: FileIO, line: bytes) -> None:
 
 
 def _problem(report: MatchReport) -> str | None:
-    """Return what is wrong with the entry of a report, in words; None where nothing is."""
+    """Describe a fault in the entry of a report; empty if there is none."""
     entry = report.entry
     if not included(entry):
         return "its proof does not lead from leaf to head"

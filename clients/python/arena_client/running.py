@@ -1,6 +1,6 @@
-"""`run` for a program of its own, `play` for whoever already has an event loop.
+"""`run` for a program of its own, and `play` for a program with an event loop.
 
-The bot's code runs in the thread of either, and nothing else of a connection does.
+The bot's code runs in the thread of either; the connection does not.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from arena_client.thinking_watch import ThinkingWatch
 _log = logging.getLogger("arena_client")
 
 GLANCE = 0.5
-"""Seconds between two looks for Ctrl-C: Windows does not interrupt a waiting event loop for it."""
+"""Seconds between two checks for Ctrl-C: on Windows it does not interrupt a waiting event loop."""
 
 
 async def play(bot: Bot, address: str | None = None, **options: Unpack[Options]) -> None:
     """Play like `run`, inside the caller's event loop, which waits while the bot computes.
 
-    Cancel it to stop: the bot leaves its running matches in order, and a second time it does not wait for that.
+    Cancel it to stop: the bot leaves its running matches in order. A second cancellation does not wait for that.
     """
     check_names(options, "play")
     await _play(Caller(bot, options.get("on_error", "raise")), Connection(bot, address, **options))
@@ -44,27 +44,23 @@ async def play(bot: Bot, address: str | None = None, **options: Unpack[Options])
 def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options: Unpack[Options]) -> None:
     """Connect a bot to the server at "host:port" and play until Ctrl-C or until enough matches are finished.
 
-    Without an address it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C it begins no more matches and
-    finishes those that go on, for 30 s at most or what ARENA_DRAIN says; after SIGTERM for 8 s. Then, or at the
-    second Ctrl-C, it leaves what is left in order: house bots play on, and nobody waits for it.
+    The default address is ARENA_SERVER, or localhost:50051. At Ctrl-C it begins no more matches and finishes the
+    current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it leaves the
+    rest in order: house bots play on.
 
-    At the first run the bot is registered (`owner` goes before the bot's own, `invitation` where the server wants
-    one) and its token kept in `token_file`, by default a file of its own in `~/.arena/tokens`; a `token` given here
-    is used as it is. `tls` is True or the path of a PEM file with the certificate authorities to trust. `matches`
-    ends the run after so many matches with a result.
-
-    A bot that has been thinking for 10 s is named while it thinks, with the decision and the time that it had.
-    An exception in the bot ends the run and comes out here; with `on_error="continue"` it is logged, and the first
-    legal action is played. A lost connection is tried again after any part of the outage so far, 5 s at most in the
-    first two minutes and 30 s later, without end or until nothing was reached for `give_up_after` seconds
-    (`UnreachableError`). What trying again cannot change is another `ArenaError`; a program that catches none of them
-    ends with its sentence and status instead of a traceback.
-    `receipts`: whether what the server's log of results says of the matches is kept in a file beside the token, and the
-    log compared with it at each connection.
-    With `casual` all its matches are with house bots only and unrated, so that a first crash costs nothing.
-    `challenges`: whether it accepts challenges, unrated matches whose bots are named, or the names of the bots whose
-    challenges it accepts.
-    `verbose` shows on standard error what happens, unless the program has set up logging for itself.
+    At the first run the bot is registered (`owner` overrides the bot's own; `invitation` is for servers that require
+    one). Its token is stored in `token_file`, by default a file of its own in `~/.arena/tokens`; a `token` given here
+    is used instead. `tls` is True or the path of a PEM file with the certificate authorities to trust. `matches` ends
+    the run after this number of matches with a result. If the bot thinks for more than 10 s, a warning names the
+    decision and its time. An exception in the bot ends the run and is raised here; with `on_error="continue"` it is
+    logged, and the first legal action is played. After a lost connection it reconnects. The pauses are a random part of
+    the outage so far, at most 5 s in the first two minutes and 30 s later. It gives up after `give_up_after` seconds
+    without a connection (`UnreachableError`), by default never. Permanent failures are other kinds of `ArenaError`; a
+    program that catches none ends with its message and status instead of a traceback. `receipts` stores the server's
+    log entries of the matches in a file beside the token, and compares the log with it at each connection. With
+    `casual` all its matches are unrated and with house bots only, so that a first crash costs nothing. `challenges`
+    accepts challenges, unrated matches between named bots; it may be the names of the bots whose challenges it accepts.
+    `verbose` logs to standard error, unless the program has set up logging.
     """
     check_names(options, "run")
     if _in_event_loop():
@@ -91,10 +87,10 @@ def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options
 
 
 def _end_with_sentence(bot: Bot, error: ArenaError) -> None:
-    """Have the program end with the error's sentence and status if it does not catch it."""
+    """Let the program end with the error's message and status if it does not catch it."""
     before = sys.excepthook
     if before is not sys.__excepthook__:
-        return  # the program says itself what it ends with
+        return  # The program handles its end itself.
 
     def hook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
         if value is not error:
@@ -125,11 +121,11 @@ async def _play(caller: Caller, connection: Connection) -> None:
 
 
 async def answer(caller: Caller, inbox: Inbox) -> None:
-    """Call the bot for what comes into its inbox, and send what it says, until the end. Raises what either raises."""
+    """Call the bot for each message in its inbox, and send its replies, until the end. Raises the errors of either."""
     while (delivery := await inbox.get()) is not None:
         session = delivery.session
         said = caller.react(delivery.message, session.games, delivery.received, decide=not session.over)
-        del delivery  # its memory serves the next one
+        del delivery  # Its memory serves the next one.
         for request in said:
             session.send(request)
 
@@ -160,20 +156,20 @@ async def _glance() -> None:
 
 
 class _Stopping:
-    """The end by Ctrl-C or SIGTERM: in order at the first, at once at the second."""
+    """The end by Ctrl-C or SIGTERM: in order at the first signal, at once at the second."""
 
     def __init__(self, caller: Caller, connection: Connection, drain: float) -> None:
-        """`drain`: seconds in which the matches that go on are finished."""
+        """`drain` is the number of seconds in which current matches are finished."""
         self.asked = False
         """True if there was a signal."""
         self.at_once = False
-        """True if nothing is to be finished."""
+        """True if no match is to be finished."""
         self._caller, self._connection = caller, connection
         self._drain = drain
 
     @contextmanager
     def signals(self, task: asyncio.Task[None]) -> Iterator[None]:
-        """Handle the signals in this block. Where the program handles one of them itself, that stays so."""
+        """Handle the signals in this block, except those that the program handles itself."""
 
         def stop(number: int, _frame: FrameType | None) -> None:
             seconds = self._drain if number == signal.SIGINT else min(self._drain, DRAIN_TERMINATED)
@@ -190,7 +186,7 @@ class _Stopping:
                 task.cancel()
 
         def hurry() -> None:
-            """Interrupt the bot's own code, in the main thread, which a signal alone does."""
+            """Interrupt the bot's own code in the main thread, as a signal does."""
             if ours:
                 number = next(iter(ours))
                 if hasattr(signal, "pthread_kill"):

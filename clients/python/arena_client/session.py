@@ -1,6 +1,7 @@
-"""The conversation of one stream as far as it needs nothing of the bot: heartbeats, invitations, which matches go on.
+"""The part of a stream's conversation that does not need the bot: heartbeats, invitations, the running matches.
 
-So it goes on while the bot thinks. It never waits, moves no bytes (`connection` does) and calls no bot (`caller` does).
+So it continues while the bot thinks. It never waits, does no input or output (`connection` does) and calls no bot
+(`caller` does).
 """
 
 from __future__ import annotations
@@ -34,33 +35,33 @@ _NO_MATCH = (NoticeKind.NOTICE_KIND_WITHDRAWN, NoticeKind.NOTICE_KIND_TAKEN)
 
 @dataclass(slots=True)
 class Progress:
-    """The state that outlives a stream: how many matches are wanted, and which are being played."""
+    """The state that outlives a stream: the number of matches to play, and those in progress."""
 
     wanted: int | None = None
-    """Number of matches to play in all; None for no end."""
+    """Number of matches to play; None for no limit."""
     finished: int = 0
     playing: set[int] = field(default_factory=set)
     """Matches that have begun."""
     accepted: dict[int, bytes] = field(default_factory=dict)
     """Invitations accepted whose matches have yet to begin, with their commitments."""
     nonces: dict[int, bytes] = field(default_factory=dict)
-    """The bot's own chance by invitation, of those."""
+    """The bot's random bytes for their deals, by invitation."""
     seats: dict[int, Seat] = field(default_factory=dict)
     """The known facts of the matches that have begun."""
     ending: bool = False
-    """True if no more matches are to begin, however many are wanted."""
+    """True if no more matches are to begin, whatever their number."""
     parked: str = ""
-    """Why the server gives the bot no seats; empty where it does."""
+    """The reason why the server gives the bot no seats; empty if it does."""
 
     @property
     def more(self) -> bool:
-        """Return whether another match may begin."""
+        """Return true if another match may begin."""
         if self.ending:
             return False
         return self.wanted is None or self.finished + len(self.playing) + len(self.accepted) < self.wanted
 
     def room(self, capacity: int) -> int:
-        """Return how many matches may be played at once, given a capacity."""
+        """Return the number of matches that may be played at once, given a capacity."""
         if self.ending:
             return 0
         return capacity if self.wanted is None else min(capacity, self.wanted - self.finished)
@@ -71,9 +72,9 @@ class Progress:
         return not (self.more or self.playing or self.accepted)
 
     def reconnect(self) -> None:
-        """Forget what the server says again at a new connection: invitations, and the matches that go on.
+        """Forget the state that the server sends again at a new connection: invitations and running matches.
 
-        While the last matches are finished these are kept: each has its report, or begins again.
+        While the last matches are being finished they stay: each gets its report, or begins again.
         """
         if not self.ending:
             self.playing.clear()
@@ -93,35 +94,36 @@ class Session:
         receipts: Receipts | None = None,
         challengers: Set[str] | None = None,
     ) -> None:
-        """`send` takes what the bot says, in the bot's thread. `receipts` keeps what the log says of its matches.
-        `challengers`: whose challenges it accepts, in small letters; None for everybody's.
+        """`send` sends the bot's messages, in the bot's thread. `receipts` stores the log's entries of its matches.
+        `challengers` are the bots whose challenges it accepts, in small letters; None for all.
 
         Raises `NoGameInCommonError` when the welcome has none of the bot's games.
         """
         self.send = send
         self.over = False
-        """True if the stream has ended: what it asked is asked again by the next one."""
+        """True if the stream has ended: its open questions are asked again by the next one."""
         self.games = {game.name: Catalog.of(game) for game in welcome.games}
-        """The games that the server plays and the bot named, by name."""
+        """The games that both the server and the bot play, by name."""
         self._capacity = bot.capacity
         self._progress = progress
         self._receipts = receipts
         self._challengers = challengers
         self._room = progress.room(bot.capacity)
-        """The capacity that the server knows; below all others where it has to be said again."""
+        """The capacity that the server knows; smaller than any other if it must be sent again."""
         if not self.games.keys() & set(bot.games):
             raise NoGameInCommonError(
                 f"the server plays none of the bot's games ({', '.join(bot.games) or 'it names none'})"
             )
 
     def receive(self, message: PlayResponse) -> PlayRequest | None:
-        """Take note of a message; return what is to be said to it at once, if anything."""
+        """Apply a message; return an immediate reply, if any."""
         progress = self._progress
         decisions = message.decisions
         for decision in decisions:
             progress.playing.add(decision.match_id)
         reply = None
-        if len(message.ListFields()) > bool(decisions):  # more than decisions: cheaper than to look for each kind
+        # Other fields than decisions: cheaper than to look for each kind.
+        if len(message.ListFields()) > bool(decisions):
             reply = self._news(message)
         if (room := progress.room(self._capacity)) > self._room:
             reply = reply or PlayRequest()
@@ -156,7 +158,7 @@ class Session:
         return reply if reply.ListFields() else None
 
     def _takes(self, challenge: Invitation) -> bool:
-        """Say whether a challenge is accepted, and log it."""
+        """Decide whether a challenge is accepted, and log it."""
         taken = self._challengers is None or any(name.lower() in self._challengers for name in challenge.bots)
         _log.info("a challenge of %s: %s", ", ".join(challenge.bots), "accepted" if taken else "declined")
         return taken
@@ -184,12 +186,12 @@ class Session:
 
 
 def _opens(start: MatchStart, promised: bytes) -> bool:
-    """Return whether what a match begins with is what its invitation committed to."""
+    """Return true if the beginning of a match fits the commitment of its invitation."""
     made = hashlib.sha256(start.salt + start.commitment)
     # In other sizes the same bytes could be all salt, and commit to no deal.
     return len(start.salt) == len(start.commitment) == made.digest_size and made.digest() == promised
 
 
 def concerns_bot(message: PlayResponse) -> bool:
-    """Return whether a message has anything for the bot itself."""
+    """Return true if a message has anything for the bot itself."""
     return bool(message.decisions or message.starts or message.rounds or message.reports or message.notices)

@@ -1,6 +1,6 @@
-"""Reads a view of 6th Sense: the trick on the table, who would take it, which cards are out, who lacks a colour.
+"""A summary of a view of 6th Sense: the trick on the table, its taker, the unseen cards, the seats void of a colour.
 
-It computes everything from one decision and remembers nothing. The two better samples use it.
+It computes everything from one decision and stores nothing. The better samples use it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from arena_client import Action, Catalog, SixthSenseView
 
 
 class Laid(NamedTuple):
-    """A card that lies in a trick and counts."""
+    """A card in a trick that counts."""
 
     seat: int
     place: int
@@ -21,18 +21,18 @@ class Laid(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The knowledge of the seat to choose, beyond its own hand."""
+    """A seat's knowledge at its choice, beyond its own hand."""
 
     trump: int | None
-    """The trump colour; None where there is none, or not yet."""
+    """The trump colour; None if there is none, or none yet."""
     trick: list[Laid]
     """The cards of the current trick that count, in the order they were laid."""
     to_come: list[int]
-    """The seats that play to this trick after the own one."""
+    """The seats that play to this trick after this one."""
     unseen: list[int]
-    """The cards that lie with the others or in the stock."""
+    """The unseen cards: with the others or in the stock."""
     void: set[tuple[int, int]]
-    """Seats and colours: this seat has shown that it has no card of this colour."""
+    """Seats and colours: this seat has proved that it has no card of this colour."""
 
 
 def read(game: Catalog, view: SixthSenseView) -> Table:
@@ -59,7 +59,7 @@ def read(game: Catalog, view: SixthSenseView) -> Table:
             if trick and colour != trick[0].colour:
                 void.add((seat, trick[0].colour))
         trick = after(trick, game, action, seat, place)
-    if len(view.plays) == len(view.takers) * seats:  # the last trick is complete: a new one begins
+    if len(view.plays) == len(view.takers) * seats:  # The last trick is complete: a new one begins.
         trick = []
     laid = len(view.plays) - len(view.takers) * seats
     to_come = [(view.seat + step) % seats for step in range(1, seats - laid)]
@@ -67,7 +67,7 @@ def read(game: Catalog, view: SixthSenseView) -> Table:
 
 
 def after(trick: list[Laid], game: Catalog, action: Action, seat: int, place: int) -> list[Laid]:
-    """The counting cards of a trick when an action is added: a block takes its victim out and itself does not count."""
+    """The counting cards of a trick after one more action: a block removes its victim and does not count itself."""
     if action.kind == "block":
         return [laid for laid in trick if laid.place != action.place]
     assert action.card is not None
@@ -76,7 +76,7 @@ def after(trick: list[Laid], game: Catalog, action: Action, seat: int, place: in
 
 
 def taker(trick: Sequence[Laid], trump: int | None) -> int | None:
-    """The seat that takes a trick as it lies; None when no card counts."""
+    """The seat that takes a trick so far; None if no card counts."""
     if not trick:
         return None
     led = trick[0].colour
@@ -84,18 +84,18 @@ def taker(trick: Sequence[Laid], trump: int | None) -> int | None:
 
     def rank(laid: Laid) -> tuple[int, int, int]:
         standing = 2 if laid.colour == trump else 1 if laid.colour == led else 0
-        return standing, laid.value, -laid.place  # of equally low cards the last takes it
+        return standing, laid.value, -laid.place  # The last of equally low cards takes it.
 
     return (min if odd_fours else max)(trick, key=rank).seat
 
 
 def targets(game: Catalog, card: int) -> tuple[int, ...]:
-    """The numbers of tricks that a prediction card foretells: two for a 6/9."""
+    """The numbers of tricks that a prediction card predicts: two for a 6/9."""
     return game.cards[card].values
 
 
 def points(aims: Sequence[int], tricks: int, *, novice: bool) -> int:
-    """Return the points of a round with these aims and that many tricks."""
+    """Return the points of a round with these predicted numbers and this many tricks."""
     distance = min(abs(aim - tricks) for aim in aims)
     if novice:
         return (6, 4, 3, 2, 1, 0)[min(distance, 5)]

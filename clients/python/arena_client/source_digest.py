@@ -1,7 +1,7 @@
-"""The version that a bot has if it states none: a digest of what decides.
+"""The default version of a bot: a digest of everything that decides.
 
-It covers the bot's module, the modules imported from its project folder by then, the files named in `Bot.files`, and
-the arguments of its constructor. Comments and formatting do not count, and every Python from 3.11 on gives the same.
+It covers the bot's module, the modules imported so far from its project folder, the files named in `Bot.files`, and the
+arguments of its constructor. Comments and formatting do not count, and every Python from 3.11 on gives the same.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from arena_client.errors import ArgumentError
 DIGITS = 12
 """Hexadecimal digits of a digest."""
 NO_CODE = frozenset({"name", "owner", "games", "capacity", "version"})
-"""Arguments of `Bot` that say nothing about how it decides."""
+"""Arguments of `Bot` that do not affect its decisions."""
 _INSTALLED = ("site-packages", "dist-packages")
 _STANDARD = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 ATTEMPTS = 10
 PAUSE = 0.005
-"""Seconds between two of them."""
+"""Seconds between two attempts."""
 _parsing = Lock()
 _log = logging.getLogger("arena_client")
 
 
 def source_digest(bot: object, arguments: tuple[Sequence[object], Mapping[str, object]], files: Sequence[str]) -> str:
-    """Return the digest of a bot made with these arguments; a random one, and a warning, where its code is in no file.
+    """Return the digest of a bot made with these arguments; a random one, with a warning, if its code is in no file.
 
     `files` are relative to the folder of the bot's module. Raises ArgumentError for one that cannot be read.
     """
@@ -74,8 +74,8 @@ def canonical(source: str) -> str:
 def _parsed(source: str | bytes) -> ast.AST:
     """Parse one source at a time: before Python 3.11.8, two threads that parse raise SystemError (gh-106905).
 
-    So does what parses within a collection of garbage in the middle of it, as a traceback of a finalizer does, and
-    another thread's traceback, which takes no lock: it is tried again. Raises: SyntaxError, SystemError.
+    The same happens if a traceback is made meanwhile, by a finalizer or in another thread, which takes no lock. So it
+    is tried again. Raises: SyntaxError, SystemError.
     """
     with _parsing:
         for _ in range(ATTEMPTS - 1):
@@ -123,7 +123,7 @@ def _file(module: ModuleType) -> Path | None:
 
 @cache
 def _content(suffix: str, content: bytes) -> str:
-    """Return the digest of a module's source as `canonical` has it, or of its bytes if it is none."""
+    """Return the digest of a module's source in `canonical` form, or of its bytes if it is no source."""
     if suffix == ".py":
         with suppress(SyntaxError, ValueError, RecursionError):
             content = _tree(_parsed(content)).encode()
@@ -143,7 +143,7 @@ def _tree(node: object) -> str:
 
 
 def _is_no_text(node: object) -> bool:
-    """True if it is an empty piece of a text with holes, as Python 3.12 has some."""
+    """True if it is an empty piece of an f-string, as Python 3.12 creates."""
     return isinstance(node, ast.Constant) and node.value == ""
 
 
@@ -152,7 +152,7 @@ def _is_empty(node: ast.AST, value: object) -> bool:
 
 
 def _argument(value: Any) -> str:
-    """Return a value in words: numbers, texts and containers of them as they are, anything else by its class."""
+    """Describe a value: numbers, strings and containers of them by value, anything else by its class."""
     if type(value) in _PLAIN:
         return repr(value)
     if isinstance(value, Mapping):

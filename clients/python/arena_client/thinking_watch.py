@@ -1,4 +1,4 @@
-"""A watch that names a bot while it thinks for long: in the thread of the network, since the bot's own is busy."""
+"""A watch that reports a bot that thinks for long, in the thread of the network, since the bot's own is busy."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger("arena_client")
 
 LONG = 10.0
-"""Seconds of thinking after which a bot is named; while it goes on it is named again, at pauses that double."""
+"""Seconds of thinking after which a bot is reported; while it continues, again at pauses that double."""
 LONGEST_PAUSE = 60.0
-"""Seconds between two lines about a bot, at most."""
+"""Least seconds between two lines about a bot."""
 LOOK = 1.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 
 class ThinkingWatch:

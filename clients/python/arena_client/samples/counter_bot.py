@@ -1,6 +1,6 @@
-"""A bot that counts cards: what is the round likely to be worth after each choice, given the cards still out?
+"""A bot that counts cards: it estimates the worth of the round after each choice, given the unseen cards.
 
-Two modules work that out, one a game: `counter_sixth_sense` and `counter_nullern`.
+Each game has a module for that: `counter_sixth_sense` and `counter_nullern`.
 """
 
 import random
@@ -17,7 +17,7 @@ class CounterBot(Bot):
     games = GAMES
 
     def decide(self, decision: Decision) -> int:
-        """The action after which the round is worth most; a legal one by chance in a game it cannot count in."""
+        """The action with the highest expected worth; a random legal one in a game that it cannot count."""
         outlook = outlook_of(decision.game, decision.view)
         if outlook is None:
             return random.choice(decision.legal)  # noqa: S311  # a game, no secret

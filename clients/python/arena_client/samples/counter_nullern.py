@@ -1,8 +1,8 @@
 """The worth of a round of Nullern, by counting cards: bid and play for the most points.
 
-Every card left in hand will be played to take a trick or to avoid one, whichever is better at that point. How likely
-it takes one depends on the stronger cards still out, and on how many tricks the others want: all bids are open. The
-constants were tuned by playing.
+Every card left in hand will be played to take a trick or to avoid one, whichever is better at that point. Its chance to
+take one depends on the unseen stronger cards, and on the tricks that the others want: all bids are open. The constants
+were tuned by playing.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from arena_client import Action, Catalog, NullernView
 from arena_client.nullern import PLAIN, eager, points, read, wanted_tricks
 
 WANTED = (0.95, 0.45)
-"""Weight of each opponent against a wanted trick: the least, and the increase with all that others want."""
+"""Weight of each opponent against a wanted trick: the least, and the increase with the others' wants."""
 UNWANTED = (0.6, 1.5)
 """Weight of each opponent's help against an unwanted trick, in the same way."""
 TRUMP_WANTED = 0.35
@@ -21,7 +21,7 @@ TRUMP_UNWANTED = 1.65
 OVERTAKES = 0.62
 """Frequency with which an opponent that wants the trick, and holds a card to take it, plays that card."""
 LOST = 0.4
-"""Tricks that an opponent wants whose bid is lost, as a part of the tricks left."""
+"""Tricks that an opponent with a lost bid wants, as a part of the tricks left."""
 
 
 class Outlook:
@@ -31,11 +31,11 @@ class Outlook:
         self.view = view
         self.table = read(game, view)
         self.chances = {card: self.chance(self.table.strengths[card]) for card in view.hand}
-        """For each card in hand, how likely it takes a trick: when that is not wanted, and when it is."""
+        """For each card in hand, the chances that it takes a trick: if that is not wanted, and if it is."""
 
     def worth_of(self, action: Action) -> float:
         """The expected score after an action."""
-        if not self.view.hand:  # blind: only a card that takes the trick 5 times in 8 is worth a bid of 1
+        if not self.view.hand:  # Blind: only a card that takes the trick 5 times in 8 is worth a bid of 1.
             return -(action.value or 0)
         if action.kind == "bid":
             assert action.value is not None
@@ -51,7 +51,7 @@ class Outlook:
         return kept * self.worth(bid, taken + 1, rest) + (1 - kept) * without
 
     def worth(self, bid: int, tricks: int, rest: Sequence[tuple[float, float]]) -> float:
-        """The expected score with a bid, so many tricks taken, and cards with these chances still to play.
+        """The expected score with a bid, the tricks taken, and cards with these chances still to play.
 
         Worked backwards: with no card left the score is certain; with one more, the better of wanting it to take a
         trick and not wanting it.
@@ -62,7 +62,7 @@ class Outlook:
         return worths[0]
 
     def outcome(self, bid: int, tricks: int) -> float:
-        """The points of a round. Of two seats each gains what the other loses, once both have bid."""
+        """The points of a round. With two seats, each gains the other's loss, once both have bid."""
         own = points(bid, tricks)
         if self.view.seats == 2 and (theirs := self.view.bids.get(1 - self.view.seat)) is not None:
             return own - points(theirs, self.view.cards_each - tricks)
@@ -83,25 +83,25 @@ class Outlook:
         return min(wanted, survives(*UNWANTED, TRUMP_UNWANTED)), wanted
 
     def demand(self) -> float:
-        """The tricks that the others want, as a multiple of the tricks left."""
+        """The others' wanted tricks, as a multiple of the tricks left."""
         left, total = len(self.view.hand), 0.0
         for seat in range(self.view.seats):
             missing = wanted_tricks(self.view, seat)
             if seat == self.view.seat:
                 continue
             if seat not in self.view.bids:
-                total += left / self.view.seats  # has yet to bid: say, its share
+                total += left / self.view.seats  # An opponent that has yet to bid counts with its share.
             else:
                 total += missing if 0 <= missing <= left else LOST * left
         return total / left
 
     def keeps(self, strength: int) -> float:
-        """Return the chance that a card which takes the trick as it lies keeps it, whoever plays after it."""
+        """Return the chance that a card which takes the trick so far keeps it against the seats still to play."""
         out, cards = self.table.unseen, len(self.view.hand)
         trumps = sum(other > PLAIN for other in out)
         stronger = sum(other > strength for other in out)
         able = 1 - (1 - stronger / len(out)) ** cards
-        if [*self.table.trick, strength][0] > PLAIN and stronger:  # a trump was led: trumps have to follow
+        if [*self.table.trick, strength][0] > PLAIN and stronger:  # A trump was led: trumps must follow.
             forced = (1 - (1 - trumps / len(out)) ** cards) * (stronger / trumps) ** max(1, cards * trumps / len(out))
         else:
             forced = (stronger / len(out)) ** cards

@@ -1,9 +1,8 @@
 """The worth of a round of 6th Sense, by counting cards: the chance that an action takes this trick, and the rest.
 
-The worth of a round is a small computation over the cards left in hand: each will be played to take a trick or to
-avoid one, whichever is better at that point, and takes it with a chance that comes from the cards still out.
-Predicting is the same question: what is the round worth with this card as the prediction? The constants were tuned by
-playing.
+The worth of a round is a small computation over the cards left in hand: each will be played to take a trick or to avoid
+one, whichever is better at that point, and takes it with a chance that comes from the cards still out. Predicting is
+the same question: the worth of the round with this card as the prediction. The constants were tuned by playing.
 """
 
 import math
@@ -13,21 +12,21 @@ from arena_client import Action, Catalog, SixthSenseView
 from arena_client.sixth_sense import Laid, after, points, read, taker, targets
 
 OVERTAKES = 0.55
-"""Frequency with which an opponent that holds a card to overtake with plays it."""
+"""Frequency with which an opponent that holds a card to overtake plays it."""
 HIGHER = 0.37
 """Over the rest of a round: how much an opponent with a higher card of the colour counts against a card."""
 SHED = 0.93
 """Further factor for a card that is no trump: it can be thrown away on another colour."""
 CONTENT = 0.3
-"""The same, of an opponent known to have all the tricks it predicted."""
+"""The same for an opponent known to have all the tricks that it predicted."""
 RUFFS = 0.53
 """Frequency with which an opponent that cannot follow and holds a trump plays one."""
 RUFFED_IN = 0.55
 """Frequency with which a trump takes a trick of another colour that it could not take by leading."""
 WAITING = 1.3
-"""An exponent: over a whole round more happens to a card than the chances of a single trick know of."""
+"""An exponent: over a whole round more happens to a card than in a single trick."""
 UNWILLING = 5.5
-"""An exponent: a card takes a trick more rarely when its player would rather not."""
+"""An exponent: a card takes a trick more rarely if its player avoids it."""
 
 
 class Outlook:
@@ -44,7 +43,7 @@ class Outlook:
         for card in table.unseen:
             self.out[game.cards[card].colour].append(card)
         self.chances = {card: self.chance(card) for card in view.hand}
-        """For each card in hand, how likely it takes a trick: when that is not wanted, and when it is."""
+        """For each card in hand, the chances that it takes a trick: if that is not wanted, and if it is."""
 
     def worth_of(self, action: Action) -> float:
         """The expected score after an action."""
@@ -56,7 +55,7 @@ class Outlook:
         if action.kind == "double":
             return self.worth(self.view.prediction, taken + (action.value or 0), rest)
         if action.kind == "peek":
-            return action.value or 0  # to know is never worse
+            return action.value or 0  # Knowledge is never worse.
         place = self.view.seats - 1 - len(self.table.to_come)
         trick = after(self.table.trick, self.game, action, self.view.seat, place)
         without = self.worth(self.view.prediction, taken, rest)
@@ -69,7 +68,7 @@ class Outlook:
         return kept * with_it + (1 - kept) * without
 
     def worth(self, prediction: int, tricks: int, rest: dict[int, tuple[float, float]]) -> float:
-        """The expected score with a prediction, so many tricks taken, and the rest of the hand still to play.
+        """The expected score with a prediction, the tricks taken, and the rest of the hand still to play.
 
         Worked backwards: with no card left the score is certain; with one more, the better of wanting it to take a
         trick and not wanting it.
@@ -100,11 +99,11 @@ class Outlook:
         return unwanted, led(values[-1])
 
     def holds(self, cards: int) -> float:
-        """Return the chance that an opponent holds at least one of so many unseen cards."""
+        """Return the chance that an opponent holds at least one of this many unseen cards."""
         return 1 - (1 - self.share) ** cards
 
     def keeps(self, trick: list[Laid]) -> float:
-        """Return the chance that the seat which takes the trick as it lies keeps it, whoever plays after it."""
+        """Return the chance that the seat which takes the trick so far keeps it against the seats still to play."""
         trump, led = self.table.trump, trick[0].colour
         follow = other = 0
         for card in self.table.unseen:
@@ -124,7 +123,7 @@ class Outlook:
     def overtakes(self, trick: list[Laid], card: int) -> bool:
         """True if an unseen card would take the trick away."""
         colour, values = self.game.cards[card].colour, self.game.cards[card].values
-        later = self.view.seats  # a place after all others
+        later = self.view.seats  # A place after all others.
         return taker([*trick, Laid(-1, later, colour, values[-1])], self.table.trump) == -1
 
     def eagerness(self, seat: int) -> float:

@@ -1,8 +1,8 @@
-"""A continuation of a round that fits a seat's knowledge: an imagined game, played to its end.
+"""Continuations of a round: sampled games that fit a seat's view, played to the end of the round.
 
-Who bid five tricks holds other cards than who bid none. So of some games that the rules allow, the one may be taken
-whose hands look most like what their seats announced. In it everybody plays by one plain rule. What the round's points
-are worth depends on the match: who is well ahead before the last round need not win it, only not lose much.
+A seat that bid five tricks holds other cards than one that bid none. So several games are sampled, and the one is used
+whose hands fit the announcements best. In it every seat plays by one plain rule. The value of points depends on the
+match: a leader before the last round need not win it, only not lose much.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ except ModuleNotFoundError as error:
 
 
 TOGETHER = 4
-"""Imagined games that are made at once, which costs less than one by one."""
+"""Games sampled at once, which costs less than one by one."""
 FAR = 10
-"""Rounds that are taken to follow in a match which a score ends."""
+"""Rounds assumed to follow in a match that ends by score."""
 
 
 class Playouts(ABC):
-    """The rest of a round as one seat may imagine it."""
+    """The rest of a round from one seat's view."""
 
     tried = 1
-    """Games of which the one is taken that fits best; more where what was announced says much about the hands."""
+    """Number of games from which the best fitting one is used; more if announcements tell much about the hands."""
     word = 0
-    """Imagined games, by card in hand, that the counter's word is worth."""
+    """Number of sampled games, by card in hand, that the counter's choice counts for."""
     spread: float
-    """By how much the points of two seats differ in a round: the standard deviation."""
+    """Standard deviation of the difference between two seats' points in a round."""
 
     def __init__(self, game: Game, view: Any) -> None:
         """`view` is the game's `SeatView`."""
@@ -47,10 +47,10 @@ class Playouts(ABC):
         left = view.rounds - 1 - view.round if view.rounds else FAR
         self.doubt = self.spread * sqrt(left)
         self.point = (self.ahead(self.spread / 2) - self.ahead(-self.spread / 2)) / self.spread
-        """The worth of one more point now."""
+        """The value of one more point now."""
 
     def standing(self) -> Sequence[int]:
-        """The points by seat before the round, with all that they will cost."""
+        """The points by seat before the round, including all later costs."""
         scores: Sequence[int] = self.view.scores
         return scores
 
@@ -60,7 +60,7 @@ class Playouts(ABC):
 
     @abstractmethod
     def copy(self, state: Any) -> Any:
-        """A copy whose next round costs no shuffling: nobody will look at its cards."""
+        """A copy whose next round is dealt without shuffling, since its cards do not matter."""
 
     @abstractmethod
     def choose(self, state: Any, seat: int) -> int:
@@ -68,14 +68,14 @@ class Playouts(ABC):
 
     @abstractmethod
     def points(self, report: RoundReport) -> Sequence[int]:
-        """Return the points of the round by seat, with all that it costs later."""
+        """Return the points of the round by seat, including all later costs."""
 
     def ahead(self, more: float) -> float:
-        """The chance to end the match ahead of another seat, with so many points more than each in this round."""
+        """The chance to end the match ahead of another seat, given the points more than each in this round."""
         return self.worth([more * (seat == self.view.seat) for seat in range(self.view.seats)])
 
     def worth(self, points: Sequence[float]) -> float:
-        """The chance to end the match ahead of another seat, the mean over the others, with these points by seat."""
+        """The mean chance to end the match ahead of another seat, with these points by seat."""
         seat, chances = self.view.seat, 0.0
         for other, lead in enumerate(self.leads):
             if other != seat:
@@ -84,14 +84,14 @@ class Playouts(ABC):
         return chances / (len(points) - 1)
 
     def imagine(self) -> Any:
-        """A game that the seat could be in, and whose hands go with what was announced."""
+        """A game that fits the view and whose hands fit the announcements."""
         if not self.made:
             self.made = self.game.sample_many(self.view, random, TOGETHER * self.tried)
         fits, self.made = self.made[: self.tried], self.made[self.tried :]
         return min(fits, key=self.misfit)
 
     def worths(self, choices: Iterable[int]) -> dict[int, float]:
-        """Return the worth of each choice in one more imagined game."""
+        """Return the worth of each choice in one more sampled game."""
         best, seat, found = self.imagine(), self.view.seat, {}
         for choice in choices:
             state = self.copy(best)
@@ -104,12 +104,13 @@ class Playouts(ABC):
 
 
 def in_order(_round: int, _size: int, count: int) -> Sequence[int]:
-    """A deck that nobody shuffled."""
+    """A deck that is not shuffled."""
     return range(count)
 
 
 def take_or_duck(legal: Sequence[int], ranks: bytes, ahead: int, *, wanted: bool, last: bool) -> int:
-    """Takes the trick, as cheaply as it can where nobody comes after; or throws away the highest card that does not."""
+    """Takes the trick, as cheaply as possible if no seat follows; or throws away the highest card that does not take
+    it."""
     taking = [number for number in legal if ranks[number] > ahead]
     if wanted:
         if not taking:

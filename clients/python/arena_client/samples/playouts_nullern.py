@@ -1,4 +1,4 @@
-"""Continuations of a round of Nullern: hands that fit the bids, and seats that know a further trick's worth."""
+"""Continuations of a round of Nullern: hands that fit the bids, and seats that know the value of one more trick."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -16,7 +16,7 @@ from engine.nullern.view import NullernRound
 PLAIN = 20
 """The highest rank of a card that is no trump."""
 MARGIN = 0.1
-"""Most that may be missing to the next trick for it to be bid."""
+"""Largest missing part of the next trick with which it is still bid."""
 
 
 class NullernPlayouts(Playouts):
@@ -34,7 +34,8 @@ class NullernPlayouts(Playouts):
             for seat, bid in enumerate(view.bids)
             if bid and view.hand and seat != view.seat
         ]
-        """The other seats that have bid on cards that they saw, and the strength of hands on which the counter does."""
+        """The other seats that have bid on cards that they saw, and the strength of hands with which the counter makes
+        such bids."""
         self.played = [0.0] * view.seats
         for number, card in enumerate(view.plays):
             self.played[(view.leaders[number // view.seats] + number) % view.seats] += self.looks[card]
@@ -44,7 +45,7 @@ class NullernPlayouts(Playouts):
         return [score - HUPFER_COST * hupfers for score, hupfers in missed]
 
     def wants(self, view: NullernView | NullernState, seat: int, taken: int, done: int) -> bool:
-        """True if a seat has a use for the trick after so many."""
+        """True if a seat wants the trick after this many."""
         bids, seats = view.bids, view.seats
         rival = bids[1 - seat] - 1 if seats == 2 else -1
         return of_use(bids[seat] - 1, rival, view.hand_size, taken, seats, view.hand_size - done)
@@ -60,7 +61,7 @@ class NullernPlayouts(Playouts):
         return NullernState(state.seats, in_order, like=state)  # type: ignore[arg-type]
 
     def choose(self, state: NullernState, seat: int) -> int:
-        """Takes tricks that are of use, and ducks the others."""
+        """Takes tricks that it wants, and ducks the others."""
         legal = state.legal(seat)
         if legal[0] >= BID:
             return legal[0 if state.blind else int(self.strength(state.hands[seat]) + MARGIN)]
@@ -76,7 +77,7 @@ class NullernPlayouts(Playouts):
         return [points - HUPFER_COST * missed for points, missed in zip(over.points, over.missed, strict=True)]
 
     def strength(self, hand: bytes) -> float:
-        """Return the number of tricks that a hand looks like."""
+        """Estimate the number of tricks of a hand."""
         return sum([self.looks[card] for card in hand])
 
 
@@ -89,9 +90,9 @@ def looks_of(seats: int) -> list[float]:
 
 @cache
 def of_use(bid: int, rival: int, size: int, taken: int, seats: int, left: int) -> bool:
-    """True if a seat is better off with this trick, the ones after it going to anybody.
+    """True if a seat is better off with this trick, whoever takes the later ones.
 
-    Of two seats each gains what the other loses, so the bid of the other (`rival`, else −1) counts, too.
+    With two seats, each gains the other's loss, so the bid of the other (`rival`, else −1) counts, too.
     """
     with_it, without = (prospect(bid, rival, size, taken + more, seats, left - 1) for more in (1, 0))
     return with_it > without
@@ -99,7 +100,7 @@ def of_use(bid: int, rival: int, size: int, taken: int, seats: int, left: int) -
 
 @cache
 def prospect(bid: int, rival: int, size: int, taken: int, seats: int, left: int) -> float:
-    """The points to be expected with so many tricks taken and left."""
+    """The expected points with this many tricks taken and left."""
     if left:
         with_it, without = (prospect(bid, rival, size, taken + more, seats, left - 1) for more in (1, 0))
         return without + (with_it - without) / seats

@@ -1,4 +1,4 @@
-"""A few plain rules: announce what the hand is worth, take tricks until that is reached, then duck."""
+"""A bot with a few plain rules: announce the worth of the hand, take tricks until it is reached, then duck."""
 
 import random
 from collections.abc import Callable
@@ -14,7 +14,7 @@ class RuleBot(Bot):
     games = GAMES
 
     def decide(self, decision: Decision) -> int:
-        """Sends each game to its rules; plays by chance where there are none."""
+        """Sends each game to its rules; plays at random where there are none."""
         if isinstance(decision.view, NullernView):
             return play_nullern(decision, decision.view)
         if isinstance(decision.view, SixthSenseView):
@@ -65,7 +65,7 @@ def predict(decision: Decision, view: SixthSenseView, table: sixth_sense.Table) 
 
 
 def wanted_tricks(game: Catalog, view: SixthSenseView) -> int:
-    """Tricks still missing for the prediction; for a 6/9 the 9 counts once the 6 is passed."""
+    """Number of tricks that the prediction still needs; for a 6/9 the 9 counts once the 6 is passed."""
     taken = view.taken[view.seat]
     aims = sixth_sense.targets(game, view.prediction)
     return min((aim - taken for aim in aims if aim >= taken), default=0)
@@ -77,7 +77,7 @@ def play_nullern(decision: Decision, view: NullernView) -> int:
     if decision.actions[0].kind == "bid":
         lowest = nullern.PLAIN + 1 if view.seats > 3 else 19
         return decision.legal[sum(table.strengths[card] >= lowest for card in view.hand)]
-    if not view.hand:  # the blind card
+    if not view.hand:  # The blind card.
         return decision.legal[0]
 
     def strength(number: int) -> int:
@@ -95,7 +95,7 @@ def play_nullern(decision: Decision, view: NullernView) -> int:
 def take_or_duck(
     decision: Decision, takes: Callable[[int], bool], strength: Callable[[int], int], *, eager: bool, last: bool
 ) -> int:
-    """Takes the trick as cheaply as it can, or throws away the highest card that does not take it."""
+    """Takes the trick as cheaply as possible, or throws away the highest card that does not take it."""
     taking = [number for number in decision.legal if takes(number)]
     losing = [number for number in decision.legal if not takes(number)]
     if eager:

@@ -1,6 +1,7 @@
-"""A bot that searches: it plays the round on in games that its seat could be in, and takes what brings most there.
+"""A bot that searches: it plays on in sampled games that fit its view, and takes the choice with the most points.
 
-The counter names the choices worth a look; how a round may go on is in `playouts` and in a module a game beside it."""
+The counter selects the choices to try. `playouts` and a module for each game beside it play the rounds on.
+"""
 
 import random
 import time
@@ -14,8 +15,10 @@ from arena_client.samples.playouts_nullern import NullernPlayouts
 from arena_client.samples.playouts_sixth_sense import SixthSensePlayouts
 
 PLAYOUTS = {"nullern": NullernPlayouts, "sixth_sense": SixthSensePlayouts}
-CHOICES = {"bid": (3, 3.0), "play": (4, 6.0), "block": (4, 6.0)}  # by kind, how many to look at, and the work of it
-ROUNDS = (4, 4, 8)  # imagined games for the least work; after each round the worse half of the choices is given up
+# By kind, the number of choices to try, and the work for one.
+CHOICES = {"bid": (3, 3.0), "play": (4, 6.0), "block": (4, 6.0)}
+# Number of sampled games for the least work; after each round the worse half of the choices is dropped.
+ROUNDS = (4, 4, 8)
 
 
 class Search:
@@ -33,7 +36,7 @@ class Search:
             self.total = {number: word * worths[number] for number in self.open}
 
     def look(self, games: int) -> None:
-        """Play on after each choice that is left, in the same games for all, and keep the better half."""
+        """Play on after each remaining choice, in the same games for all, and keep the better half."""
         for _ in range(max(1, int(games * self.work))):
             for number, worth in self.playouts.worths(self.open).items():
                 self.total[number] += worth
@@ -41,7 +44,7 @@ class Search:
 
 
 class SearchBot(Bot):
-    """Looks at all decisions by turns, as long as there is time."""
+    """Takes all decisions in turn, as long as there is time."""
 
     name, games = "search", GAMES
 

@@ -20,15 +20,15 @@ class TransportSettings:
     )
     max_request_untrusted: int = field(
         default=16 << 10,
-        metadata={"unit": "B", "least": 1024, "help": "The same in a call that is not authenticated, or not yet."},
+        metadata={"unit": "B", "least": 1024, "help": "The same in a call that is not authenticated yet."},
     )
     max_memory_untrusted: int = field(
         default=8 << 20,
         metadata={
             "unit": "B",
             "least": 1 << 20,
-            "help": "What all such calls may have waiting in the server, unpacked, and an eighth of the answers that "
-            "their peers leave unread; beyond it the largest end.",
+            "help": "Memory for waiting messages of all such calls, unpacked, and an eighth of their unread answers; "
+            "beyond it the largest end.",
         },
     )
     request_timeout: float = field(
@@ -36,7 +36,7 @@ class TransportSettings:
         metadata={
             "unit": "s",
             "least": 0.1,
-            "help": "Time from the beginning of a message to its end; a call that takes longer ends.",
+            "help": "Time from the beginning of a message to its end; then its call ends.",
         },
     )
     work_untrusted: float = field(
@@ -45,8 +45,8 @@ class TransportSettings:
             "unit": "%",
             "least": 0.1,
             "most": 10_000,
-            "help": "Processor time that one address may take for calls without a valid token, of a core; saved up "
-            "for 10 s. Beyond it such calls are refused or wait.",
+            "help": "Share of a core that one address may use for calls without a valid token, saved up for 10 s; "
+            "beyond it such calls are refused or wait.",
         },
     )
     max_response: int = field(
@@ -58,7 +58,7 @@ class TransportSettings:
         metadata={
             "unit": "B",
             "least": 1024,
-            "help": "What a peer may leave unread before it is cut off; flow control keeps most far below.",
+            "help": "Unread bytes at which a peer is disconnected; flow control keeps most far below.",
         },
     )
     max_metadata: int = field(
@@ -66,19 +66,19 @@ class TransportSettings:
         metadata={
             "unit": "B",
             "least": 1024,
-            "help": "Headers of a call; a call with more ends with RESOURCE_EXHAUSTED.",
+            "help": "Largest headers of a call; larger ones end it with RESOURCE_EXHAUSTED.",
         },
     )
     calls_per_connection: int = field(
         default=8,
-        metadata={"least": 1, "help": "Calls a connection may have open at once; more wait at the client."},
+        metadata={"least": 1, "help": "Most open calls of a connection; more wait at the client."},
     )
     ping_after: float = field(
         default=5.0,
         metadata={
             "unit": "s",
             "least": 0.1,
-            "help": "Silence on a connection after which the peer is pinged, as long as it has a call open.",
+            "help": "Silence on a connection with an open call after which the peer is pinged.",
         },
     )
     ping_timeout: float = field(
@@ -86,47 +86,47 @@ class TransportSettings:
         metadata={
             "unit": "s",
             "least": 0.1,
-            "help": "Time a pinged peer has to answer before its connection counts as lost.",
+            "help": "Time for a pinged peer to answer before its connection counts as lost.",
         },
     )
     handshake_timeout: float = field(
         default=5.0,
-        metadata={"unit": "s", "least": 0.1, "help": "Time a new connection has for TLS and HTTP/2 settings."},
+        metadata={"unit": "s", "least": 0.1, "help": "Time for TLS and HTTP/2 settings of a new connection."},
     )
     idle_timeout: float = field(
         default=60.0,
         metadata={
             "unit": "s",
             "least": 0.1,
-            "help": "Time without a call after which a peer is asked to go, and to come again when it has one.",
+            "help": "Time without a call after which a peer gets GOAWAY.",
         },
     )
     connections: int = field(
         default=4000,
         metadata={
             "least": 1,
-            "help": "Most connections at once, of bots and readers; fewer where the process may open fewer files.",
+            "help": "Most connections, of bots and readers; fewer if the process may open fewer files.",
         },
     )
     connections_per_address: int = field(
         default=200,
         metadata={
             "least": 1,
-            "help": "Most of them from one IPv4 address or IPv6 /64; this machine is free to have all.",
+            "help": "Most of them from one IPv4 address or IPv6 /64; this machine has no such limit.",
         },
     )
     proxies: str | None = field(
         default=None,
         metadata={
-            "help": "Addresses and networks of proxies, with commas between. Their connections begin with a header of "
-            "the PROXY protocol, version 1 or 2, and count as of the address that it tells.",
+            "help": "Addresses and networks of proxies, separated by commas. Their connections begin with a PROXY "
+            "protocol header, version 1 or 2, and count for its address.",
         },
     )
     unix_socket: Path | None = field(
         default=None,
         metadata={
-            "help": "Listen at this path of the file system, too, as unix:PATH without TLS, for this user's programs; "
-            "by default at arena.socket in the data directory. Who comes that way has a budget and connections of his "
-            "own, or says by the PROXY protocol whose they are.",
+            "help": "Path of a further socket, for unix:PATH without TLS, for this user's programs; by default "
+            "arena.socket in the data directory. Its connections have their own budget, or a PROXY protocol "
+            "header.",
         },
     )

@@ -43,7 +43,7 @@ class TaskExecutor(Protocol):
         """Submit these sets."""
 
     def finished(self, seconds: float) -> list[PlayedTask]:
-        """Return the tasks that were finished; wait for the first, so many seconds at most.
+        """Return finished tasks; wait for the first up to a timeout.
 
         Raises:
             LocalMatchError: a task failed, or the processes did.

@@ -59,7 +59,7 @@ class SeatedGame(NamedTuple):
     """A game of a set with its seats."""
 
     bots: tuple[int, ...]
-    """By seat, as `arena.local.match.design` numbers them."""
+    """Bots by seat, numbered as in `arena.local.match.design`."""
     played: PlayedGame
 
 

@@ -66,7 +66,7 @@ class Workers:
         self._hand_out()
 
     def finished(self, seconds: float) -> list[PlayedTask]:
-        """Return the tasks that were finished; wait for the first, so many seconds at most.
+        """Return finished tasks; wait for the first up to a timeout.
 
         Raises:
             WorkerDied: a process has ended.

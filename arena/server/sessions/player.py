@@ -1,7 +1,7 @@
 # Compiled: every decision comes by here.
 """The player of a seat: a connected bot, a bot with running matches, or a house bot.
 
-A bot is who it is, the seats that it is offered and the matches that it plays: a class each.
+A bot's identity, offered seats and running matches have a class each.
 """
 
 from __future__ import annotations

@@ -45,9 +45,9 @@ from arena.version import __version__
 from engine.deal import SeededDecks
 from engine.game import Game
 from engine.registry import GAMES
+from tests.api.frames import EDGES, LARGE, Frames, filled
 from tests.conformance.sent_fields import RENAMED, sent_fields
 from tests.conformance.table import tables
-from tests.trio_grpc.frames import EDGES, LARGE, Frames, filled
 from trio_grpc.limits.settings import TransportSettings
 
 GAME = GAMES["sixth_sense"]

@@ -29,10 +29,10 @@ from engine.deal import SeededDecks
 from engine.game import Decks
 from engine.registry import GAMES
 from engine.sixth_sense import SIXTH_SENSE
+from tests.api.frames import TEXTS, Frames, filled
+from tests.api.secrecy_observer import BotObserver, SecrecyObserver
 from tests.engine.decks import Arranged
 from tests.server.server_rig import MemoryStore, config
-from tests.trio_grpc.frames import TEXTS, Frames, filled
-from tests.trio_grpc.secrecy_observer import BotObserver, SecrecyObserver
 from trio_grpc.grpc.call import CallRefused
 from trio_grpc.grpc.memory import MemoryPeer, MemoryStream
 from trio_grpc.grpc.server import Service

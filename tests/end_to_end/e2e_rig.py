@@ -12,9 +12,8 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +44,7 @@ from tests.end_to_end.raw_bot import PATIENCE as PATIENCE
 from tests.end_to_end.raw_bot import Ended as Ended
 from tests.end_to_end.raw_bot import RawBot as RawBot
 from tests.end_to_end.raw_bot import channel_to as channel_to
+from tests.waiting import until as until
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -52,14 +52,6 @@ ARENA = Path(sys.executable).with_name("arena")
 LITTLE_TIME = {"--soft-limit": "0.3", "--bank": "0.4", "--grace": "1", "--restart-hold": "3", "--ready-limit": "5"}
 IMPATIENT = (str(ARENA), "serve", *(word for setting in LITTLE_TIME.items() for word in setting))
 """A server that gives bots little time, so that tests need not wait for a bank of half a minute to run out."""
-
-
-def until(done: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
-    """Waits until something holds that only a look can tell."""
-    end = time.monotonic() + patience
-    while not done():
-        assert time.monotonic() < end, f"waited in vain for: {what}"
-        time.sleep(0.01)
 
 
 def tail(text: str, lines: int = 5) -> str:

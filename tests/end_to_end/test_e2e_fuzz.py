@@ -18,10 +18,10 @@ import pytest
 from arena_client.v1 import play_pb2 as pb
 
 from engine.registry import GAMES
+from tests.api.frames import Frames
+from tests.api.secrecy_observer import BotObserver, SecrecyObserver
 from tests.end_to_end.e2e_rig import Server, audit, register, server, until
 from tests.end_to_end.raw_bot import PATIENCE, Ended, RawBot
-from tests.trio_grpc.frames import Frames
-from tests.trio_grpc.secrecy_observer import BotObserver, SecrecyObserver
 
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 """How a connection of HTTP/2 begins."""

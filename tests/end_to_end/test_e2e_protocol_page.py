@@ -36,7 +36,7 @@ from tests.end_to_end.e2e_rig import (
     server,
     until,
 )
-from tests.trio_grpc.raw_http2 import PLAY, RawConnection
+from tests.trio_grpc.raw_http2 import RawConnection
 from tests.trio_grpc.raw_http2 import message as framed
 from trio_grpc.grpc.server import STOPPING_WAIT
 from trio_grpc.limits.settings import TransportSettings
@@ -299,7 +299,7 @@ def test_a_server_that_stops_says_when_to_come_back(tmp_path: Path) -> None:
 def test_the_headers_of_a_stream_come_before_the_hello(arena: Server) -> None:
     """A client that waits for them would otherwise wait for ever, and the server for its hello."""
     with Crowd(arena.address) as crowd, RawConnection(arena.address) as connection:
-        stream = connection.open(PLAY, ("authorization", f"bearer {crowd.token('waits')}"))
+        stream = connection.open("/arena.v1.PlayService/Play", ("authorization", f"bearer {crowd.token('waits')}"))
         answer = connection.answers[stream]
         connection.until(lambda: answer.headers)
         assert (answer.headers[":status"], answer.status, answer.content) == ("200", None, b"")

@@ -1,4 +1,4 @@
-"""Fixtures with a real server process under load: two bots play on it while a test attacks it."""
+"""Fixtures with a real server process under load: two clients talk with it while a test attacks it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.trio_grpc.raw_http2 import RawConnection
 @pytest.fixture(scope="module")
 def module_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoadedServer]:
     """A server for all tests of a module."""
-    with LoadedServer.started(tmp_path_factory.mktemp("loaded-server") / "data") as server:
+    with LoadedServer.started(tmp_path_factory.mktemp("loaded-server")) as server:
         yield server
 
 

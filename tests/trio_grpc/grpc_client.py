@@ -1,4 +1,4 @@
-"""A bot that opens a stream, prints "playing", and then stays silent until it is killed.
+"""A client that opens a stream, prints "open", and then stays silent until it is killed.
 
     grpc_client.py ADDRESS [deaf]
 
@@ -12,18 +12,17 @@ from collections.abc import Iterator
 import grpc
 
 sys.path.insert(0, ".")
-from arena_client.v1 import play_pb2 as pb
-from arena_client.v1 import play_pb2_grpc as play
+from tests.trio_grpc.echo import Item, Stub
 
 
-def requests() -> Iterator[pb.PlayRequest]:
-    yield pb.PlayRequest(heartbeat=1)
+def requests() -> Iterator[Item]:
+    yield Item(number=1)
     threading.Event().wait()
 
 
 with grpc.insecure_channel(sys.argv[1]) as channel:
-    answers = play.PlayServiceStub(channel).Play(requests())
+    answers = Stub(channel).Say(requests())
     if "deaf" not in sys.argv:
         next(answers)
-    print("playing", flush=True)
+    print("open", flush=True)
     threading.Event().wait()

@@ -14,10 +14,8 @@ from typing import Any
 
 import grpc
 import trio
-from arena_client.v1 import play_pb2 as pb
-from arena_client.v1 import play_pb2_grpc as play
 
-from trio_grpc.grpc.call import Stream
+from tests.trio_grpc.echo import SAY, EchoStream, Item, Stub, service
 from trio_grpc.grpc.server import Service, serve
 
 PATIENCE = 60.0
@@ -25,41 +23,22 @@ PATIENCE = 60.0
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PlayStream = Stream[pb.PlayRequest, pb.PlayResponse]
 
 
-class Play:
-    """A play service with the given handler."""
+class Say:
+    """A servicer with this handler."""
 
-    def __init__(self, handler: Callable[[PlayStream], Awaitable[None]]) -> None:
-        self.Play = handler
-
-
-class NoHistory:
-    """The methods of a ladder service that no test calls."""
-
-    async def GetHistory(self, request: object, call: object) -> None:
-        raise NotImplementedError
-
-    GetPastLadder = ListVersions = GetOpponents = GetHistory
+    def __init__(self, handler: Callable[[EchoStream], Awaitable[None]]) -> None:
+        self.Say = handler
 
 
-class NotWatched:
-    """The methods of a match service that no test calls."""
-
-    async def GetMatch(self, request: object, call: object) -> None:
-        raise NotImplementedError
-
-    WatchMatches = GetMatch
+def echo_service(handler: Callable[[EchoStream], Awaitable[None]]) -> Service:
+    return service(Say(handler))
 
 
-def play_service(handler: Callable[[PlayStream], Awaitable[None]]) -> Service:
-    return Service(play.add_PlayServiceServicer_to_server, Play(handler))
-
-
-async def echo(stream: PlayStream) -> None:
+async def echo(stream: EchoStream) -> None:
     while (message := await stream.receive()) is not None:
-        await stream.send(pb.PlayResponse(heartbeat=message.heartbeat))
+        await stream.send(Item(number=message.number))
 
 
 @asynccontextmanager
@@ -72,28 +51,28 @@ async def serving(*services: Service, **keywords: Any) -> AsyncIterator[str]:
 
 
 @contextmanager
-def player(address: str) -> Iterator[play.PlayServiceStub]:
+def stub_at(address: str) -> Iterator[Stub]:
     """Yield a client with a connection of its own."""
     options = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)]
     with grpc.insecure_channel(address, options=options) as channel:
-        yield play.PlayServiceStub(channel)
+        yield Stub(channel)
 
 
 class RequestSource:
     """The requests of a streaming call, put one by one; closed at the end of the block."""
 
-    def __init__(self, *heartbeats: int) -> None:
+    def __init__(self, *sent: int) -> None:
         self._queue: queue.SimpleQueue[int | None] = queue.SimpleQueue()
         self._asked = threading.Semaphore(0)
         self._put = 0
-        self.put(*heartbeats)
+        self.put(*sent)
 
     def __repr__(self) -> str:
         return f"<RequestSource with {self._queue.qsize()} requests unsent>"
 
-    def put(self, *heartbeats: int) -> None:
-        for heartbeat in heartbeats:
-            self._queue.put(heartbeat)
+    def put(self, *sent: int) -> None:
+        for number in sent:
+            self._queue.put(number)
             self._put += 1
 
     def close(self) -> None:
@@ -111,30 +90,30 @@ class RequestSource:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __iter__(self) -> Iterator[pb.PlayRequest]:
+    def __iter__(self) -> Iterator[Item]:
         return self
 
-    def __next__(self) -> pb.PlayRequest:
+    def __next__(self) -> Item:
         self._asked.release()
-        heartbeat = self._queue.get()
-        if heartbeat is None:
+        number = self._queue.get()
+        if number is None:
             raise StopIteration
-        return pb.PlayRequest(heartbeat=heartbeat)
+        return Item(number=number)
 
 
-def raw(channel: grpc.Channel, method: str = "arena.v1.PlayService/Play") -> Any:
+def raw(channel: grpc.Channel, method: str = SAY) -> Any:
     """Return a method whose requests and responses are bytes."""
-    return channel.stream_stream(f"/{method}")
+    return channel.stream_stream(method)
 
 
-def numbers(*heartbeats: int) -> Iterator[pb.PlayRequest]:
-    return iter([pb.PlayRequest(heartbeat=heartbeat) for heartbeat in heartbeats])
+def numbers(*sent: int) -> Iterator[Item]:
+    return iter([Item(number=number) for number in sent])
 
 
-def converse(address: str, *heartbeats: int) -> list[int]:
+def converse(address: str, *sent: int) -> list[int]:
     """Send these numbers in a call on a connection of its own, half-close it and return the numbers received."""
-    with player(address) as stub:
-        return [answer.heartbeat for answer in stub.Play(numbers(*heartbeats), timeout=PATIENCE)]
+    with stub_at(address) as stub:
+        return [answer.number for answer in stub.Say(numbers(*sent), timeout=PATIENCE)]
 
 
 def refusal(call: Callable[[], object]) -> tuple[grpc.StatusCode, str]:

@@ -7,12 +7,12 @@ import sys
 import trio
 
 sys.path.insert(0, ".")
-from tests.trio_grpc.grpc_rig import echo, play_service, serving
+from tests.trio_grpc.grpc_rig import echo, echo_service, serving
 
 
 async def main() -> None:
     with trio.open_signal_receiver(signal.SIGINT) as signals:
-        async with serving(play_service(echo)) as address:
+        async with serving(echo_service(echo)) as address:
             print(address, flush=True)
             async for _ in signals:
                 break

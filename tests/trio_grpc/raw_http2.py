@@ -21,8 +21,6 @@ PATIENCE: Final = 120.0
 """Seconds after which a test gives up; only ever reached when it fails."""
 PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 CHECK: Final = "/grpc.health.v1.Health/Check"
-LIST_GAMES: Final = "/arena.v1.GameService/ListGames"
-PLAY: Final = "/arena.v1.PlayService/Play"
 EMPTY: Final = bytes(5)
 """An empty gRPC message with its prefix."""
 MAX_WINDOW: Final = (1 << 31) - 1

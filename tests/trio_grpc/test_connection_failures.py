@@ -20,8 +20,9 @@ import structlog
 import trio
 import trio.testing
 
-from tests.trio_grpc.grpc_rig import PATIENCE, PlayStream, in_thread, play_service, serving
-from tests.trio_grpc.raw_http2 import CHECK, EMPTY, PLAY, RawConnection, message
+from tests.trio_grpc.echo import SAY, EchoStream
+from tests.trio_grpc.grpc_rig import PATIENCE, echo_service, in_thread, serving
+from tests.trio_grpc.raw_http2 import CHECK, EMPTY, RawConnection, message
 from trio_grpc.grpc.grpc_stream import GrpcStream
 from trio_grpc.http2.connection import Connection
 from trio_grpc.http2.http2 import Http2Connection
@@ -198,7 +199,7 @@ async def test_a_fault_while_a_peer_is_disconnected_for_its_memory_ends_its_conn
 # --- calls ---
 
 
-async def answer(stream: PlayStream) -> None:
+async def answer(stream: EchoStream) -> None:
     """Wait for the end of the requests."""
     while await stream.receive() is not None:
         pass
@@ -220,21 +221,21 @@ async def test_a_fault_while_a_call_is_ended_ends_its_connection_and_no_other(
 
     def client(address: str) -> bool:
         with RawConnection(address) as faulty, RawConnection(address) as other:
-            faulty.open(PLAY, ("x-fault", "1"), *([("grpc-timeout", "10m")] if by == "its deadline" else []))
+            faulty.open(SAY, ("x-fault", "1"), *([("grpc-timeout", "10m")] if by == "its deadline" else []))
             if by == "its handler":
                 faulty.data(1, EMPTY, end=True)
             elif by == "others who need its memory":
                 faulty.data(1, message(bytes(3000))[:-1])
                 faulty.settle()
-                other.open(PLAY)
+                other.open(SAY)
                 other.data(1, message(bytes(2000))[:-1])
             assert faulty.wait_closed()
-            stream = other.open(PLAY)
+            stream = other.open(SAY)
             other.data(stream, b"", end=True)
             return other.outcome(stream).status == 0
 
     with structlog.testing.capture_logs() as said:
-        async with serving(play_service(answer), settings=TransportSettings(max_memory_untrusted=4000)) as address:
+        async with serving(echo_service(answer), settings=TransportSettings(max_memory_untrusted=4000)) as address:
             assert await in_thread(client, address)
     (trace,) = failures(said)
     assert "a fault in end" in trace

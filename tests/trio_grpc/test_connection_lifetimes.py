@@ -19,16 +19,15 @@ import pytest
 import structlog
 import trio
 import trio.testing
-from arena_client.v1 import play_pb2 as pb
 from grpc_health.v1 import health_pb2_grpc
 
-from tests.trio_grpc.grpc_rig import PlayStream, in_thread, play_service, serving
+from tests.trio_grpc.echo import SAY, EchoStream, Item
+from tests.trio_grpc.grpc_rig import echo_service, in_thread, serving
 from tests.trio_grpc.raw_http2 import (
     ACK,
     CHECK,
     EMPTY,
     MAX_WINDOW,
-    PLAY,
     Kind,
     RawConnection,
     frame,
@@ -48,7 +47,7 @@ pytestmark = pytest.mark.process
 
 WATCH: Final = "/grpc.health.v1.Health/Watch"
 TOKEN: Final = ("authorization", "Bearer good")
-LARGE: Final = pb.PlayResponse(welcome=pb.Welcome(server="s" * 30_000))
+LARGE: Final = Item(text="s" * 30_000)
 RESET_AT_ONCE: Final = struct.pack("ii", 1, 0)
 """The option SO_LINGER with which a socket is reset when it is closed."""
 NARROW: Final = TransportSettings(work_untrusted=10_000, max_memory_untrusted=100_000)
@@ -156,7 +155,7 @@ class Lifetime:
         assert self.listener.untrusted.held == 0
 
 
-async def play(stream: PlayStream) -> None:
+async def play(stream: EchoStream) -> None:
     """Answer messages with large ones, and trust who has the token; whether they are delivered is for it to say."""
     if "x-slow" in stream.metadata:
         await trio.sleep(0.3)
@@ -174,7 +173,7 @@ async def play(stream: PlayStream) -> None:
             owed -= 1
             stream.hand_over(LARGE)
 
-    def take(_: pb.PlayRequest) -> None:
+    def take(_: Item) -> None:
         nonlocal owed
         owed += 1
         if owed > 20:
@@ -190,7 +189,7 @@ class Handlers:
     def __init__(self) -> None:
         self.running = 0
 
-    async def play(self, stream: PlayStream) -> None:
+    async def play(self, stream: EchoStream) -> None:
         self.running += 1
         try:
             await play(stream)
@@ -213,7 +212,7 @@ async def listening(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Listener]:
     handlers = Handlers()
     health = Service(health_pb2_grpc.add_HealthServicer_to_server, Health([], trio.Event()))
     with structlog.testing.capture_logs() as said:
-        async with serving(health, play_service(handlers.play), settings=NARROW) as address:
+        async with serving(health, echo_service(handlers.play), settings=NARROW) as address:
             await trio.testing.wait_all_tasks_blocked()
             yield made[0]
             assert handlers.running == 0
@@ -260,7 +259,7 @@ async def answers_that_nobody_reads(life: Lifetime) -> None:
     stranger = life.connect()
     stranger.send(frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=MAX_WINDOW)), window(0, MAX_WINDOW - 65535))
     for more in ((TOKEN,), (("x-deliver", "1"),)):
-        stranger.begin(PLAY, *more)
+        stranger.begin(SAY, *more)
         for _ in range(5):
             stranger.data(stranger.streams[-1], EMPTY)
             await life.settle()
@@ -268,7 +267,7 @@ async def answers_that_nobody_reads(life: Lifetime) -> None:
 
 async def a_large_message_that_comes_before_its_token_is_checked(life: Lifetime) -> None:
     stranger = life.connect()
-    stranger.begin(PLAY, TOKEN, ("x-slow", "1"))
+    stranger.begin(SAY, TOKEN, ("x-slow", "1"))
     stranger.data(stranger.streams[-1], message(bytes(60_000))[:40_000])
     await life.settle()
     await life.wait(0.3)
@@ -330,7 +329,7 @@ def open_a_call(life: Lifetime, stranger: Stranger) -> None:
     ]
     if life.chance.random() < 0.2:
         headers.append(("grpc-timeout", life.chance.choice(("1n", "100m", "1S", "40S"))))
-    path = life.chance.choice((CHECK, CHECK, WATCH, PLAY, PLAY, "/no.Such/Call"))
+    path = life.chance.choice((CHECK, CHECK, WATCH, SAY, SAY, "/no.Such/Call"))
     stranger.begin(path, *headers, end=life.chance.random() < 0.1)
 
 

@@ -12,26 +12,22 @@ import grpc
 import pytest
 import structlog
 import trio
-from arena_client.v1 import ladder_pb2, ladder_pb2_grpc, matches_pb2, matches_pb2_grpc, play_pb2_grpc
-from arena_client.v1 import play_pb2 as pb
 
+from tests.trio_grpc.echo import GET, LIST, SAY, EchoStream, Item, Stub, service
 from tests.trio_grpc.grpc_rig import (
     PATIENCE,
-    NoHistory,
-    NotWatched,
-    PlayStream,
     RequestSource,
     converse,
     echo,
+    echo_service,
     in_thread,
     numbers,
-    play_service,
-    player,
     raw,
     refusal,
     serving,
+    stub_at,
 )
-from tests.trio_grpc.raw_http2 import EMPTY, END_HEADERS, PLAY, Kind, RawConnection, frame, message, reset
+from tests.trio_grpc.raw_http2 import EMPTY, END_HEADERS, Kind, RawConnection, frame, message, reset
 from trio_grpc.grpc.call import Call, CallRefused, PeerVanished, Stream, bearer
 from trio_grpc.grpc.memory import MemoryPeer
 from trio_grpc.grpc.server import Service, serve
@@ -42,37 +38,30 @@ pytestmark = pytest.mark.process
 CODE = grpc.StatusCode
 
 
-class Ladder(NoHistory):
-    """A ladder service that answers with the peer and metadata of the call."""
+class Answers:
+    """Answers with the request, or with peer and metadata of the call, or with as many items as the request says."""
 
-    async def GetLadder(self, request: ladder_pb2.GetLadderRequest, call: Call) -> ladder_pb2.GetLadderResponse:
-        if request.game == "nullern":
-            raise CallRefused(CODE.NOT_FOUND, "no such game: nullern")
-        standing = ladder_pb2.Standing(bot=call.peer, owner=call.metadata.get("authorization", ""))
-        return ladder_pb2.GetLadderResponse(game=request.game, standings=[standing])
+    async def Get(self, request: Item, call: Call) -> Item:
+        if request.text == "nobody":
+            raise CallRefused(CODE.NOT_FOUND, "no such name: nobody")
+        if request.text == "a fault":
+            raise ValueError("the token is swordfish")
+        if request.text == "who":
+            return Item(text=f"{call.metadata.get('authorization')} {call.peer}")
+        return request
 
-
-class Matches(NotWatched):
-    """A match service whose replays have as many pieces as the match's number says."""
-
-    async def ListMatches(self, request: object, call: Call) -> matches_pb2.ListMatchesResponse:
-        raise ValueError("the token is swordfish")
-
-    async def GetReplay(
-        self, request: matches_pb2.GetReplayRequest, stream: Stream[None, matches_pb2.GetReplayResponse]
-    ) -> None:
-        for number in range(request.match_id):
-            await stream.send(matches_pb2.GetReplayResponse(chunk=b"%d" % number))
-        if request.match_id == 0:
-            raise CallRefused(CODE.FAILED_PRECONDITION, "it is still being played")
+    async def List(self, request: Item, stream: Stream[None, Item]) -> None:
+        for number in range(request.number):
+            await stream.send(Item(number=number))
+        if request.number == 0:
+            raise CallRefused(CODE.FAILED_PRECONDITION, "it has not begun")
 
 
-LADDER = Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, Ladder())
-MATCHES = Service(matches_pb2_grpc.add_MatchServiceServicer_to_server, Matches())
+ANSWERS = service(Answers())
 
 
 async def test_a_stream_echoes_in_order() -> None:
-    async with serving(play_service(echo)) as address:
+    async with serving(echo_service(echo)) as address:
         assert await in_thread(converse, address, *range(1000)) == list(range(1000))
 
 
@@ -82,37 +71,37 @@ async def test_many_streams_echo_at_once() -> None:
     async def client(address: str, first: int) -> None:
         answers.append(await in_thread(converse, address, *range(first, first + 100)))
 
-    async with serving(play_service(echo)) as address, trio.open_nursery() as nursery:
+    async with serving(echo_service(echo)) as address, trio.open_nursery() as nursery:
         for first in range(0, 3200, 100):
             nursery.start_soon(client, address, first)
     assert sorted(answers) == [list(range(first, first + 100)) for first in range(0, 3200, 100)]
 
 
 async def test_a_raising_handler_ends_one_call_with_INTERNAL_and_the_server_lives() -> None:
-    async def handler(stream: PlayStream) -> None:
+    async def handler(stream: EchoStream) -> None:
         while (message := await stream.receive()) is not None:
-            if message.heartbeat == 13:
+            if message.number == 13:
                 raise ValueError("the token is swordfish")
-            await stream.send(pb.PlayResponse(heartbeat=message.heartbeat))
+            await stream.send(Item(number=message.number))
 
     def clients(address: str) -> None:
         requests = RequestSource(1)
-        with player(address) as stub:
-            bystander = stub.Play(requests, timeout=PATIENCE)
-            assert next(bystander).heartbeat == 1
-            code, text = refusal(lambda: list(stub.Play(numbers(13), timeout=PATIENCE)))
+        with stub_at(address) as stub:
+            bystander = stub.Say(requests, timeout=PATIENCE)
+            assert next(bystander).number == 1
+            code, text = refusal(lambda: list(stub.Say(numbers(13), timeout=PATIENCE)))
             assert code is CODE.INTERNAL
             assert "swordfish" not in text
             requests.put(2)
             requests.close()
-            assert [answer.heartbeat for answer in bystander] == [2]
+            assert [answer.number for answer in bystander] == [2]
 
     with structlog.testing.capture_logs() as logs:
-        async with serving(play_service(handler)) as address:
+        async with serving(echo_service(handler)) as address:
             await in_thread(clients, address)
             assert await in_thread(converse, address, 5, 6) == [5, 6]
     (line,) = logs
-    assert line["method"] == "/arena.v1.PlayService/Play"
+    assert line["method"] == SAY
     assert "ValueError" in line["traceback"]
 
 
@@ -121,7 +110,7 @@ async def test_refused_ends_the_call_with_its_status_and_no_line_in_the_log(in_a
     async def refuse() -> None:
         raise CallRefused(CODE.UNAUTHENTICATED, "no such token")
 
-    async def handler(stream: PlayStream) -> None:
+    async def handler(stream: EchoStream) -> None:
         if not in_a_nursery:
             await refuse()
         async with trio.open_nursery() as nursery:
@@ -129,73 +118,73 @@ async def test_refused_ends_the_call_with_its_status_and_no_line_in_the_log(in_a
             nursery.start_soon(refuse)
 
     with structlog.testing.capture_logs() as logs:
-        async with serving(play_service(handler)) as address:
+        async with serving(echo_service(handler)) as address:
             ended = await in_thread(refusal, partial(converse, address))
     assert ended == (CODE.UNAUTHENTICATED, "no such token")
     assert logs == []
 
 
 async def test_returning_ends_the_call_after_everything_sent_has_arrived() -> None:
-    async def handler(stream: PlayStream) -> None:
-        for heartbeat in range(50):
-            await stream.send(pb.PlayResponse(heartbeat=heartbeat, notices=[pb.Notice(text="x" * 100_000)]))
+    async def handler(stream: EchoStream) -> None:
+        for number in range(50):
+            await stream.send(Item(number=number, text="x" * 100_000))
 
-    async with serving(play_service(handler)) as address:
+    async with serving(echo_service(handler)) as address:
         assert await in_thread(converse, address) == list(range(50))
 
 
 async def test_clients_on_asyncio_in_other_threads_of_the_servers_process_are_served() -> None:
     async def client(address: str) -> list[int]:
         async with grpc.aio.insecure_channel(address) as channel:
-            stub: Any = play_pb2_grpc.PlayServiceStub(channel)
-            call = stub.Play(timeout=PATIENCE)
+            stub: Any = Stub(channel)
+            call = stub.Say(timeout=PATIENCE)
             answers = []
-            for heartbeat in range(300):
-                await call.write(pb.PlayRequest(heartbeat=heartbeat))
-                answers.append((await call.read()).heartbeat)
+            for number in range(300):
+                await call.write(Item(number=number))
+                answers.append((await call.read()).number)
             return answers
 
     async def check(address: str) -> None:
         assert await in_thread(asyncio.run, client(address)) == list(range(300))
 
-    async with serving(play_service(echo)) as address, trio.open_nursery() as nursery:
+    async with serving(echo_service(echo)) as address, trio.open_nursery() as nursery:
         nursery.start_soon(check, address)
         nursery.start_soon(check, address)
         nursery.start_soon(in_thread, converse, address, *range(300))
-    async with serving(play_service(echo)) as address:
+    async with serving(echo_service(echo)) as address:
         await check(address)
 
 
 async def test_half_close_is_none_and_answers_go_on() -> None:
-    async def handler(stream: PlayStream) -> None:
+    async def handler(stream: EchoStream) -> None:
         assert (await stream.receive()) is not None
         assert (await stream.receive()) is None
         assert (await stream.receive()) is None
-        for heartbeat in (7, 8, 9):
-            await stream.send(pb.PlayResponse(heartbeat=heartbeat))
+        for number in (7, 8, 9):
+            await stream.send(Item(number=number))
 
-    async with serving(play_service(handler)) as address:
+    async with serving(echo_service(handler)) as address:
         assert await in_thread(converse, address, 1) == [7, 8, 9]
 
 
 async def test_a_peer_that_cancels_its_call_has_vanished_for_both_receive_and_send() -> None:
     seen = trio.Event()
 
-    async def handler(stream: PlayStream) -> None:
+    async def handler(stream: EchoStream) -> None:
         await echo_once(stream)
         with pytest.raises(PeerVanished):
             await stream.receive()
         with pytest.raises(PeerVanished):
-            await stream.send(pb.PlayResponse())
+            await stream.send(Item())
         seen.set()
 
     def client(address: str) -> None:
-        with player(address) as stub, RequestSource(1) as requests:
-            call = stub.Play(requests, timeout=PATIENCE)
+        with stub_at(address) as stub, RequestSource(1) as requests:
+            call = stub.Say(requests, timeout=PATIENCE)
             next(call)
             call.cancel()
 
-    async with serving(play_service(handler)) as address:
+    async with serving(echo_service(handler)) as address:
         await in_thread(client, address)
         with trio.fail_after(PATIENCE):
             await seen.wait()
@@ -205,15 +194,15 @@ async def test_what_arrived_before_the_peer_vanished_is_still_received() -> None
     received: list[int] = []
     done = trio.Event()
 
-    async def send_for_ever(stream: PlayStream) -> None:
+    async def send_for_ever(stream: EchoStream) -> None:
         while True:
-            await stream.send(pb.PlayResponse())
+            await stream.send(Item())
 
-    async def receive_all(stream: PlayStream) -> None:
+    async def receive_all(stream: EchoStream) -> None:
         while (message := await stream.receive()) is not None:
-            received.append(message.heartbeat)
+            received.append(message.number)
 
-    async def handler(stream: PlayStream) -> None:
+    async def handler(stream: EchoStream) -> None:
         await echo_once(stream)
         # `send` raises first, though messages are still to be received.
         with pytest.raises(PeerVanished):
@@ -224,14 +213,14 @@ async def test_what_arrived_before_the_peer_vanished_is_still_received() -> None
 
     def client(address: str) -> None:
         with RawConnection(address) as connection:
-            call = connection.open(PLAY)
-            for heartbeat in (1, 2, 3):
-                connection.data(call, message(pb.PlayRequest(heartbeat=heartbeat).SerializeToString()))
+            call = connection.open(SAY)
+            for number in (1, 2, 3):
+                connection.data(call, message(Item(number=number).SerializeToString()))
             connection.until(lambda: len(connection.answers[call].messages) == 100)
             connection.send(reset(call))
             connection.call()  # whose answer comes after the reset was handled
 
-    async with serving(play_service(handler)) as address:
+    async with serving(echo_service(handler)) as address:
         await in_thread(client, address)
         with trio.fail_after(PATIENCE):
             await done.wait()
@@ -242,20 +231,20 @@ async def test_what_arrived_before_the_peer_vanished_is_still_received() -> None
 async def test_the_system_of_a_peer_tells_how_near_it_is_however_late_the_peer_answers() -> None:
     told: list[float | None] = []
 
-    async def handler(stream: PlayStream) -> None:
+    async def handler(stream: EchoStream) -> None:
         while (request := await stream.receive()) is not None:
             told.append(stream.shortest_round_trip())
-            await stream.send(pb.PlayResponse(heartbeat=request.heartbeat))
+            await stream.send(Item(number=request.number))
 
     def client(address: str) -> None:
         with grpc.insecure_channel(address) as channel, RequestSource(1) as requests:
-            call = play_pb2_grpc.PlayServiceStub(channel).Play(requests, timeout=PATIENCE)
+            call = Stub(channel).Say(requests, timeout=PATIENCE)
             for number in (1, 2, 3):
-                assert next(call).heartbeat == number
+                assert next(call).number == number
                 time.sleep(0.2)
                 requests.put(number + 1)
 
-    async with serving(play_service(handler)) as address:
+    async with serving(echo_service(handler)) as address:
         await in_thread(client, address)
     assert len(told) >= 3
     assert all(each is not None and 0 < each < 0.1 for each in told[1:]), told
@@ -264,7 +253,7 @@ async def test_the_system_of_a_peer_tells_how_near_it_is_however_late_the_peer_a
 async def test_a_message_is_stamped_when_it_arrives_though_the_handler_is_busy() -> None:
     arrived = trio.Event()
 
-    async def handler(stream: PlayStream) -> None:
+    async def handler(stream: EchoStream) -> None:
         stamps = []
         await echo_once(stream)
         await arrived.wait()
@@ -274,32 +263,32 @@ async def test_a_message_is_stamped_when_it_arrives_though_the_handler_is_busy()
             stamps.append(stream.received_at)
         assert stamps == sorted(stamps)
         assert stamps[-1] < asked
-        await stream.send(pb.PlayResponse(heartbeat=2))
+        await stream.send(Item(number=2))
 
-    class Signal(NoHistory):
-        async def GetLadder(self, request: object, call: Call) -> ladder_pb2.GetLadderResponse:
+    class Signal:
+        async def Get(self, request: object, call: Call) -> Item:
             arrived.set()
-            return ladder_pb2.GetLadderResponse()
+            return Item()
 
     def client(address: str) -> None:
         # One connection: what was sent on it before the signal is there before the signal.
         with grpc.insecure_channel(address) as channel, RequestSource(1) as requests:
-            call = play_pb2_grpc.PlayServiceStub(channel).Play(requests, timeout=PATIENCE)
-            assert next(call).heartbeat == 1
+            call = Stub(channel).Say(requests, timeout=PATIENCE)
+            assert next(call).number == 1
             requests.put(2, 3, 4)
             requests.wait_until_asked_for_more()
-            ladder_pb2_grpc.LadderServiceStub(channel).GetLadder(ladder_pb2.GetLadderRequest(), timeout=PATIENCE)
-            assert next(call).heartbeat == 2
+            Stub(channel).Get(Item(), timeout=PATIENCE)
+            assert next(call).number == 2
 
-    signal = Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, Signal())
-    async with serving(play_service(handler), signal) as address:
+    signal = service(Signal())
+    async with serving(echo_service(handler), signal) as address:
         await in_thread(client, address)
 
 
 async def test_cancelling_a_receive_loses_no_message() -> None:
     cancelled = 0
 
-    async def handler(stream: PlayStream) -> None:
+    async def handler(stream: EchoStream) -> None:
         nonlocal cancelled
         going_on = True
         while going_on:
@@ -309,94 +298,84 @@ async def test_cancelling_a_receive_loses_no_message() -> None:
                 going_on = message is not None
                 if message is not None:
                     with trio.CancelScope(shield=True):
-                        await stream.send(pb.PlayResponse(heartbeat=message.heartbeat))
+                        await stream.send(Item(number=message.number))
             cancelled += scope.cancelled_caught
 
-    async with serving(play_service(handler)) as address:
+    async with serving(echo_service(handler)) as address:
         assert await in_thread(converse, address, *range(1000)) == list(range(1000))
     assert cancelled > 0
 
 
 async def test_metadata_and_peer_are_the_calls() -> None:
-    async with serving(LADDER) as address:
+    async with serving(ANSWERS) as address:
 
-        def client() -> ladder_pb2.Standing:
+        def client() -> str:
             with grpc.insecure_channel(address) as channel:
-                answer = ladder_pb2_grpc.LadderServiceStub(channel).GetLadder(
-                    ladder_pb2.GetLadderRequest(),
-                    metadata=(("authorization", "Bearer x"), ("trace-bin", b"\xff")),
-                    timeout=PATIENCE,
-                )
-            return answer.standings[0]
+                metadata = (("authorization", "Bearer x"), ("trace-bin", b"\xff"))
+                return str(Stub(channel).Get(Item(text="who"), metadata=metadata, timeout=PATIENCE).text)
 
-        standing = await in_thread(client)
-    assert standing.owner == "Bearer x"
-    assert standing.bot.startswith("ipv4:127.0.0.1:")
+        assert (await in_thread(client)).startswith("Bearer x ipv4:127.0.0.1:")
 
 
 async def test_unary_and_server_stream_calls_under_load() -> None:
     def clients(address: str, number: int) -> None:
         with grpc.insecure_channel(address) as channel:
-            ladder = ladder_pb2_grpc.LadderServiceStub(channel)
-            matches = matches_pb2_grpc.MatchServiceStub(channel)
+            stub = Stub(channel)
             for turn in range(20):
-                name = f"game {number} {turn}"
-                answer = ladder.GetLadder(ladder_pb2.GetLadderRequest(game=name), timeout=PATIENCE)
-                assert answer.game == name
-            replay = matches.GetReplay(matches_pb2.GetReplayRequest(match_id=200), timeout=PATIENCE)
-            assert [int(piece.chunk) for piece in replay] == list(range(200))
+                name = f"name {number} {turn}"
+                assert stub.Get(Item(text=name), timeout=PATIENCE).text == name
+            assert [item.number for item in stub.List(Item(number=200), timeout=PATIENCE)] == list(range(200))
 
-    async with serving(play_service(echo), LADDER, MATCHES) as address, trio.open_nursery() as nursery:
+    async with serving(echo_service(echo), ANSWERS) as address, trio.open_nursery() as nursery:
         for number in range(4):
             nursery.start_soon(in_thread, clients, address, number)
             nursery.start_soon(in_thread, partial(converse, address, *range(200)))
 
 
 async def test_unary_and_server_stream_calls_end_with_statuses() -> None:
-    async with serving(LADDER, MATCHES) as address:
+    async with serving(ANSWERS) as address:
 
         def client() -> list[tuple[grpc.StatusCode, str]]:
             with grpc.insecure_channel(address) as channel:
-                matches = matches_pb2_grpc.MatchServiceStub(channel)
+                stub = Stub(channel)
                 return [
-                    refusal(partial(ladder_pb2_grpc.LadderServiceStub(channel).GetLadder, get_nullern)),
-                    refusal(lambda: list(matches.GetReplay(matches_pb2.GetReplayRequest(), timeout=PATIENCE))),
-                    refusal(lambda: matches.ListMatches(matches_pb2.ListMatchesRequest(), timeout=PATIENCE)),
+                    refusal(lambda: stub.Get(Item(text="nobody"), timeout=PATIENCE)),
+                    refusal(lambda: list(stub.List(Item(), timeout=PATIENCE))),
+                    refusal(lambda: stub.Get(Item(text="a fault"), timeout=PATIENCE)),
                 ]
 
-        get_nullern = ladder_pb2.GetLadderRequest(game="nullern")
         with structlog.testing.capture_logs() as logs:
-            nullern, replay, internal = await in_thread(client)
-    assert nullern == (CODE.NOT_FOUND, "no such game: nullern")
-    assert replay == (CODE.FAILED_PRECONDITION, "it is still being played")
+            unknown, early, internal = await in_thread(client)
+    assert unknown == (CODE.NOT_FOUND, "no such name: nobody")
+    assert early == (CODE.FAILED_PRECONDITION, "it has not begun")
     assert internal[0] is CODE.INTERNAL
     assert "swordfish" not in internal[1]
-    assert [line["method"] for line in logs] == ["/arena.v1.MatchService/ListMatches"]
+    assert [line["method"] for line in logs] == [GET]
 
 
 @pytest.mark.parametrize("kind", ["unary", "server stream"])
 async def test_a_handler_without_input_is_cancelled_when_its_peer_vanishes(kind: str) -> None:
     cancelled = trio.Event()
 
-    class Sleepers(NotWatched):
-        async def ListMatches(self, request: object, call: Call) -> None:
+    class Sleepers:
+        async def Get(self, request: object, call: Call) -> None:
             try:
                 await trio.sleep_forever()
             finally:
                 cancelled.set()
 
-        GetReplay = ListMatches
+        List = Get
 
     def client(address: str) -> None:
         with grpc.insecure_channel(address) as channel:
-            stub = matches_pb2_grpc.MatchServiceStub(channel)
+            stub = Stub(channel)
             if kind == "unary":
-                code, _ = refusal(lambda: stub.ListMatches(matches_pb2.ListMatchesRequest(), timeout=0.2))
+                code, _ = refusal(lambda: stub.Get(Item(), timeout=0.2))
             else:
-                code, _ = refusal(lambda: list(stub.GetReplay(matches_pb2.GetReplayRequest(), timeout=0.2)))
+                code, _ = refusal(lambda: list(stub.List(Item(), timeout=0.2)))
             assert code is CODE.DEADLINE_EXCEEDED
 
-    async with serving(Service(matches_pb2_grpc.add_MatchServiceServicer_to_server, Sleepers())) as address:
+    async with serving(service(Sleepers())) as address:
         await in_thread(client, address)
         with trio.fail_after(PATIENCE):
             await cancelled.wait()
@@ -404,33 +383,31 @@ async def test_a_handler_without_input_is_cancelled_when_its_peer_vanishes(kind:
 
 async def test_an_oversized_message_ends_its_call_only() -> None:
     def client(address: str) -> None:
-        big = pb.PlayRequest(hello=pb.Hello(client="x" * 20_000))
-        with player(address) as stub, RequestSource(1) as requests:
-            bystander = stub.Play(requests, timeout=PATIENCE)
-            assert next(bystander).heartbeat == 1
-            code, _ = refusal(lambda: list(stub.Play(iter([big]), timeout=PATIENCE)))
+        big = Item(text="x" * 20_000)
+        with stub_at(address) as stub, RequestSource(1) as requests:
+            bystander = stub.Say(requests, timeout=PATIENCE)
+            assert next(bystander).number == 1
+            code, _ = refusal(lambda: list(stub.Say(iter([big]), timeout=PATIENCE)))
             assert code is CODE.RESOURCE_EXHAUSTED
             zipped = grpc.Compression.Gzip
-            code, _ = refusal(lambda: list(stub.Play(iter([big]), timeout=PATIENCE, compression=zipped)))
+            code, _ = refusal(lambda: list(stub.Say(iter([big]), timeout=PATIENCE, compression=zipped)))
             assert code is CODE.RESOURCE_EXHAUSTED
             assert bystander.is_active()
-            assert [answer.heartbeat for answer in stub.Play(numbers(4), timeout=PATIENCE)] == [4]
+            assert [answer.number for answer in stub.Say(numbers(4), timeout=PATIENCE)] == [4]
             bystander.cancel()
 
-    async with serving(play_service(echo), settings=TransportSettings(max_request=10_000)) as address:
+    async with serving(echo_service(echo), settings=TransportSettings(max_request=10_000)) as address:
         await in_thread(client, address)
 
 
-@pytest.mark.parametrize(
-    "method", ["arena.v1.PlayService/Play", "arena.v1.LadderService/GetLadder", "arena.v1.MatchService/GetReplay"]
-)
+@pytest.mark.parametrize("method", [SAY, GET, LIST])
 async def test_malformed_bytes_end_the_call_with_INVALID_ARGUMENT(method: str) -> None:
     def client(address: str) -> tuple[grpc.StatusCode, str]:
         with grpc.insecure_channel(address) as channel:
             return refusal(lambda: list(raw(channel, method)(iter([b"\xff\xff\xff"]), timeout=PATIENCE)))
 
     with structlog.testing.capture_logs() as logs:
-        async with serving(play_service(echo), LADDER, MATCHES) as address:
+        async with serving(echo_service(echo), ANSWERS) as address:
             assert await in_thread(client, address) == (CODE.INVALID_ARGUMENT, "the message cannot be parsed")
             assert await in_thread(converse, address, 1) == [1]
     assert logs == []
@@ -439,23 +416,23 @@ async def test_malformed_bytes_end_the_call_with_INVALID_ARGUMENT(method: str) -
 async def test_no_more_calls_of_a_connection_run_at_once_than_allowed() -> None:
     inside = most = 0
 
-    class Counting(NoHistory):
-        async def GetLadder(self, request: object, call: Call) -> ladder_pb2.GetLadderResponse:
+    class Counting:
+        async def Get(self, request: object, call: Call) -> Item:
             nonlocal inside, most
             inside += 1
             most = max(most, inside)
             await trio.sleep(0.01)
             inside -= 1
-            return ladder_pb2.GetLadderResponse()
+            return Item()
 
     def client(address: str) -> None:
         with grpc.insecure_channel(address) as channel:
-            stub = ladder_pb2_grpc.LadderServiceStub(channel)
+            stub = Stub(channel)
             # The others wait in the client, or are refused while the two sides differ about which calls are over.
-            calls = [stub.GetLadder.future(ladder_pb2.GetLadderRequest(), timeout=PATIENCE) for _ in range(12)]
+            calls = [stub.Get.future(Item(), timeout=PATIENCE) for _ in range(12)]
             assert {call.code() for call in calls} <= {CODE.OK, CODE.UNAVAILABLE}
 
-    counting = Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, Counting())
+    counting = service(Counting())
     async with serving(counting, settings=TransportSettings(calls_per_connection=3)) as address:
         await in_thread(client, address)
     assert 0 < most <= 3
@@ -463,7 +440,7 @@ async def test_no_more_calls_of_a_connection_run_at_once_than_allowed() -> None:
 
 async def test_a_method_that_streams_requests_only_is_not_offered() -> None:
     class Collector:
-        async def Collect(self, stream: PlayStream) -> None:
+        async def Collect(self, stream: EchoStream) -> None:
             raise AssertionError("never called")
 
     def register(servicer: Any, server: Any) -> None:
@@ -474,76 +451,76 @@ async def test_a_method_that_streams_requests_only_is_not_offered() -> None:
         await serve([Service(register, Collector())], "127.0.0.1:0")
 
 
-async def echo_once(stream: PlayStream) -> None:
+async def echo_once(stream: EchoStream) -> None:
     message = await stream.receive()
     assert message is not None
-    await stream.send(pb.PlayResponse(heartbeat=message.heartbeat))
+    await stream.send(Item(number=message.number))
 
 
 async def test_a_client_that_probes_the_network_sends_as_much_as_it_likes() -> None:
     def client(address: str) -> None:
         options = [("grpc.use_local_subchannel_pool", 1), ("grpc.http2.bdp_probe", 1)]
         with grpc.insecure_channel(address, options=options) as channel:
-            call = play_pb2_grpc.PlayServiceStub(channel).Play(numbers(*range(20_000)), timeout=PATIENCE)
-            assert [answer.heartbeat for answer in call] == list(range(20_000))
+            call = Stub(channel).Say(numbers(*range(20_000)), timeout=PATIENCE)
+            assert [answer.number for answer in call] == list(range(20_000))
 
-    async with serving(play_service(echo)) as address:
+    async with serving(echo_service(echo)) as address:
         await in_thread(client, address)
 
 
 async def test_a_client_that_waits_for_headers_before_it_speaks_has_them_when_it_is_trusted() -> None:
     """As tonic does: its call is not there for the program before the server's headers are."""
 
-    async def greet(stream: PlayStream) -> None:
+    async def greet(stream: EchoStream) -> None:
         if bearer(stream) == "right":
             stream.trust()
         await echo(stream)
 
     def client(address: str) -> None:
         with RawConnection(address) as connection:
-            calls = [connection.open(PLAY, ("authorization", f"Bearer {word}")) for word in ("right", "wrong")]
+            calls = [connection.open(SAY, ("authorization", f"Bearer {word}")) for word in ("right", "wrong")]
             trusted, stranger = (connection.answers[call] for call in calls)
             connection.until(lambda: trusted.headers)
             assert (trusted.headers[":status"], trusted.headers["content-type"]) == ("200", "application/grpc")
             assert not trusted.content
             connection.settle()
             assert not stranger.headers, "nothing is said to a stranger that says nothing"
-            connection.data(calls[0], message(pb.PlayRequest(heartbeat=7).SerializeToString()), end=True)
+            connection.data(calls[0], message(Item(number=7).SerializeToString()), end=True)
             connection.outcome(calls[0])
-            assert (trusted.status, trusted.messages) == (0, [pb.PlayResponse(heartbeat=7).SerializeToString()])
+            assert (trusted.status, trusted.messages) == (0, [Item(number=7).SerializeToString()])
 
-    async with serving(play_service(greet)) as address:
+    async with serving(echo_service(greet)) as address:
         await in_thread(client, address)
 
 
 async def test_answers_to_pings_of_who_is_trusted_leave_with_the_next_message_or_soon() -> None:
-    async def trust(stream: PlayStream) -> None:
+    async def trust(stream: EchoStream) -> None:
         stream.trust()
         await echo(stream)
 
     def client(address: str) -> None:
         with RawConnection(address) as connection:
-            call = connection.open(PLAY)
+            call = connection.open(SAY)
             connection.until(lambda: connection.answers[call].headers)
             ping = frame(Kind.PING, 0, 0, b"12345678")
             for told in range(1, 4):
-                content = message(pb.PlayRequest(heartbeat=told).SerializeToString())
+                content = message(Item(number=told).SerializeToString())
                 connection.send(ping, ping, frame(Kind.DATA, 0, call, content))
                 connection.until(lambda told=told: len(connection.answers[call].messages) == told)  # type: ignore[misc]
                 connection.until(lambda told=told: len(connection.pongs) == 2 * told)  # type: ignore[misc]
             connection.send(ping)
             connection.until(lambda: len(connection.pongs) == 7)
 
-    async with serving(play_service(trust)) as address:
+    async with serving(echo_service(trust)) as address:
         await in_thread(client, address)
 
 
 async def test_a_trusted_call_that_is_refused_ends_with_its_status_after_its_headers() -> None:
-    async def refuse(stream: PlayStream) -> None:
+    async def refuse(stream: EchoStream) -> None:
         stream.trust()
         raise CallRefused(CODE.FAILED_PRECONDITION, "not today")
 
-    async with serving(play_service(refuse)) as address:
+    async with serving(echo_service(refuse)) as address:
         said = await in_thread(partial(refusal, partial(converse, address, 1)))
         assert said == (CODE.FAILED_PRECONDITION, "not today")
 
@@ -577,7 +554,7 @@ async def test_what_is_no_token_is_none(header: str) -> None:
 async def test_another_protocol_is_refused_whole_and_not_half_answered(kind: str, status: str) -> None:
     def client(address: str) -> None:
         with RawConnection(address) as connection:
-            names = ((":method", "POST"), (":scheme", "http"), (":path", PLAY), (":authority", "localhost"))
+            names = ((":method", "POST"), (":scheme", "http"), (":path", SAY), (":authority", "localhost"))
             block = connection.encoded(*names, ("content-type", kind), ("te", "trailers"))
             stream = connection.stream()
             connection.send(frame(Kind.HEADERS, END_HEADERS, stream, block))
@@ -587,5 +564,5 @@ async def test_another_protocol_is_refused_whole_and_not_half_answered(kind: str
             assert answer.headers[":status"] == status
             assert (answer.status, bool(answer.content)) == ((0, True) if status == "200" else (None, False))
 
-    async with serving(play_service(echo)) as address:
+    async with serving(echo_service(echo)) as address:
         await in_thread(client, address)

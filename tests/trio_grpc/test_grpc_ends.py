@@ -18,26 +18,23 @@ import grpc
 import pytest
 import structlog
 import trio
-from arena_client.v1 import ladder_pb2, ladder_pb2_grpc, play_pb2_grpc
-from arena_client.v1 import play_pb2 as pb
 
+from tests.trio_grpc.echo import EchoStream, Item, Stub, service
 from tests.trio_grpc.grpc_rig import (
     PATIENCE,
-    NoHistory,
-    PlayStream,
     RequestSource,
     converse,
     echo,
+    echo_service,
     in_thread,
-    play_service,
-    player,
     program,
     raw,
     refusal,
     serving,
+    stub_at,
 )
 from trio_grpc.grpc.call import Call, CallRefused, PeerVanished
-from trio_grpc.grpc.server import Service, serve
+from trio_grpc.grpc.server import serve
 from trio_grpc.http2.tls import load_credentials
 from trio_grpc.limits.settings import TransportSettings
 
@@ -55,7 +52,7 @@ class Watch:
         self.ends: list[tuple[str, float]] = []
         self._ended = trio.Event()
 
-    async def __call__(self, stream: PlayStream) -> None:
+    async def __call__(self, stream: EchoStream) -> None:
         end = "half-closed"
         try:
             await echo(stream)
@@ -79,10 +76,10 @@ async def test_a_killed_client_is_noticed_by_its_broken_connection() -> None:
     watch = Watch()
     delays = []
     # Pings cannot have noticed it: none is due for ten minutes.
-    async with serving(play_service(watch), settings=TransportSettings(ping_after=600)) as address:
+    async with serving(echo_service(watch), settings=TransportSettings(ping_after=600)) as address:
         for _ in range(5):
             async with program("grpc_client.py", address) as bot:
-                assert await bot.line() == "playing"
+                assert await bot.line() == "open"
                 killed = time.monotonic()
                 bot.process.send_signal(signal.SIGKILL)
                 await watch.end()
@@ -110,8 +107,8 @@ async def test_a_fault_of_the_server_cancels_its_handlers_and_no_peer_has_vanish
     watch, turn = Watch(), FaultyTurn()
 
     def client(address: str) -> tuple[grpc.StatusCode, str]:
-        with player(address) as stub, RequestSource(1) as requests:
-            call = stub.Play(requests, timeout=PATIENCE)
+        with stub_at(address) as stub, RequestSource(1) as requests:
+            call = stub.Say(requests, timeout=PATIENCE)
             next(call)
             turn.fails = True
             requests.put(2)
@@ -119,7 +116,7 @@ async def test_a_fault_of_the_server_cancels_its_handlers_and_no_peer_has_vanish
 
     began = time.monotonic()
     with pytest.raises(BaseExceptionGroup, match="nursery") as ended:
-        async with serving(play_service(watch), turn=turn, grace=PATIENCE) as address:
+        async with serving(echo_service(watch), turn=turn, grace=PATIENCE) as address:
             await in_thread(client, address)
     assert ended.group_contains(KeyboardInterrupt, match="a fault of the server's own")
     assert [end for end, _ in watch.ends] == ["cancelled"]
@@ -129,8 +126,8 @@ async def test_a_fault_of_the_server_cancels_its_handlers_and_no_peer_has_vanish
 async def test_a_frozen_client_is_noticed_within_the_ping_timeout_however_long_it_was_idle() -> None:
     watch = Watch()
     settings = TransportSettings(ping_after=1, ping_timeout=0.5)
-    async with serving(play_service(watch), settings=settings) as address, program("grpc_client.py", address) as bot:
-        assert await bot.line() == "playing"
+    async with serving(echo_service(watch), settings=settings) as address, program("grpc_client.py", address) as bot:
+        assert await bot.line() == "open"
         # Alive and silent for longer than pings are usually sent without data, and not cut off.
         with trio.move_on_after(4):
             await watch.end()
@@ -153,16 +150,16 @@ async def test_a_client_that_pings_often_is_not_cut_off() -> None:
 
     def client(address: str) -> None:
         with grpc.insecure_channel(address, options=options) as channel, RequestSource(1) as requests:
-            call = play_pb2_grpc.PlayServiceStub(channel).Play(requests, timeout=PATIENCE)
+            call = Stub(channel).Say(requests, timeout=PATIENCE)
             next(call)
             quiet.wait(6)
             requests.put(2)
-            assert next(call).heartbeat == 2
+            assert next(call).number == 2
             requests.close()
             assert list(call) == []
 
     quiet = threading.Event()
-    async with serving(play_service(watch)) as address:
+    async with serving(echo_service(watch)) as address:
         await in_thread(client, address)
 
 
@@ -170,9 +167,9 @@ async def test_a_client_that_never_reads_stalls_its_own_stream_only_and_memory_i
     sent = 0
     stalled = trio.Event()
 
-    async def flood(stream: PlayStream) -> None:
+    async def flood(stream: EchoStream) -> None:
         nonlocal sent
-        notice = pb.PlayResponse(notices=[pb.Notice(text="x" * 100_000)])
+        notice = Item(text="x" * 100_000)
         assert (await stream.receive()) is not None
         while True:
             with trio.move_on_after(1) as patience:
@@ -182,20 +179,20 @@ async def test_a_client_that_never_reads_stalls_its_own_stream_only_and_memory_i
                 stalled.set()
                 await trio.sleep_forever()
 
-    class Quick(NoHistory):
-        async def GetLadder(self, request: object, call: Call) -> ladder_pb2.GetLadderResponse:
-            return ladder_pb2.GetLadderResponse()
+    class Quick:
+        async def Get(self, request: object, call: Call) -> Item:
+            return Item()
 
     def others(address: str) -> None:
         with grpc.insecure_channel(address) as channel:
             for _ in range(200):
-                ladder_pb2_grpc.LadderServiceStub(channel).GetLadder(ladder_pb2.GetLadderRequest(), timeout=PATIENCE)
+                Stub(channel).Get(Item(), timeout=PATIENCE)
 
-    quick = Service(ladder_pb2_grpc.add_LadderServiceServicer_to_server, Quick())
-    async with serving(play_service(flood), quick) as address:
+    quick = service(Quick())
+    async with serving(echo_service(flood), quick) as address:
         await in_thread(others, address)
         async with program("grpc_client.py", address, "deaf") as bot:
-            assert await bot.line() == "playing"
+            assert await bot.line() == "open"
             before = resident_bytes()
             with trio.fail_after(PATIENCE):
                 await stalled.wait()
@@ -208,7 +205,7 @@ async def test_a_client_that_never_reads_stalls_its_own_stream_only_and_memory_i
 async def test_a_busy_handler_holds_a_flooding_client_back() -> None:
     busy = trio.Event()
 
-    async def handler(stream: PlayStream) -> None:
+    async def handler(stream: EchoStream) -> None:
         stream.trust()
         for _ in range(200):  # long enough for windows to grow that can
             assert (await stream.receive()) is not None
@@ -222,15 +219,15 @@ async def test_a_busy_handler_holds_a_flooding_client_back() -> None:
     said = 0
     over = threading.Event()
 
-    def flood() -> Iterator[pb.PlayRequest]:
+    def flood() -> Iterator[Item]:
         nonlocal said
         while not over.is_set():
             said += 1
-            yield pb.PlayRequest(hello=pb.Hello(client="x" * 100_000))
+            yield Item(text="x" * 100_000)
 
     def client(address: str) -> None:
-        with player(address) as stub:
-            call = stub.Play(flood(), timeout=PATIENCE)
+        with stub_at(address) as stub:
+            call = stub.Say(flood(), timeout=PATIENCE)
             trio.from_thread.run(until_busy)
             before = -1
             while said > before:
@@ -240,34 +237,34 @@ async def test_a_busy_handler_holds_a_flooding_client_back() -> None:
             over.set()
             call.cancel()
 
-    async with serving(play_service(handler)) as address:
+    async with serving(echo_service(handler)) as address:
         await in_thread(client, address)
 
 
 async def test_stopping_ends_open_calls_with_UNAVAILABLE_and_lets_handlers_say_goodbye() -> None:
-    async def handler(stream: PlayStream) -> None:
+    async def handler(stream: EchoStream) -> None:
         try:
             await echo(stream)
         finally:
             with trio.CancelScope(shield=True):
-                await stream.send(pb.PlayResponse(heartbeat=99))
+                await stream.send(Item(number=99))
 
     playing = trio.Event()
     heard: list[int] = []
 
     def client(address: str) -> tuple[grpc.StatusCode, str]:
-        with player(address) as stub, RequestSource(1) as requests:
-            call = stub.Play(requests, timeout=PATIENCE)
-            heard.append(next(call).heartbeat)
+        with stub_at(address) as stub, RequestSource(1) as requests:
+            call = stub.Say(requests, timeout=PATIENCE)
+            heard.append(next(call).number)
             trio.from_thread.run_sync(playing.set)
-            return refusal(lambda: heard.extend(answer.heartbeat for answer in call))
+            return refusal(lambda: heard.extend(answer.number for answer in call))
 
     async with trio.open_nursery() as nursery:
         server = trio.CancelScope()
 
         async def cancellable(task_status: trio.TaskStatus[str]) -> None:
             with server:
-                async with serving(play_service(handler), grace=5.0) as address:
+                async with serving(echo_service(handler), grace=5.0) as address:
                     task_status.started(address)
                     await trio.sleep_forever()
             with pytest.raises(grpc.RpcError):
@@ -288,17 +285,17 @@ async def test_stopping_ends_open_calls_with_UNAVAILABLE_and_lets_handlers_say_g
 async def test_stopping_drops_a_peer_that_does_not_take_its_answers_after_the_grace() -> None:
     stalled = trio.Event()
 
-    async def flood(stream: PlayStream) -> None:
+    async def flood(stream: EchoStream) -> None:
         assert (await stream.receive()) is not None
         with trio.CancelScope(shield=True):
             while True:
                 with trio.move_on_after(0.5) as patience:
-                    await stream.send(pb.PlayResponse(notices=[pb.Notice(text="x" * 100_000)]))
+                    await stream.send(Item(text="x" * 100_000))
                 if patience.cancelled_caught:
                     stalled.set()
 
-    async with serving(play_service(flood), grace=0.5) as address, program("grpc_client.py", address, "deaf") as bot:
-        assert await bot.line() == "playing"
+    async with serving(echo_service(flood), grace=0.5) as address, program("grpc_client.py", address, "deaf") as bot:
+        assert await bot.line() == "open"
         with trio.fail_after(PATIENCE):
             await stalled.wait()
         with structlog.testing.capture_logs() as logs:
@@ -310,13 +307,13 @@ async def test_stopping_drops_a_peer_that_does_not_take_its_answers_after_the_gr
 @pytest.mark.parametrize("repetition", range(4))
 async def test_SIGINT_under_load_shuts_down_cleanly(repetition: int) -> None:
     def client(address: str, playing: threading.Semaphore) -> None:
-        with player(address) as stub, RequestSource(0) as requests:
-            call = stub.Play(requests, timeout=PATIENCE)
+        with stub_at(address) as stub, RequestSource(0) as requests:
+            call = stub.Say(requests, timeout=PATIENCE)
 
             def play() -> None:
                 for answer in call:
-                    requests.put(answer.heartbeat + 1)
-                    if answer.heartbeat == 20 * repetition:
+                    requests.put(answer.number + 1)
+                    if answer.number == 20 * repetition:
                         playing.release()
 
             code, _ = refusal(play)
@@ -337,7 +334,7 @@ async def test_SIGINT_under_load_shuts_down_cleanly(repetition: int) -> None:
 
 async def test_starting_and_stopping_again_and_again_leaks_nothing() -> None:
     async def once() -> None:
-        async with serving(play_service(echo)) as address:
+        async with serving(echo_service(echo)) as address:
             await in_thread(converse, address, 1, 2, 3)
 
     def resources() -> tuple[int, int]:
@@ -357,15 +354,15 @@ async def test_starting_and_stopping_again_and_again_leaks_nothing() -> None:
 async def test_a_server_cancelled_before_it_is_up_leaves_nothing_in_the_way() -> None:
     for _ in range(3):
         with trio.move_on_after(0) as at_once:
-            await serve([play_service(echo)], "127.0.0.1:0")
+            await serve([echo_service(echo)], "127.0.0.1:0")
         assert at_once.cancelled_caught
-    async with serving(play_service(echo)) as address:
+    async with serving(echo_service(echo)) as address:
         assert await in_thread(converse, address, 1) == [1]
 
 
 async def test_two_servers_in_one_process_do_not_know_of_each_other() -> None:
-    async with serving(play_service(echo)) as kept:
-        async with serving(play_service(echo)) as address:
+    async with serving(echo_service(echo)) as kept:
+        async with serving(echo_service(echo)) as address:
             assert await in_thread(converse, address, 1) == [1]
         assert await in_thread(converse, kept, 2) == [2]
 
@@ -374,8 +371,8 @@ async def test_an_address_in_use_is_a_RuntimeError_and_not_shared() -> None:
     async with program("grpc_server_program.py") as other:
         address = await other.line()
         with pytest.raises(RuntimeError, match=re.escape(address)), trio.fail_after(PATIENCE):
-            await serve([play_service(echo)], address)
-    async with serving(play_service(echo)) as address:
+            await serve([echo_service(echo)], address)
+    async with serving(echo_service(echo)) as address:
         assert await in_thread(converse, address, 1) == [1]
 
 
@@ -389,10 +386,10 @@ async def test_TLS(tmp_path: Path) -> None:
 
     def trusting(address: str, root: bytes | None) -> list[int]:
         with grpc.secure_channel(address, grpc.ssl_channel_credentials(root)) as channel:
-            request = pb.PlayRequest(heartbeat=7).SerializeToString()
-            return [pb.PlayResponse.FromString(answer).heartbeat for answer in raw(channel)(iter([request]), timeout=5)]
+            request = Item(number=7).SerializeToString()
+            return [Item.FromString(answer).number for answer in raw(channel)(iter([request]), timeout=5)]
 
-    async with serving(play_service(echo), credentials=credentials) as address:
+    async with serving(echo_service(echo), credentials=credentials) as address:
         assert await in_thread(trusting, address, certificate.read_bytes()) == [7]
         for stranger in (partial(trusting, address, None), partial(converse, address, 1)):
             code, _ = await in_thread(refusal, stranger)
@@ -418,18 +415,18 @@ async def test_a_client_that_reads_again_long_after_it_was_let_go_finds_the_reas
     monkeypatch.setattr("trio_grpc.http2.connection.LINGER", 0.3)
     let_go = trio.Event()
 
-    async def chatter(stream: PlayStream) -> None:
+    async def chatter(stream: EchoStream) -> None:
         with trio.move_on_after(1):
             while True:
-                await stream.send(pb.PlayResponse(welcome=pb.Welcome(server="s" * 3001)))
+                await stream.send(Item(text="s" * 3001))
         let_go.set()
         raise CallRefused(CODE.RESOURCE_EXHAUSTED, "nothing was read")
 
-    async with serving(play_service(chatter)) as address:
-        with player(address) as stub:
-            call, messages = stub.Play(RequestSource()), list[pb.PlayResponse]()
+    async with serving(echo_service(chatter)) as address:
+        with stub_at(address) as stub:
+            call, messages = stub.Say(RequestSource()), list[Item]()
             await let_go.wait()
             await trio.sleep(3)  # well beyond LINGER, with a check every half a second
             code, text = await in_thread(refusal, partial(messages.extend, call))
     assert (code, text) == (CODE.RESOURCE_EXHAUSTED, "nothing was read")
-    assert {len(message.welcome.server) for message in messages} == {3001}
+    assert {len(message.text) for message in messages} == {3001}

@@ -12,17 +12,16 @@ from typing import Final
 import pytest
 from grpc_health.v1 import health_pb2
 
-from tests.trio_grpc.loaded_server import LoadedServer
+from tests.trio_grpc.echo import GET, SAY
+from tests.trio_grpc.loaded_server import TOKEN, LoadedServer
 from tests.trio_grpc.raw_http2 import (
     ACK,
     CHECK,
     EMPTY,
     END_HEADERS,
     END_STREAM,
-    LIST_GAMES,
     MAX_WINDOW,
     PATIENCE,
-    PLAY,
     PREFACE,
     Kind,
     RawConnection,
@@ -42,7 +41,7 @@ WATCH: Final = "/grpc.health.v1.Health/Watch"
 WIDE: Final = frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=MAX_WINDOW)) + window(0, MAX_WINDOW - 65535)
 
 
-@pytest.mark.parametrize("path", [CHECK, PLAY])
+@pytest.mark.parametrize("path", [CHECK, SAY])
 @pytest.mark.parametrize("code", [0, 8])
 def test_ten_thousand_calls_that_are_taken_back(
     loaded_server: LoadedServer, connection: RawConnection, path: str, code: int
@@ -144,9 +143,9 @@ def test_a_few_bytes_that_decompress_to_megabytes_of_headers(
 def test_a_flood_of_small_frames_by_one_who_reads_nothing(
     loaded_server: LoadedServer, connection: RawConnection, piece: bytes
 ) -> None:
-    connection.send(connection.opening(1, PLAY))
+    connection.send(connection.opening(1, SAY))
     connection.send_until_blocked(repeat(piece * 200, 500))
-    loaded_server.play_on()
+    loaded_server.talk_on()
     assert connection.wait_closed()
     with RawConnection(loaded_server.address) as other:
         assert other.is_alive()
@@ -167,7 +166,7 @@ def test_a_flood_of_small_frames_by_one_who_reads_nothing(
 def test_a_flood_of_small_frames_by_one_who_waits_for_every_hundred(
     loaded_server: LoadedServer, connection: RawConnection, piece: bytes
 ) -> None:
-    connection.send(connection.opening(1, PLAY), connection.opening(3, PLAY), reset(3))
+    connection.send(connection.opening(1, SAY), connection.opening(3, SAY), reset(3))
     for number in range(200):
         last = number.to_bytes(8, "big")
         connection.send(piece * 100, frame(Kind.PING, 0, 0, last))
@@ -192,17 +191,17 @@ def calls(connection: RawConnection, path: str, count: int) -> Iterator[bytes]:
 def test_answers_that_nobody_reads_are_not_piled_up(loaded_server: LoadedServer, connection: RawConnection) -> None:
     """Flow-control windows are as large as can be, so that only the full socket stops the server."""
     connection.send(WIDE)
-    connection.send_until_blocked(calls(connection, LIST_GAMES, 20_000))
-    loaded_server.play_on()
+    connection.send_until_blocked(calls(connection, GET, 20_000))
+    loaded_server.talk_on()
 
 
 def test_windows_that_never_open(loaded_server: LoadedServer) -> None:
     connections = []
     for _ in range(50):
         connection = RawConnection(loaded_server.address, auto_reply=False)
-        connection.send(frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=0)), *calls(connection, LIST_GAMES, 8))
+        connection.send(frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=0)), *calls(connection, GET, 8))
         connections.append(connection)
-    loaded_server.play_on()
+    loaded_server.talk_on()
     for connection in connections:
         while len(connection.answers) < 8:
             assert connection.receive()
@@ -212,13 +211,13 @@ def test_windows_that_never_open(loaded_server: LoadedServer) -> None:
 
 def test_a_bot_that_sends_before_it_is_authenticated(loaded_server: LoadedServer, connection: RawConnection) -> None:
     """Megabytes on a stream with a wrong token are not kept, and the connection remains usable."""
-    stream = connection.open(PLAY, ("authorization", "Bearer wrong"))
+    stream = connection.open(SAY, ("authorization", "Bearer wrong"))
     connection.send_until_blocked(repeat(frame(Kind.DATA, 0, stream, message(bytes(16000))), 500))
     connection.closed_or_alive()
 
 
 def test_messages_faster_than_they_are_read(loaded_server: LoadedServer, connection: RawConnection) -> None:
-    stream = connection.open(PLAY, ("authorization", f"Bearer {loaded_server.token()}"))
+    stream = connection.open(SAY, TOKEN)
     connection.send_until_blocked(repeat(frame(Kind.DATA, 0, stream, message(b"") * 3000), 1000))
     connection.closed_or_alive()
 
@@ -230,7 +229,7 @@ def test_a_thousand_that_say_nothing(loaded_server: LoadedServer) -> None:
         RawConnection(loaded_server.address, preamble=b"" if number % 2 else PREFACE[: number % 24])
         for number in range(1000)
     ]
-    loaded_server.play_on()
+    loaded_server.talk_on()
     for connection in connections:
         assert connection.wait_closed()
         connection.socket.close()
@@ -278,7 +277,7 @@ def test_a_thousand_connections_one_after_the_other(loaded_server: LoadedServer)
             if number % 3 == 0:
                 assert connection.call().status == 0
             elif number % 3 == 1:
-                connection.open(PLAY)
+                connection.open(SAY)
 
 
 def test_a_megabyte_of_window_updates_at_once(loaded_server: LoadedServer, connection: RawConnection) -> None:

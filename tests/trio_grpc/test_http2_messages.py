@@ -9,17 +9,15 @@ from typing import Final
 
 import grpc
 import pytest
-from arena_client.v1 import play_pb2 as pb
 from grpc_health.v1 import health_pb2
 
-from tests.trio_grpc.loaded_server import MIB, LoadedServer
+from tests.trio_grpc.echo import GET, NAME, SAY, Item
+from tests.trio_grpc.loaded_server import MIB, TOKEN, LoadedServer
 from tests.trio_grpc.raw_http2 import (
     CHECK,
     EMPTY,
     END_STREAM,
-    LIST_GAMES,
     PADDED,
-    PLAY,
     Kind,
     RawConnection,
     frame,
@@ -32,25 +30,15 @@ pytestmark = pytest.mark.process
 
 OK: Final = 0
 SERVING: Final = health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.SERVING).SerializeToString()
-HELLO: Final = message(pb.PlayRequest(hello=pb.Hello(games=["nullern"], capacity=1)).SerializeToString())
-ONE_ANSWER: Final = message(pb.PlayRequest(answers=[pb.Answer(match_id=10**9)]).SerializeToString())
+ONE: Final = message(Item(number=1).SerializeToString())
 
 
 def value(code: grpc.StatusCode) -> int:
     return int(code.value[0])
 
 
-def playing(loaded_server: LoadedServer, connection: RawConnection) -> int:
-    """Open a stream to play on; return its identifier."""
-    return connection.open(PLAY, ("authorization", f"Bearer {loaded_server.token()}"))
-
-
-def heard(connection: RawConnection, stream: int) -> list[pb.PlayResponse]:
-    return [pb.PlayResponse.FromString(each) for each in connection.answers[stream].messages]
-
-
-def notices(connection: RawConnection, stream: int) -> int:
-    return sum(len(each.notices) for each in heard(connection, stream))
+def heard(connection: RawConnection, stream: int) -> list[int]:
+    return [Item.FromString(each).number for each in connection.answers[stream].messages]
 
 
 def test_an_answer_has_the_shape_that_grpc_asks_for(connection: RawConnection) -> None:
@@ -63,7 +51,7 @@ def test_an_answer_has_the_shape_that_grpc_asks_for(connection: RawConnection) -
 
 
 def test_a_message_may_come_a_byte_a_frame(connection: RawConnection) -> None:
-    content = message(health_pb2.HealthCheckRequest(service="arena.v1.PlayService").SerializeToString())
+    content = message(health_pb2.HealthCheckRequest(service=NAME).SerializeToString())
     stream = connection.open()
     for at in range(len(content)):
         connection.send(frame(Kind.DATA, 0, stream, content[at : at + 1]), frame(Kind.DATA, 0, stream))
@@ -80,10 +68,10 @@ def test_padding_is_no_part_of_a_message(connection: RawConnection, padding: int
     assert connection.outcome(stream).messages == [SERVING]
 
 
-def test_padding_is_given_back(loaded_server: LoadedServer, connection: RawConnection) -> None:
+def test_padding_is_given_back(connection: RawConnection) -> None:
     """A MiB of padding only, with windows of 64 KiB: a server that did not return them would block the peer."""
-    stream = playing(loaded_server, connection)
-    connection.send(frame(Kind.DATA, 0, stream, HELLO))
+    stream = connection.open(SAY, TOKEN)
+    connection.send(frame(Kind.DATA, 0, stream, ONE))
     connection.until(lambda: connection.answers[stream].messages)
     for _ in range(64):
         for _ in range(64):
@@ -91,23 +79,20 @@ def test_padding_is_given_back(loaded_server: LoadedServer, connection: RawConne
         connection.pongs.clear()
         connection.send(frame(Kind.PING, 0, 0, bytes(8)))
         connection.until(lambda: connection.pongs)
-    connection.send(frame(Kind.DATA, 0, stream, ONE_ANSWER))
-    connection.until(lambda: notices(connection, stream) == 1 or connection.answers[stream].over)
-    assert notices(connection, stream) == 1
+    connection.send(frame(Kind.DATA, 0, stream, ONE))
+    connection.until(lambda: len(heard(connection, stream)) == 2 or connection.answers[stream].over)
+    assert heard(connection, stream) == [1, 1]
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 100, 16384])
-def test_many_messages_may_share_frames_cut_anywhere(
-    loaded_server: LoadedServer, connection: RawConnection, size: int
-) -> None:
-    stream = playing(loaded_server, connection)
+def test_many_messages_may_share_frames_cut_anywhere(connection: RawConnection, size: int) -> None:
+    stream = connection.open(SAY, TOKEN)
     count = 40 if size < 100 else 400
-    content = HELLO + ONE_ANSWER * count
+    content = b"".join(message(Item(number=number).SerializeToString()) for number in range(count))
     for at in range(0, len(content), size):
         connection.send(frame(Kind.DATA, 0, stream, content[at : at + size]))
-    connection.until(lambda: notices(connection, stream) >= count or connection.answers[stream].over)
-    assert notices(connection, stream) == count
-    assert heard(connection, stream)[0].HasField("welcome")
+    connection.until(lambda: len(heard(connection, stream)) >= count or connection.answers[stream].over)
+    assert heard(connection, stream) == list(range(count))
 
 
 def test_a_message_in_halves_waits_for_nobody(connection: RawConnection) -> None:
@@ -141,17 +126,15 @@ WRONG: Final[dict[str, tuple[bytes, tuple[str, str] | None]]] = {
 }
 
 
-@pytest.mark.parametrize("path", [CHECK, PLAY])
+@pytest.mark.parametrize("path", [CHECK, SAY])
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_wrong_message_ends_its_call_only(
-    loaded_server: LoadedServer, connection: RawConnection, wrong: str, path: str
-) -> None:
+def test_a_wrong_message_ends_its_call_only(connection: RawConnection, wrong: str, path: str) -> None:
     content, header = WRONG[wrong]
-    more = (("authorization", f"Bearer {loaded_server.token()}"),) if path == PLAY else ()
+    more = (TOKEN,) if path == SAY else ()
     stream = connection.open(path, *more, *([header] if header else []))
     connection.upload(stream, content)
     answer = connection.outcome(stream)
-    if path == PLAY and wrong == "none":
+    if path == SAY and wrong == "none":
         return
     assert answer.status != OK
     if wrong in ("4 GiB", "a byte too long", "a bomb"):
@@ -174,7 +157,7 @@ def test_what_is_too_long_is_refused_before_it_comes(connection: RawConnection, 
 def test_a_compressed_request_is_read_or_refused_by_name(
     connection: RawConnection, encoding: str, pack: Callable[[bytes], bytes]
 ) -> None:
-    content = health_pb2.HealthCheckRequest(service="arena.v1.PlayService").SerializeToString()
+    content = health_pb2.HealthCheckRequest(service=NAME).SerializeToString()
     flag = int(encoding != "identity")
     answer = connection.call(CHECK, message(pack(content), flag=flag), ("grpc-encoding", encoding))
     if encoding == "deflate" and answer.status != OK:
@@ -201,14 +184,14 @@ def test_trailers_end_a_request(connection: RawConnection) -> None:
 
 
 def test_trailers_that_end_nothing_are_an_offence(connection: RawConnection) -> None:
-    stream = connection.open(PLAY)
+    stream = connection.open(SAY)
     connection.send(frame(Kind.HEADERS, 0x4, stream, connection.encoded(("x-last", "word"))))
     connection.until(lambda: connection.answers[stream].over)
     connection.closed_or_alive()
 
 
 def test_an_unknown_method_is_unimplemented(connection: RawConnection) -> None:
-    for path in ("/arena.v1.PlayService/Cheat", "/nobody.Here/Play", "/", "/a/b/c", "//", "nonsense"):
+    for path in (f"/{NAME}/Cheat", "/nobody.Here/Play", "/", "/a/b/c", "//", "nonsense"):
         answer = connection.call(path)
         assert answer.status == value(grpc.StatusCode.UNIMPLEMENTED) or answer.reset is not None, path
     assert connection.is_alive()
@@ -247,10 +230,10 @@ def test_a_text_travels_percent_encoded(connection: RawConnection) -> None:
 
 def test_a_peer_opens_its_window_byte_by_byte(loaded_server: LoadedServer) -> None:
     with RawConnection(loaded_server.address) as connection:
-        whole = connection.call(LIST_GAMES).content
+        whole = connection.call(GET).content
     with RawConnection(loaded_server.address, auto_reply=False) as connection:
         connection.send(frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=0)))
-        stream = connection.open(LIST_GAMES)
+        stream = connection.open(GET)
         connection.data(stream, EMPTY, end=True)
         connection.until(lambda: ":status" in connection.answers[stream].headers)
         for size in (1, 4, 1, 100):
@@ -263,10 +246,10 @@ def test_a_peer_opens_its_window_byte_by_byte(loaded_server: LoadedServer) -> No
 
 def test_a_window_may_become_negative(loaded_server: LoadedServer) -> None:
     with RawConnection(loaded_server.address) as connection:
-        whole = connection.call(LIST_GAMES).content
+        whole = connection.call(GET).content
     with RawConnection(loaded_server.address, auto_reply=False) as connection:
         connection.send(frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=50)))
-        stream = connection.open(LIST_GAMES)
+        stream = connection.open(GET)
         connection.data(stream, EMPTY, end=True)
         connection.until(lambda: len(connection.answers[stream].content) == 50)
         connection.send(frame(Kind.SETTINGS, 0, 0, settings(initial_window_size=10)), window(stream, 30))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import socket
 import ssl
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.end_to_end.e2e_rig import Server, server
-from tests.end_to_end.test_e2e_tls import arena
-from tests.trio_grpc.loaded_server import LoadedServer
+from tests.trio_grpc.loaded_server import LoadedServer, Server, server
 from tests.trio_grpc.raw_http2 import EMPTY, END_STREAM, PATIENCE, PREFACE, Kind, RawConnection, frame
 
 pytestmark = pytest.mark.process
@@ -64,10 +63,13 @@ def test_noise_after_the_preface_ends_at_most_its_connection(connection: RawConn
 def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, ssl.SSLContext]]:
     """A server that requires TLS, and a client's context that trusts its certificate."""
     folder: Path = tmp_path_factory.mktemp("tls")
-    assert arena("cert", folder / "tls").returncode == 0
-    cert, key = folder / "tls" / "cert.pem", folder / "tls" / "key.pem"
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    )
+    subprocess.run([*command.split(), "-keyout", key, "-out", cert], check=True, capture_output=True)
     trust = ssl.create_default_context(cafile=str(cert))
-    with server(folder / "data", "--drain", "0", "--tls-cert", str(cert), "--tls-key", str(key)) as running:
+    with server(folder, cert, key) as running:
         yield running, trust
 
 

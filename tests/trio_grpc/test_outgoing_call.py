@@ -11,11 +11,10 @@ from typing import Any
 import grpc
 import pytest
 import trio
-from arena_client.v1 import play_pb2 as pb
 from google.rpc import error_details_pb2, status_pb2
 
-from tests.trio_grpc.grpc_rig import PATIENCE, PlayStream, echo, play_service, serving
-from tests.trio_grpc.raw_http2 import PLAY
+from tests.trio_grpc.echo import SAY, EchoStream, Item
+from tests.trio_grpc.grpc_rig import PATIENCE, echo, echo_service, serving
 from trio_grpc.grpc.call import CallRefused, PeerVanished, bearer
 from trio_grpc.grpc.outgoing_call import OutgoingCall, ask, calling
 from trio_grpc.grpc.refusals import explained
@@ -28,19 +27,19 @@ pytestmark = pytest.mark.process
 @asynccontextmanager
 async def at_socket(tmp_path: Path, handler: Any, **settings: Any) -> AsyncIterator[str]:
     """A server with one handler; yields the path of its socket."""
-    path = tmp_path / "arena.sock"
-    async with serving(play_service(handler), settings=TransportSettings(unix_socket=path, **settings)):
+    path = tmp_path / "server.sock"
+    async with serving(echo_service(handler), settings=TransportSettings(unix_socket=path, **settings)):
         with trio.fail_after(PATIENCE):
             yield str(path)
 
 
-async def tell_peer(stream: PlayStream) -> None:
+async def tell_peer(stream: EchoStream) -> None:
     await stream.receive()
-    await stream.send(pb.PlayResponse(notices=[pb.Notice(text=stream.peer)]))
+    await stream.send(Item(text=stream.peer))
 
 
-async def said(call: OutgoingCall) -> pb.PlayResponse:
-    return pb.PlayResponse.FromString(await call.receive())
+async def said(call: OutgoingCall) -> Item:
+    return Item.FromString(await call.receive())
 
 
 @pytest.mark.parametrize(
@@ -54,42 +53,42 @@ async def said(call: OutgoingCall) -> pb.PlayResponse:
 )
 async def test_a_relayed_call_is_of_whom_it_is_relayed_for(tmp_path: Path, host: str, peer: str) -> None:
     async with at_socket(tmp_path, tell_peer) as path:
-        answer = pb.PlayResponse.FromString(await ask(path, PLAY, host, b""))
-        assert answer.notices[0].text == peer
+        answer = Item.FromString(await ask(path, SAY, host, b""))
+        assert answer.text == peer
 
 
 async def test_connections_are_counted_by_whom_they_are_for(tmp_path: Path) -> None:
-    async with at_socket(tmp_path, echo, connections_per_address=1) as path, calling(path, PLAY, "192.0.2.7") as first:
+    async with at_socket(tmp_path, echo, connections_per_address=1) as path, calling(path, SAY, "192.0.2.7") as first:
         await first.send(b"")
         await first.receive()
         with pytest.raises(CallRefused, match="lost"):
-            await ask(path, PLAY, "192.0.2.7", b"")
-        await ask(path, PLAY, "192.0.2.8", b"")
+            await ask(path, SAY, "192.0.2.7", b"")
+        await ask(path, SAY, "192.0.2.8", b"")
 
 
 async def test_messages_larger_than_every_window_come_through_both_ways(tmp_path: Path) -> None:
-    async def mirror(stream: PlayStream) -> None:
+    async def mirror(stream: EchoStream) -> None:
         stream.trust()
         while (message := await stream.receive()) is not None:
-            await stream.send(pb.PlayResponse(notices=[pb.Notice(text=message.hello.client)]))
+            await stream.send(Item(text=message.text))
 
-    async with at_socket(tmp_path, mirror) as path, calling(path, PLAY, "127.0.0.1") as call:
+    async with at_socket(tmp_path, mirror) as path, calling(path, SAY, "127.0.0.1") as call:
         for size in (0, 1, 16_384, 65_535, 65_536, 500_000, 7):
-            await call.send(pb.PlayRequest(hello=pb.Hello(client="x" * size)).SerializeToString())
-            assert len((await said(call)).notices[0].text) == size
+            await call.send(Item(text="x" * size).SerializeToString())
+            assert len((await said(call)).text) == size
 
 
 async def test_a_token_is_accepted_before_anything_is_said_and_refused_with_its_details(tmp_path: Path) -> None:
-    async def keep(stream: PlayStream) -> None:
+    async def keep(stream: EchoStream) -> None:
         if bearer(stream) != "right":
-            raise explained(grpc.StatusCode.UNAUTHENTICATED, "who? ∅", "TOKEN_UNKNOWN", "arena", 2.5)
+            raise explained(grpc.StatusCode.UNAUTHENTICATED, "who? ∅", "TOKEN_UNKNOWN", "example", 2.5)
         stream.trust()
         await echo(stream)
 
     async with at_socket(tmp_path, keep) as path:
-        async with calling(path, PLAY, "127.0.0.1", "right") as call:
+        async with calling(path, SAY, "127.0.0.1", "right") as call:
             await call.accepted()
-        async with calling(path, PLAY, "127.0.0.1", "wrong") as call:
+        async with calling(path, SAY, "127.0.0.1", "wrong") as call:
             with pytest.raises(CallRefused) as refused:
                 await call.accepted()
     assert (refused.value.code, refused.value.text) == (grpc.StatusCode.UNAUTHENTICATED, "who? ∅")
@@ -101,10 +100,10 @@ async def test_a_token_is_accepted_before_anything_is_said_and_refused_with_its_
 
 
 async def test_the_end_of_the_call_comes_after_its_messages(tmp_path: Path) -> None:
-    async with at_socket(tmp_path, tell_peer) as path, calling(path, PLAY, "192.0.2.7") as call:
+    async with at_socket(tmp_path, tell_peer) as path, calling(path, SAY, "192.0.2.7") as call:
         await call.send(b"")
         await trio.testing.wait_all_tasks_blocked()
-        assert (await said(call)).notices
+        assert (await said(call)).text
         with pytest.raises(CallRefused) as ended:
             await call.receive()
         assert ended.value.code is grpc.StatusCode.OK
@@ -113,55 +112,55 @@ async def test_the_end_of_the_call_comes_after_its_messages(tmp_path: Path) -> N
 async def test_who_takes_nothing_holds_the_server_back_and_answers_its_pings(tmp_path: Path) -> None:
     sent = 0
 
-    async def flood(stream: PlayStream) -> None:
+    async def flood(stream: EchoStream) -> None:
         nonlocal sent
         stream.trust()
         while True:
-            await stream.send(pb.PlayResponse(notices=[pb.Notice(text="x" * 10_000)]))
+            await stream.send(Item(text="x" * 10_000))
             sent += 1
 
     async with (
         at_socket(tmp_path, flood, ping_after=0.1, ping_timeout=0.5) as path,
-        calling(path, PLAY, "127.0.0.1") as call,
+        calling(path, SAY, "127.0.0.1") as call,
     ):
         await call.accepted()
         await trio.sleep(2)  # several pings, each of which would end the connection where it is not answered
         assert sent <= 2 * (1 << 16) // 10_000
         before = sent
         for _ in range(50):
-            assert len((await said(call)).notices[0].text) == 10_000
+            assert len((await said(call)).text) == 10_000
         assert sent > before
 
 
 async def test_a_server_that_is_gone_is_a_lost_connection(tmp_path: Path) -> None:
     with pytest.raises(CallRefused, match="does not answer"):
-        await ask(str(tmp_path / "nothing"), PLAY, "127.0.0.1", b"")
+        await ask(str(tmp_path / "nothing"), SAY, "127.0.0.1", b"")
     gone = trio.Event()
 
-    async def wait(stream: PlayStream) -> None:
+    async def wait(stream: EchoStream) -> None:
         stream.trust()
         with pytest.raises(PeerVanished):
             await stream.receive()
         gone.set()
         raise PeerVanished
 
-    path = tmp_path / "arena.sock"
+    path = tmp_path / "server.sock"
     async with trio.open_nursery() as nursery:
         settings = TransportSettings(unix_socket=path)
         scope = trio.CancelScope()
 
         async def run() -> None:
             with scope:
-                await serve([play_service(wait)], "127.0.0.1:0", settings=settings, grace=0)
+                await serve([echo_service(wait)], "127.0.0.1:0", settings=settings, grace=0)
 
         nursery.start_soon(run)
         while not path.exists():
             await trio.sleep(0.01)
-        async with calling(str(path), PLAY, "127.0.0.1") as call:
+        async with calling(str(path), SAY, "127.0.0.1") as call:
             await call.accepted()
         with trio.fail_after(PATIENCE):
             await gone.wait()
-        async with calling(str(path), PLAY, "127.0.0.1") as call:
+        async with calling(str(path), SAY, "127.0.0.1") as call:
             await call.accepted()
             scope.cancel()
             with trio.fail_after(PATIENCE), pytest.raises(CallRefused) as lost:

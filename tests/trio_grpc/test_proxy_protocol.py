@@ -15,15 +15,14 @@ from typing import Any, Final
 import grpc
 import pytest
 import trio
-from arena_client.v1 import game_pb2, game_pb2_grpc
-from arena_client.v1 import play_pb2 as pb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.trio_grpc.grpc_rig import PATIENCE, PlayStream, in_thread, numbers, play_service, player, refusal, serving
-from tests.trio_grpc.raw_http2 import EMPTY, LIST_GAMES, PREFACE, Kind, RawConnection, frame
+from tests.trio_grpc.echo import GET, EchoStream, Item, service
+from tests.trio_grpc.grpc_rig import PATIENCE, echo_service, in_thread, numbers, refusal, serving, stub_at
+from tests.trio_grpc.raw_http2 import EMPTY, PREFACE, Kind, RawConnection, frame
 from trio_grpc.grpc.call import Call
-from trio_grpc.grpc.server import Service, serve
+from trio_grpc.grpc.server import serve
 from trio_grpc.http2.proxy_protocol import MOST, ProxyHeader, among, networks, parse_header
 from trio_grpc.http2.sockets import LONGEST_UNIX_PATH
 from trio_grpc.limits.connection_limits import UNIX, origin_of_peer
@@ -115,27 +114,27 @@ def test_peers_of_unix_sockets_are_one() -> None:
 over_sockets = pytest.mark.process
 
 
-async def tell_peer(stream: PlayStream) -> None:
+async def tell_peer(stream: EchoStream) -> None:
     """Tell each caller what its peer is."""
     while await stream.receive() is not None:
-        await stream.send(pb.PlayResponse(notices=[pb.Notice(text=stream.peer)]))
+        await stream.send(Item(text=stream.peer))
 
 
 class Dear:
     """A service whose only method takes a fifth of a second of processor time."""
 
-    async def ListGames(self, _: object, __: Call) -> game_pb2.ListGamesResponse:
+    async def Get(self, _: object, __: Call) -> Item:
         end = thread_time() + 0.2
         while thread_time() < end:
             pass
-        return game_pb2.ListGamesResponse()
+        return Item()
 
 
 @asynccontextmanager
 async def behind(proxies: str | None = "127.0.0.0/8", **settings: Any) -> AsyncIterator[str]:
-    dear = Service(game_pb2_grpc.add_GameServiceServicer_to_server, Dear())
+    dear = service(Dear())
     async with serving(
-        play_service(tell_peer), dear, settings=TransportSettings(proxies=proxies, **settings)
+        echo_service(tell_peer), dear, settings=TransportSettings(proxies=proxies, **settings)
     ) as address:
         yield address
 
@@ -192,9 +191,9 @@ def is_told_something(connection: socket.socket) -> bool:
 
 
 def peer_of(address: str) -> str:
-    with player(address) as stub:
-        (answer,) = stub.Play(numbers(1), timeout=PATIENCE)
-        return str(answer.notices[0].text)
+    with stub_at(address) as stub:
+        (answer,) = stub.Say(numbers(1), timeout=PATIENCE)
+        return str(answer.text)
 
 
 @over_sockets
@@ -223,11 +222,11 @@ async def test_behind_a_proxy_everybody_has_a_budget_of_his_own() -> None:
             return RawConnection(address, sock=sending(address, v2_of(host, 4711)))
 
         with connect("192.0.2.7") as spending:
-            assert spending.call(LIST_GAMES, EMPTY).status == 0
+            assert spending.call(GET, EMPTY).status == 0
         with connect("192.0.2.7") as in_debt, connect("192.0.2.8") as other:
-            stream = in_debt.open(LIST_GAMES)
+            stream = in_debt.open(GET)
             in_debt.upload(stream, EMPTY)
-            assert other.call(LIST_GAMES, EMPTY).status == 0
+            assert other.call(GET, EMPTY).status == 0
             in_debt.receive()
             assert not in_debt.answers, "it waits for 20 s"
 
@@ -294,7 +293,7 @@ async def test_proxies_that_are_no_addresses_are_refused(proxies: str, why: str)
 
 @over_sockets
 async def test_a_unix_socket_is_listened_at_too_and_is_gone_at_the_end(tmp_path: Path) -> None:
-    path = tmp_path / "arena.sock"
+    path = tmp_path / "server.sock"
     with socket.socket(socket.AF_UNIX) as left_over:
         left_over.bind(str(path))
     async with behind(None, unix_socket=path) as address:
@@ -319,7 +318,7 @@ async def test_a_path_that_is_no_socket_is_left_alone(tmp_path: Path) -> None:
 
 @over_sockets
 async def test_a_unix_socket_is_for_its_user_alone(tmp_path: Path) -> None:
-    path = tmp_path / "arena.sock"
+    path = tmp_path / "server.sock"
     async with behind(None, unix_socket=path):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -335,7 +334,7 @@ async def test_an_over_long_path_of_a_socket_is_named_with_the_most_that_there_m
 
 @over_sockets
 async def test_a_socket_that_is_another_servers_by_now_is_left_to_it(tmp_path: Path) -> None:
-    path = tmp_path / "arena.sock"
+    path = tmp_path / "server.sock"
     async with behind(None, unix_socket=path):
         path.rename(tmp_path / "away")
         with socket.socket(socket.AF_UNIX) as others:
@@ -345,8 +344,8 @@ async def test_a_socket_that_is_another_servers_by_now_is_left_to_it(tmp_path: P
 
 @over_sockets
 async def test_a_server_may_listen_at_a_unix_socket_alone(tmp_path: Path) -> None:
-    address = f"unix:{tmp_path / 'arena.sock'}"
+    address = f"unix:{tmp_path / 'server.sock'}"
     async with trio.open_nursery() as nursery:
-        assert await nursery.start(serve, [play_service(tell_peer)], address) == 0
+        assert await nursery.start(serve, [echo_service(tell_peer)], address) == 0
         assert await in_thread(peer_of, address) == "unix:"
         nursery.cancel_scope.cancel()

@@ -14,19 +14,16 @@ from typing import Any, Final
 import grpc
 import pytest
 import trio
-from arena_client.v1 import game_pb2, game_pb2_grpc
-from arena_client.v1 import play_pb2 as pb
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from h2.connection import H2Connection
 
-from tests.trio_grpc.grpc_rig import PATIENCE, PlayStream, in_thread, play_service, serving
+from tests.trio_grpc.echo import GET, SAY, EchoStream, Item, service
+from tests.trio_grpc.grpc_rig import PATIENCE, echo_service, in_thread, serving
 from tests.trio_grpc.raw_http2 import (
     CHECK,
     DEFAULT_WINDOW,
     EMPTY,
     END_HEADERS,
-    LIST_GAMES,
-    PLAY,
     Answer,
     Kind,
     RawConnection,
@@ -54,16 +51,16 @@ SMALL: Final = TransportSettings(max_memory_untrusted=1 << 20)
 """Room for 63 requests of 16 KiB."""
 
 
-async def trusting(stream: PlayStream) -> None:
+async def trusting(stream: EchoStream) -> None:
     """Answer each message with its size, and trust the stream from the first on."""
     while (received := await stream.receive()) is not None:
         stream.trust()
-        await stream.send(pb.PlayResponse(heartbeat=received.ByteSize()))
+        await stream.send(Item(number=received.ByteSize()))
 
 
 def services() -> tuple[Service, Service]:
     health = Service(health_pb2_grpc.add_HealthServicer_to_server, Health([], trio.Event()))
-    return health, play_service(trusting)
+    return health, echo_service(trusting)
 
 
 def attack(connection: Callable[[str], Any], settings: TransportSettings = TransportSettings()) -> Any:  # noqa: B008
@@ -108,7 +105,7 @@ def test_a_unary_request_that_stays_incomplete_ends_with_a_reason(sent: bytes | 
 def test_a_message_of_a_stream_that_stays_incomplete_ends_it_also_when_it_is_trusted_and_drips() -> None:
     def client(address: str) -> Answer:
         with RawConnection(address) as connection:
-            stream = connection.open(PLAY)
+            stream = connection.open(SAY)
             connection.data(stream, EMPTY)
             connection.until(lambda: connection.answers[stream].messages)
             connection.data(stream, message(bytes(1000))[:-1])
@@ -154,13 +151,13 @@ def test_before_a_token_a_message_has_16_KiB_and_after_it_a_MiB() -> None:
         with RawConnection(address) as connection:
             fits = connection.call(CHECK, sized(16 * KIB))
             larger = connection.call(CHECK, sized(16 * KIB + 1))
-            stream = connection.open(PLAY)
+            stream = connection.open(SAY)
             connection.data(stream, EMPTY)
             connection.until(lambda: connection.answers[stream].messages)
-            hello = pb.PlayRequest(hello=pb.Hello(client="x" * 60_000)).SerializeToString()
+            hello = Item(text="x" * 60_000).SerializeToString()
             connection.data(stream, message(hello), end=True)
             trusted = connection.outcome(stream)
-            assert [pb.PlayResponse.FromString(each).heartbeat for each in trusted.messages] == [0, len(hello)]
+            assert [Item.FromString(each).number for each in trusted.messages] == [0, len(hello)]
             return [(answer.status, answer.headers.get("grpc-message", "")) for answer in (fits, larger, trusted)]
 
     fits, larger, trusted = attack(client)
@@ -177,18 +174,18 @@ def test_a_large_message_waits_within_its_window_until_the_token_is_checked(trus
     """The bot need not wait for the server to look its token up before it sends; a stranger is refused then."""
     checked = trio.Event()
 
-    async def slow(stream: PlayStream) -> None:
+    async def slow(stream: EchoStream) -> None:
         await checked.wait()
         if trusted:
             stream.trust()
         while (received := await stream.receive()) is not None:
-            await stream.send(pb.PlayResponse(heartbeat=received.ByteSize()))
+            await stream.send(Item(number=received.ByteSize()))
 
-    hello = pb.PlayRequest(hello=pb.Hello(client="x" * 100_000)).SerializeToString()
+    hello = Item(text="x" * 100_000).SerializeToString()
 
     def client(address: str) -> Answer:
         with RawConnection(address) as connection:
-            stream = connection.open(PLAY)
+            stream = connection.open(SAY)
             connection.data(stream, message(hello)[:40_000])
             connection.settle()
             assert not connection.answers[stream].over
@@ -199,12 +196,12 @@ def test_a_large_message_waits_within_its_window_until_the_token_is_checked(trus
             return connection.outcome(stream)
 
     async def run() -> Answer:
-        async with serving(play_service(slow)) as address:
+        async with serving(echo_service(slow)) as address:
             return await in_thread(client, address)
 
     answer = trio.run(run)
     if trusted:
-        assert [pb.PlayResponse.FromString(each).heartbeat for each in answer.messages] == [len(hello)]
+        assert [Item.FromString(each).number for each in answer.messages] == [len(hello)]
     else:
         assert answer.status == status(grpc.StatusCode.RESOURCE_EXHAUSTED)
         assert answer.headers["grpc-message"].startswith("a message has at most 16384 bytes in a call without a valid")
@@ -254,8 +251,8 @@ def test_who_hoards_in_unfinished_frames_is_disconnected_and_others_are_served()
 class Generous:
     """A service whose only method answers with a MiB."""
 
-    async def ListGames(self, _: object, __: Call) -> game_pb2.ListGamesResponse:
-        return game_pb2.ListGamesResponse(games=[game_pb2.GameCatalog(title="x" * MIB)])
+    async def Get(self, _: object, __: Call) -> Item:
+        return Item(text="x" * MIB)
 
 
 def asking(address: str, initial_window: int) -> RawConnection:
@@ -277,17 +274,17 @@ def test_who_leaves_answers_unread_is_disconnected_and_others_are_served(initial
     def client(address: str) -> int:
         with ExitStack() as stack:
             early = stack.enter_context(RawConnection(address))
-            answer = early.open(LIST_GAMES)
+            answer = early.open(GET)
             early.data(answer, EMPTY, end=True)
             hoarders = []
             for _ in range(12):
                 hoarders.append(stack.enter_context(asking(address, initial_window)))
                 for _ in range(8):
-                    hoarders[-1].data(hoarders[-1].open(LIST_GAMES), EMPTY, end=True)
+                    hoarders[-1].data(hoarders[-1].open(GET), EMPTY, end=True)
             assert early.outcome(answer).status == 0
             assert len(early.answers[answer].content) > MIB
             with RawConnection(address) as other:
-                assert other.call(LIST_GAMES).status == 0
+                assert other.call(GET).status == 0
             closed = 0
             for hoarder in hoarders:
                 hoarder.socket.settimeout(1.0)
@@ -296,7 +293,7 @@ def test_who_leaves_answers_unread_is_disconnected_and_others_are_served(initial
             return closed
 
     async def run() -> int:
-        generous = Service(game_pb2_grpc.add_GameServiceServicer_to_server, Generous())
+        generous = service(Generous())
         async with serving(generous, settings=replace(SMALL, work_untrusted=10_000)) as address:
             return int(await in_thread(client, address))
 
@@ -306,10 +303,10 @@ def test_who_leaves_answers_unread_is_disconnected_and_others_are_served(initial
 def test_a_trusted_stream_is_not_evicted() -> None:
     def client(address: str) -> Answer:
         with RawConnection(address) as trusted, ExitStack() as stack:
-            stream = trusted.open(PLAY)
+            stream = trusted.open(SAY)
             trusted.data(stream, EMPTY)
             trusted.until(lambda: trusted.answers[stream].messages)
-            large = message(pb.PlayRequest(hello=pb.Hello(client="x" * 60_000)).SerializeToString())
+            large = message(Item(text="x" * 60_000).SerializeToString())
             trusted.data(stream, large[:50_000])
             for _ in range(16):
                 connection = stack.enter_context(RawConnection(address))
@@ -330,13 +327,13 @@ def bombs(connection: RawConnection) -> None:
 
 
 def too_large(connection: RawConnection) -> None:
-    for path in (CHECK, PLAY):
+    for path in (CHECK, SAY):
         for _ in range(20):
             assert connection.call(path, message(b"x", length=1 << 24)).status == 8
 
 
 def malformed(connection: RawConnection) -> None:
-    for path in (CHECK, PLAY):
+    for path in (CHECK, SAY):
         for _ in range(20):
             assert connection.call(path, message(b"\xff\xff")).status == 3
 
@@ -371,7 +368,7 @@ def connections(connection: RawConnection) -> None:
         with RawConnection(f"{host}:{port}") as other:
             assert other.is_alive()
             other.data(other.open(), sized(16 * KIB)[:-1])
-            other.open(PLAY)
+            other.open(SAY)
             other.send(frame(Kind.DATA, 0, 1, bytes(8000), length=10_000))
     assert connection.is_alive()
 

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Callable
 from time import thread_time
 from typing import Any, Final
 
 import grpc
 import pytest
 import trio
-from arena_client.v1 import game_pb2, game_pb2_grpc
-from arena_client.v1 import play_pb2 as client_pb
-from arena_client.v1 import play_pb2 as pb
 from google.rpc import error_details_pb2, status_pb2
-from hpack import Encoder
 
-from tests.end_to_end.e2e_rig import Server, server
-from tests.trio_grpc.grpc_rig import PlayStream, in_thread, play_service, serving
-from tests.trio_grpc.loaded_server import LoadedServer
+from tests.trio_grpc.echo import GET, SAY, EchoStream, Item, Stub, service
+from tests.trio_grpc.grpc_rig import echo_service, in_thread, serving
 from tests.trio_grpc.raw_http2 import (
     EMPTY,
-    END_HEADERS,
     END_STREAM,
-    LIST_GAMES,
-    PLAY,
     Answer,
     Kind,
     RawConnection,
@@ -37,7 +24,6 @@ from tests.trio_grpc.raw_http2 import (
     message,
 )
 from trio_grpc.grpc.call import Call, CallRefused, bearer
-from trio_grpc.grpc.server import Service
 from trio_grpc.limits.settings import TransportSettings
 
 pytestmark = pytest.mark.process
@@ -69,20 +55,20 @@ class Dear:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
-    async def ListGames(self, _: object, __: Call) -> game_pb2.ListGamesResponse:
+    async def Get(self, _: object, __: Call) -> Item:
         burn(self._seconds)
-        return game_pb2.ListGamesResponse()
+        return Item()
 
 
-def authenticating(seconds: float) -> Callable[[PlayStream], Any]:
-    async def handler(stream: PlayStream) -> None:
+def authenticating(seconds: float) -> Callable[[EchoStream], Any]:
+    async def handler(stream: EchoStream) -> None:
         """Check the token, which takes so much processor time, and echo."""
         burn(seconds)
         if bearer(stream) != "good":
             raise CallRefused(grpc.StatusCode.UNAUTHENTICATED, "no such token")
         stream.trust()
         while (received := await stream.receive()) is not None:
-            await stream.send(pb.PlayResponse(heartbeat=received.heartbeat))
+            await stream.send(Item(number=received.number))
 
     return handler
 
@@ -91,18 +77,18 @@ def served(client: Callable[[str], Any], percent: float, call: float = 0.02, che
     """Return the result of a client that blocks its thread; seconds that a call and that checking a token take."""
 
     async def run() -> Any:
-        dear = Service(game_pb2_grpc.add_GameServiceServicer_to_server, Dear(call))
+        dear = service(Dear(call))
         settings = TransportSettings(work_untrusted=percent)
-        async with serving(dear, play_service(authenticating(check)), settings=settings) as address:
+        async with serving(dear, echo_service(authenticating(check)), settings=settings) as address:
             return await in_thread(client, address)
 
     return trio.run(run)
 
 
 def play(connection: RawConnection, token: tuple[str, str]) -> Answer:
-    """Open a stream and send a heartbeat; return it when it was answered, or is over."""
-    stream = connection.open(PLAY, token)
-    connection.data(stream, message(pb.PlayRequest(heartbeat=5).SerializeToString()))
+    """Open a stream and send a number; return it when it was answered, or is over."""
+    stream = connection.open(SAY, token)
+    connection.data(stream, message(Item(number=5).SerializeToString()))
     answer = connection.answers[stream]
     connection.until(lambda: answer.messages or answer.over)
     return answer
@@ -119,7 +105,7 @@ def refused(connection: RawConnection) -> Answer:
     for _ in range(10):
         streams = [connection.stream() for _ in range(7)]
         data = (frame(Kind.DATA, END_STREAM, stream, EMPTY) for stream in streams)
-        connection.send(*(connection.opening(stream, LIST_GAMES) for stream in streams), *data)
+        connection.send(*(connection.opening(stream, GET) for stream in streams), *data)
         for answer in [connection.outcome(stream) for stream in streams]:
             if answer.status:
                 return answer
@@ -137,7 +123,7 @@ def test_who_has_spent_the_budget_is_refused_told_when_to_come_again_and_served_
         assert 1 <= seconds <= 2
         time.sleep(seconds)
         with RawConnection(address) as connection:
-            assert connection.call(LIST_GAMES).status == 0
+            assert connection.call(GET).status == 0
 
     served(client, 10.0)
 
@@ -146,8 +132,8 @@ def test_who_has_spent_the_budget_is_refused_told_when_to_come_again_and_served_
 def test_a_refusal_has_its_advice_in_a_form_for_programs() -> None:
     def client(address: str) -> None:
         with grpc.insecure_channel(address) as channel:
-            stub = game_pb2_grpc.GameServiceStub(channel)
-            calls: list[Any] = [stub.ListGames.future(game_pb2.ListGamesRequest(), timeout=30) for _ in range(80)]
+            stub = Stub(channel)
+            calls: list[Any] = [stub.Get.future(Item(), timeout=30) for _ in range(80)]
             first = next(call for call in calls if call.code() is grpc.StatusCode.RESOURCE_EXHAUSTED)
             trailers = dict(first.trailing_metadata())
         detail, _ = status_pb2.Status.FromString(trailers["grpc-status-details-bin"]).details
@@ -169,7 +155,7 @@ def test_a_token_leaves_the_budget_of_its_address() -> None:
             spend(address)
             for connection in (late, again):
                 assert play(connection, TOKEN).messages
-            early.data(1, message(pb.PlayRequest(heartbeat=6).SerializeToString()))
+            early.data(1, message(Item(number=6).SerializeToString()))
             early.until(lambda: len(before.messages) == 2 or before.over)
             assert not before.over
             assert refused(early).status == EXHAUSTED, "without its token it is a stranger again"
@@ -210,124 +196,9 @@ def test_who_goes_on_calling_is_disconnected_also_with_a_valid_token_in_another_
             assert play(connection, TOKEN).messages
             for _ in range(50):
                 streams = [connection.stream() for _ in range(7)]
-                connection.send(*(connection.opening(stream, LIST_GAMES, end=True) for stream in streams))
+                connection.send(*(connection.opening(stream, GET, end=True) for stream in streams))
                 for stream in streams:
                     connection.until(lambda answer=connection.answers[stream]: answer.over)  # type: ignore[misc]
             return connection.goaway_code
 
     assert served(client, 0.5) == CALM
-
-
-# --- a real server ---
-
-
-@lru_cache
-def costly_headers(path: str = "/no.Such/Call") -> bytes:
-    """Return a header block that takes long to decode, with nothing of it in a table."""
-    fields = {":method": "POST", ":scheme": "http", ":path": path, ":authority": "localhost"}
-    fields |= {"content-type": "application/grpc", "x-long": "&" * 3500}
-    return Encoder().encode(fields.items(), huffman=True)
-
-
-def flood_with_headers(connection: RawConnection) -> None:
-    """Open as many calls as may be open at once, and see them refused."""
-    streams = [connection.stream() for _ in range(8)]
-    for stream in streams:
-        connection.send(frame(Kind.HEADERS, END_HEADERS | END_STREAM, stream, costly_headers()))
-    for stream in streams:
-        connection.outcome(stream)
-
-
-def flood_with_reads(connection: RawConnection) -> None:
-    """Read all matches, as often as calls may be open at once."""
-    streams = [connection.open("/arena.v1.MatchService/ListMatches") for _ in range(8)]
-    for stream in streams:
-        connection.data(stream, message(b"\x18\xe8\x07"), end=True)  # limit = 1000
-    for stream in streams:
-        connection.outcome(stream)
-
-
-def flood_with_registrations(connection: RawConnection) -> None:
-    """Ask for names that are taken, or not allowed."""
-    for _ in range(8):
-        connection.call("/arena.v1.BotService/RegisterBot", message(b"\x0a\x03ann"))
-
-
-SPAWN: Final = multiprocessing.get_context("spawn")
-FLOODS: Final = (flood_with_headers, flood_with_reads, flood_with_registrations)
-
-
-def keep_flooding(address: str, flood: Callable[[RawConnection], None]) -> None:
-    """Flood for ever, on a connection opened anew whenever it is closed."""
-    while True:
-        with suppress(AssertionError, OSError), RawConnection(address) as connection:
-            while True:
-                flood(connection)
-                connection.answers.clear()
-
-
-@contextmanager
-def flooding(address: str, flood: Callable[[RawConnection], None], connections: int = 4) -> Iterator[None]:
-    """Flood from several connections for the block; in processes, as threads would slow down whoever measures."""
-    processes = [SPAWN.Process(target=keep_flooding, args=(address, flood), daemon=True) for _ in range(connections)]
-    for process in processes:
-        process.start()
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.join()
-            process.close()
-
-
-def processor_time(running: Server) -> float:
-    fields = Path(f"/proc/{running.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@pytest.mark.parametrize("flood", [FLOODS[0], *(pytest.param(flood, marks=pytest.mark.long) for flood in FLOODS[1:])])
-def test_a_flood_takes_no_more_processor_time_than_its_budget(
-    tmp_path: Path, flood: Callable[[RawConnection], None]
-) -> None:
-    """2 % of a core for 4 s; the rest is what the server takes anyway, what is not measured, and the last of 0.2 s."""
-    seconds = 4.0
-    options = ("--drain", "0", "--no-house", "--work-untrusted", "2")
-    with server(tmp_path / "data", *options) as running, flooding(running.address, flood):
-        time.sleep(3.0)  # until they have begun, and spent what was saved up
-        before = processor_time(running)
-        time.sleep(seconds)
-        taken = processor_time(running) - before
-    assert taken < 0.2 + 0.02 * seconds + 0.4, f"took {taken:.2f} s"
-
-
-def round_trips(connection: RawConnection, seconds: float) -> float:
-    """Return the 99th percentile of the time in which pings are answered."""
-    trips, end = [], time.monotonic() + seconds
-    while (sent := time.monotonic()) < end:
-        connection.settle()
-        trips.append(time.monotonic() - sent)
-        time.sleep(0.02)
-    return sorted(trips)[int(len(trips) * 0.99)]
-
-
-@pytest.mark.long
-@pytest.mark.unmeasured
-@pytest.mark.parametrize("flood", FLOODS)
-def test_bots_are_answered_nearly_as_soon_beside_a_flood(
-    tmp_path: Path, flood: Callable[[RawConnection], None]
-) -> None:
-    with LoadedServer.started(tmp_path / "data") as loaded_server:
-        token = ("authorization", f"Bearer {loaded_server.token()}")
-        with RawConnection(loaded_server.address) as bot:
-            stream = bot.open(PLAY, token)
-            bot.data(
-                stream, message(client_pb.PlayRequest(hello=client_pb.Hello(games=["nullern"])).SerializeToString())
-            )
-            bot.until(lambda: bot.answers[stream].messages)
-            time.sleep(5.0)  # until the budget that coming here took is saved up again
-            quiet = round_trips(bot, 20.0)
-            with flooding(loaded_server.address, flood):
-                time.sleep(5.0)
-                flooded = round_trips(bot, 20.0)
-    assert flooded < 3 * max(quiet, 0.005), f"from {quiet * 1000:.1f} to {flooded * 1000:.1f} ms"

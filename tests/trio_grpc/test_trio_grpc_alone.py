@@ -1,7 +1,8 @@
-"""The echo server of the package's page runs as it stands there."""
+"""The package stands alone: its page has a whole server, and neither it nor its tests need the arena."""
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -34,3 +35,15 @@ def test_the_echo_server_of_the_readme_answers_a_client_of_grpc(tmp_path: Path) 
             assert server.poll() is None
         finally:
             server.kill()
+
+
+def test_neither_the_package_nor_its_tests_import_anything_of_the_arena() -> None:
+    ours = {"arena", "arena_client", "bench", "engine", "tests"}
+    found = set()
+    for folder in ("trio_grpc", "tests/trio_grpc"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+                names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                found |= {name for name in names if name.partition(".")[0] in ours}
+    assert {name for name in found if not name.startswith("tests.trio_grpc.")} == {"tests.waiting"}

@@ -1,0 +1,150 @@
+"""A server of the arena under floods and crowds: they take their budget and no more, and bots play on."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+from arena_client.v1 import play_pb2 as pb
+from hpack import Encoder
+
+from tests.end_to_end.e2e_rig import Server, server, until
+from tests.end_to_end.loaded_server import LoadedServer
+from tests.trio_grpc.raw_http2 import END_HEADERS, END_STREAM, Kind, RawConnection, frame, message
+from tests.trio_grpc.test_connection_limits import admitted
+
+PLAY: Final = "/arena.v1.PlayService/Play"
+
+
+@lru_cache
+def costly_headers(path: str = "/no.Such/Call") -> bytes:
+    """Return a header block that takes long to decode, with nothing of it in a table."""
+    fields = {":method": "POST", ":scheme": "http", ":path": path, ":authority": "localhost"}
+    fields |= {"content-type": "application/grpc", "x-long": "&" * 3500}
+    return Encoder().encode(fields.items(), huffman=True)
+
+
+def flood_with_headers(connection: RawConnection) -> None:
+    """Open as many calls as may be open at once, and see them refused."""
+    streams = [connection.stream() for _ in range(8)]
+    for stream in streams:
+        connection.send(frame(Kind.HEADERS, END_HEADERS | END_STREAM, stream, costly_headers()))
+    for stream in streams:
+        connection.outcome(stream)
+
+
+def flood_with_reads(connection: RawConnection) -> None:
+    """Read all matches, as often as calls may be open at once."""
+    streams = [connection.open("/arena.v1.MatchService/ListMatches") for _ in range(8)]
+    for stream in streams:
+        connection.data(stream, message(b"\x18\xe8\x07"), end=True)  # limit = 1000
+    for stream in streams:
+        connection.outcome(stream)
+
+
+def flood_with_registrations(connection: RawConnection) -> None:
+    """Ask for names that are taken, or not allowed."""
+    for _ in range(8):
+        connection.call("/arena.v1.BotService/RegisterBot", message(b"\x0a\x03ann"))
+
+
+SPAWN: Final = multiprocessing.get_context("spawn")
+FLOODS: Final = (flood_with_headers, flood_with_reads, flood_with_registrations)
+
+
+def keep_flooding(address: str, flood: Callable[[RawConnection], None]) -> None:
+    """Flood for ever, on a connection opened anew whenever it is closed."""
+    while True:
+        with suppress(AssertionError, OSError), RawConnection(address) as connection:
+            while True:
+                flood(connection)
+                connection.answers.clear()
+
+
+@contextmanager
+def flooding(address: str, flood: Callable[[RawConnection], None], connections: int = 4) -> Iterator[None]:
+    """Flood from several connections for the block; in processes, as threads would slow down whoever measures."""
+    processes = [SPAWN.Process(target=keep_flooding, args=(address, flood), daemon=True) for _ in range(connections)]
+    for process in processes:
+        process.start()
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+            process.close()
+
+
+def processor_time(running: Server) -> float:
+    fields = Path(f"/proc/{running.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("flood", [FLOODS[0], *(pytest.param(flood, marks=pytest.mark.long) for flood in FLOODS[1:])])
+def test_a_flood_takes_no_more_processor_time_than_its_budget(
+    tmp_path: Path, flood: Callable[[RawConnection], None]
+) -> None:
+    """2 % of a core for 4 s; the rest is what the server takes anyway, what is not measured, and the last of 0.2 s."""
+    seconds = 4.0
+    options = ("--drain", "0", "--no-house", "--work-untrusted", "2")
+    with server(tmp_path / "data", *options) as running, flooding(running.address, flood):
+        time.sleep(3.0)  # until they have begun, and spent what was saved up
+        before = processor_time(running)
+        time.sleep(seconds)
+        taken = processor_time(running) - before
+    assert taken < 0.2 + 0.02 * seconds + 0.4, f"took {taken:.2f} s"
+
+
+def round_trips(connection: RawConnection, seconds: float) -> float:
+    """Return the 99th percentile of the time in which pings are answered."""
+    trips, end = [], time.monotonic() + seconds
+    while (sent := time.monotonic()) < end:
+        connection.settle()
+        trips.append(time.monotonic() - sent)
+        time.sleep(0.02)
+    return sorted(trips)[int(len(trips) * 0.99)]
+
+
+@pytest.mark.long
+@pytest.mark.unmeasured
+@pytest.mark.parametrize("flood", FLOODS)
+def test_bots_are_answered_nearly_as_soon_beside_a_flood(
+    tmp_path: Path, flood: Callable[[RawConnection], None]
+) -> None:
+    with LoadedServer.started(tmp_path / "data") as loaded_server:
+        token = ("authorization", f"Bearer {loaded_server.token()}")
+        with RawConnection(loaded_server.address) as bot:
+            stream = bot.open(PLAY, token)
+            bot.data(stream, message(pb.PlayRequest(hello=pb.Hello(games=["nullern"])).SerializeToString()))
+            bot.until(lambda: bot.answers[stream].messages)
+            time.sleep(5.0)  # until the budget that coming here took is saved up again
+            quiet = round_trips(bot, 20.0)
+            with flooding(loaded_server.address, flood):
+                time.sleep(5.0)
+                flooded = round_trips(bot, 20.0)
+    assert flooded < 3 * max(quiet, 0.005), f"from {quiet * 1000:.1f} to {flooded * 1000:.1f} ms"
+
+
+def test_a_crowd_is_kept_out_while_bots_play_on(tmp_path: Path) -> None:
+    most = 50
+    with (
+        LoadedServer.started(tmp_path / "data", "--connections", str(most)) as loaded_server,
+        loaded_server.undisturbed(),
+        ExitStack() as crowd,
+    ):
+        connections = [crowd.enter_context(RawConnection(loaded_server.address)) for _ in range(3 * most)]
+        inside = [connection for connection in connections if connection.receive()]
+        assert most - 10 < len(inside) < most, "the bots are inside, too"
+        loaded_server.play_on()
+        for connection in inside:
+            connection.socket.close()
+        until(lambda: (connection := admitted(loaded_server.address)) and crowd.enter_context(connection), "room again")
+        assert 0 < loaded_server.server.log.count("connections rejected") < 10

@@ -18,7 +18,7 @@ Every verb of `arena`, with an example. `arena VERB --help` has all its options.
 - Verbs that read results work on a running server (`--server HOST:PORT`) or on a data directory (`--data DIR`).
 - Verbs that print a table also print it as `--json`. The help lists the keys.
 - The exit status is 0 for success, 1 for a failure, 2 for a wrong command line. The help names a verb's other statuses.
-- To complete words in bash, run `eval "$(_ARENA_COMPLETE=bash_source arena)"`. For zsh or fish, write that name.
+- For completion run `eval "$(_ARENA_COMPLETE=bash_source arena)"` in bash. For zsh, write `zsh_source` instead.
 
 This page is generated from the program by `python docs/commands.py`.
 """

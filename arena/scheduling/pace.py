@@ -146,8 +146,10 @@ class OwedTime:
         return sum([time for owing, time in self.times.items() if owing >> seat & 1]) / self.decisions[seat] / 1e6
 
     def waited(self, seat: int, paces: Sequence[float | None], rules: PaceRules) -> float:
-        """Return the seconds in which only seats much slower than one owed an answer. `paces` are None for seats
-        without bots."""
+        """Return the seconds in which only seats much slower than one owed an answer.
+
+        `paces` are None for seats without bots.
+        """
         own, slower = paces[seat] or 0.0, 0
         for other, pace in enumerate(paces):
             if other != seat and pace is not None and rules.much_slower(pace, own):

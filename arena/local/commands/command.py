@@ -74,8 +74,9 @@ class RunningCommand:
         folder: Path | None = None,
         fence: Fence | None = None,
     ):
-        """Start it in a folder, by default this process's, with exactly this environment. With a fence it is a box: see
-        `keeper`.
+        """Start it in a folder, by default this process's, with exactly this environment.
+
+        With a fence it is a box: see `keeper`.
 
         Raises: CommandNotStarted.
         """

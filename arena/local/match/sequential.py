@@ -146,8 +146,10 @@ class RunningTest:
 
     @property
     def ready(self) -> bool:
-        """True if there are enough sets to decide. Ties in points do not count, as they reveal nothing about other
-        sets."""
+        """True if there are enough sets to decide.
+
+        Ties in points do not count, as they reveal nothing about other sets.
+        """
         return (self._untied if self._test.unit is ScoreUnit.POINTS else self.state.sets) >= LEAST_SETS
 
     def conclude(self, outcome: SequentialOutcome) -> None:

@@ -72,8 +72,10 @@ class PlayedSet(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The subject of a comparison. Together with a set's number it determines the set, if the bots are
-    deterministic."""
+    """The subject of a comparison.
+
+    Together with a set's number it determines the set, if the bots are deterministic.
+    """
 
     game: str
     options: Mapping[str, Any]

@@ -44,8 +44,10 @@ class SlowBot(NamedTuple):
 
 
 class ThinkingRecord:
-    """A record of the bot that is thinking in one worker. The memory may be shared, so that its parent can read it at
-    any time."""
+    """A record of the bot that is thinking in one worker.
+
+    The memory may be shared, so that its parent can read it at any time.
+    """
 
     def __init__(self, memory: memoryview[float]) -> None:
         """`memory` holds `FIELDS` floats, zeros at the beginning."""

@@ -134,8 +134,9 @@ def play_game(
     watch: Watch | None = None,
     thinks: Callable[[int, float], None] | None = None,
 ) -> PlayedGame:
-    """Play one game with these players, by seat. `thinks` is called before each turn of a player, with its seat and the
-    instant, in seconds of `time.perf_counter`.
+    """Play one game with these players, by seat.
+
+    `thinks` is called before each turn of a player, with its seat and the instant, in seconds of `time.perf_counter`.
 
     Raises: BotFailed: a player raised an exception.
     """

@@ -75,8 +75,10 @@ class MatchDriver(SeatedMatch):
         charged: bool = True,
         round_over: Callable[[int, RoundReport], None] | None = None,
     ) -> None:
-        """Without a journal an unfinished match is lost. `charged`: whether mistakes count as trouble. `round_over` is
-        called with each round that all seats were shown and the match's number.
+        """Without a journal an unfinished match is lost.
+
+        `charged`: whether mistakes count as trouble. `round_over` is called with each round that all seats were shown
+        and the match's number.
         """
         super().__init__(
             header,
@@ -332,8 +334,9 @@ class MatchDriver(SeatedMatch):
                 assert_never(effect)
 
     def _known_to_be_late(self, effect: Refuse | Suspend) -> bool:
-        """True if an answer is too late and its bot has had such a notice before. The forced decision caused a notice
-        as well, so another one would add nothing.
+        """True if an answer is too late and its bot has had such a notice before.
+
+        The forced decision caused a notice as well, so another one would add nothing.
         """
         if not (isinstance(effect, Refuse) and effect.why is Refusal.STALE and effect.time):
             return False

@@ -110,8 +110,9 @@ class House:
         return any(isinstance(player, HousePlayer) and player.bot is searching for player in players)
 
     def stand_in(self, game: str, players: Sequence[Player] = ()) -> HouseBot:
-        """The house bot that continues for absent bots and for house bots that no longer exist: the strongest. A
-        searching bot stands in only at tables where it plays: others should not wait for it.
+        """The house bot that continues for absent bots and for house bots that no longer exist: the strongest.
+
+        A searching bot stands in only at tables where it plays: others should not wait for it.
         """
         if self.searches(game, players):
             return self._search_bots[game]

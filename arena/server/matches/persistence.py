@@ -115,8 +115,9 @@ class MatchPersistence:
     async def begin(
         self, header: Header, options: Mapping[str, Option], players: Sequence[Player], elsewhere: Beginnings | None
     ) -> None:
-        """Store the beginning of a match with the options of its offer. `elsewhere`: the process that plays it; None
-        for this one.
+        """Store the beginning of a match with the options of its offer.
+
+        `elsewhere`: the process that plays it; None for this one.
 
         Raises: StoreError: nothing is stored.
         """

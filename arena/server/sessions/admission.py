@@ -62,8 +62,10 @@ class NotPermitted(Exception):  # noqa: N818 - a decision, not an error
 
 
 class Authorization:
-    """Checks the rights of tokens. Raises StoreError if a bot's cannot be looked up, OwnerBanned if its owner is
-    banned."""
+    """Checks the rights of tokens.
+
+    Raises StoreError if a bot's cannot be looked up, OwnerBanned if its owner is banned.
+    """
 
     def __init__(self, operator_token: str, authenticate: Callable[[str], Awaitable[Bot | None]]) -> None:
         """`authenticate` returns the bot that has a token now."""

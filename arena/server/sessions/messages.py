@@ -120,8 +120,10 @@ class Welcome:
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """A seat at a match that is about to begin. Except for challenges it contains nothing that two bots could
-    compare."""
+    """A seat at a match that is about to begin.
+
+    Except for challenges it contains nothing that two bots could compare.
+    """
 
     invitation_id: int
     game: str

@@ -21,8 +21,10 @@ log = structlog.get_logger("arena.web")
 
 
 class EventStream(Response):
-    """A stream of server-sent events. The operating system drops a viewer that does not read
-    (`arena.web.serving.UNREAD_LIMIT`); the stream's beginning says when to reconnect.
+    """A stream of server-sent events.
+
+    The operating system drops a viewer that does not read (`arena.web.serving.UNREAD_LIMIT`); the stream's beginning
+    says when to reconnect.
     """
 
     def __init__(self, board: Board, viewers: OpenByOrigin, origin: Origin) -> None:

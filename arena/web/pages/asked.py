@@ -45,8 +45,9 @@ def number_asked(request: Request, name: str, largest: int = LARGEST_MATCH) -> i
 
 
 def instant_asked(request: Request, name: str, *, begins: bool = False) -> datetime | None:
-    """Return an instant, in UTC unless it names another zone; for a day its end, or on request its beginning. None and
-    Missing as above.
+    """Return an instant, in UTC unless it names another zone; for a day its end, or on request its beginning.
+
+    None and Missing as above.
     """
     typed = request.query_params.get(name, "")
     if not typed:

@@ -106,8 +106,10 @@ class NoServer:
 
 
 async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
-    """Relay messages both ways until either side ends it. Raises CallRefused with the status, or
-    WebSocketDisconnect."""
+    """Relay messages both ways until either side ends it.
+
+    Raises CallRefused with the status, or WebSocketDisconnect.
+    """
     ended: list[Exception] = []
     binary = False  # in the format of the bot's latest frame
 

@@ -53,6 +53,11 @@ def test_help_explains_and_has_an_example(words: tuple[str, ...]) -> None:
     assert text == shown(*words, "-h")
 
 
+@pytest.mark.parametrize("words", [(), *ALL], ids=" ".join)
+def test_help_fits_a_hundred_columns(words: tuple[str, ...]) -> None:
+    assert [line for line in shown(*words, "--help").splitlines() if len(line) > 100] == []
+
+
 @pytest.mark.parametrize("words", ALL, ids=" ".join)
 def test_every_option_is_explained(words: tuple[str, ...]) -> None:
     command: click.Command = main

@@ -79,6 +79,18 @@ def test_its_readme_leads_from_nothing_to_a_rated_match(tmp_path: Path) -> None:
         assert time.monotonic() - began < BAR
 
 
+def test_it_prints_the_next_three_commands_which_are_those_of_its_readme(tmp_path: Path) -> None:
+    folder = tmp_path / "my bot's"
+    first, *commands = shown("new", "my-bot", "--directory", folder).splitlines()
+    assert "bot.py" in first
+    assert [line[:2] for line in commands] == ["  "] * 3
+    entering, *others = [line.strip() for line in commands]
+    assert shlex.split(entering) == ["cd", str(folder)]
+    readme = re.findall(r"^\$ (.*)", (folder / "README.md").read_text(), re.MULTILINE)
+    assert set(" && ".join(others).split(" && ")) <= {*readme}
+    assert max(map(len, others)) < 100
+
+
 def test_a_new_bot_plays_on_the_workbench(tmp_path: Path) -> None:
     shown("new", "first-try", "--directory", tmp_path / "x", "--game", "nullern")
     found = json.loads(

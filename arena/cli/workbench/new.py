@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
+from typing import Final
 
 import click
 
 from arena.cli.terminal.screen import json_option, print_json
 from engine.registry import GAMES
+
+NEXT: Final = (
+    "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
+    ".venv/bin/python bot.py --server localhost:50051",
+)
+"""The commands that let a new bot play, in its folder; its README explains them."""
 
 
 @click.command(epilog="Example: arena new my-bot --game nullern")
@@ -47,5 +55,6 @@ def command(name: str, language: str, games: tuple[str, ...], directory: Path | 
             {"name": name, "language": language, "games": names, "directory": str(folder.resolve()), "files": files}
         )
         return
-    click.echo(f"{folder}: {', '.join(files)}")
-    click.echo(f"Its README says how to test it and let it play: cd {folder}; bot.py is the bot.")
+    click.echo(f"{folder} has {len(files)} files; bot.py is the bot. Next, with a server running:")
+    for line in (f"cd {shlex.quote(str(folder))}", *NEXT):
+        click.echo(f"  {line}")

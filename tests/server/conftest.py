@@ -1,6 +1,7 @@
 """A server in memory with two bots; its small game can be read from a journal."""
 
 from collections.abc import Sequence
+from inspect import iscoroutinefunction
 from typing import Any
 
 import pytest
@@ -40,8 +41,12 @@ def hall(store: MemoryStore, nursery: trio.Nursery) -> Hall:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if isinstance(item, pytest.Function) and "hall" in item.fixturenames:
+        if isinstance(item, pytest.Function) and iscoroutinefunction(item.function) and _has_virtual_clock(item):
             item.add_marker(pytest.mark.trio(run=_run_with_virtual_clock), append=False)
+
+
+def _has_virtual_clock(item: pytest.Function) -> bool:
+    return "hall" in item.fixturenames or item.get_closest_marker("virtual_clock") is not None
 
 
 def _run_with_virtual_clock(test: Any, *, clock: None, instruments: Sequence[trio.abc.Instrument]) -> Any:

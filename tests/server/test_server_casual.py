@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from arena.replay.header import MatchKind
 from arena.server.arena import Arena
@@ -13,7 +12,9 @@ from arena.server.sessions.messages import Closed, NoticeKind, Reason
 from arena.store.base.rows import MatchRow
 from arena.store.bots import bots
 from arena.store.matches import matches
-from tests.server.server_rig import Bot, Hall, HouseBot, MemoryStore, running
+from tests.server.server_rig import Bot, Hall, HouseBot, MemoryStore
+
+pytestmark = pytest.mark.virtual_clock
 
 HOUSE = [HouseBot("house-a"), HouseBot("house-b")]
 
@@ -133,11 +134,13 @@ async def test_a_match_owed_to_a_failed_invitation_is_charged_though_it_is_unrat
 
 @pytest.mark.parametrize("without", ["house bots", "an allowance"])
 async def test_who_wants_casual_matches_where_there_are_none_is_told_so(
-    store: MemoryStore, autojump_clock: MockClock, without: str
+    hall: Hall, store: MemoryStore, without: str
 ) -> None:
     ann = casual(store, "ann")
     house = [] if without == "house bots" else HOUSE
-    async with running(store, house, house=bool(house), limits=Limits(casual_per_owner=0 if house else 5)) as arena:
+    async with hall.open(
+        house_bots=house, house=bool(house), limits=Limits(casual_per_owner=0 if house else 5)
+    ) as arena:
         await ann.attend(arena)
     assert isinstance(ann.end, Closed)
     assert ann.end.reason is Reason.NO_CASUAL

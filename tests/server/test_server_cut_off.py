@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from arena.house import HouseBot as AnyHouseBot
 from arena.match.effects import Ask
@@ -18,7 +17,9 @@ from arena.server.sessions.messages import NoticeKind
 from arena.server.sessions.player import BotPlayer, cut_off
 from arena.server.workers.pool import WorkerPool
 from arena.store.bots import bots
-from tests.server.server_rig import Bot, HouseBot, MemoryStore, replay_of, running
+from tests.server.server_rig import Bot, Hall, HouseBot, MemoryStore, replay_of
+
+pytestmark = pytest.mark.virtual_clock
 
 
 def take_away(arena: Arena, *lost: Bot) -> None:
@@ -31,19 +32,16 @@ def take_away(arena: Arena, *lost: Bot) -> None:
 
 
 async def test_who_comes_back_goes_on_and_others_are_told_of_a_hold_only(
-    nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery
 ) -> None:
-    store = MemoryStore()
     ann, bob = Bot(store.register("ann"), capacity=3), Bot(store.register("bob"), capacity=3)
     ann.answers = bob.answers = False
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob) as arena:
         await ann.until(lambda: len(ann.starts) == 3)
         asked = len(bob.questions)
         take_away(arena, ann)
         back = ann.again()
-        nursery.start_soon(back.attend, arena)
+        hall.join(back)
         await back.until(lambda: len(back.starts) == 3)
         await trio.sleep(1)
         assert len(bob.questions) == asked, "what he has is not put to him again"
@@ -57,13 +55,11 @@ async def test_who_comes_back_goes_on_and_others_are_told_of_a_hold_only(
 
 @pytest.mark.parametrize("cut", [True, False])
 async def test_who_does_not_come_back_is_charged_once_as_for_a_lost_connection(
-    nursery: trio.Nursery, autojump_clock: MockClock, cut: bool
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery, cut: bool
 ) -> None:
-    store = MemoryStore()
     ann = Bot(store.register("ann"), capacity=5)
     ann.answers = False
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
-        nursery.start_soon(ann.attend, arena)
+    async with hall.open(ann, house_bots=[HouseBot("house-a")], house=True) as arena:
         await ann.until(lambda: len(ann.questions) >= 5)
         if cut:
             take_away(arena, ann)
@@ -77,12 +73,10 @@ async def test_who_does_not_come_back_is_charged_once_as_for_a_lost_connection(
 
 
 async def test_who_is_lost_while_the_match_is_begun_is_waited_for(
-    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    hall: Hall, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, ann: Bot, bob: Bot
 ) -> None:
-    store = MemoryStore()
-    ann, bob = Bot(store.register("ann")), Bot(store.register("bob"))
     ann.answers = bob.answers = False
-    async with running(store) as arena:
+    async with hall.open() as arena:
         persistence: Any = arena._lifecycle._persistence
         begin = persistence.begin
 
@@ -91,8 +85,7 @@ async def test_who_is_lost_while_the_match_is_begun_is_waited_for(
             await trio.sleep(1)
 
         monkeypatch.setattr(persistence, "begin", slow)
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+        hall.join(ann, bob)
         await ann.until(lambda: ann.invitations)
         await trio.sleep(0.5)
         take_away(arena, ann)
@@ -100,7 +93,7 @@ async def test_who_is_lost_while_the_match_is_begun_is_waited_for(
         await trio.sleep(1)
         assert bob.kinds() == [NoticeKind.HELD]
         back = ann.again()
-        nursery.start_soon(back.attend, arena)
+        hall.join(back)
         await trio.sleep(1)
         assert bob.kinds() == [NoticeKind.HELD, NoticeKind.RELEASED]
         nursery.cancel_scope.cancel()
@@ -108,15 +101,14 @@ async def test_who_is_lost_while_the_match_is_begun_is_waited_for(
 
 @pytest.mark.parametrize("silent", [0, 4])
 async def test_invitations_of_bots_that_the_server_lost_keep_nobody_away(
-    nursery: trio.Nursery, autojump_clock: MockClock, silent: float
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery, silent: float
 ) -> None:
     """The second bot's matches fall with the first before it has said a word; after a while both owe one."""
-    store = MemoryStore()
     both = [Bot(store.register(name), capacity=8) for name in ("ann", "bob")]
-    async with running(store) as arena:
+    async with hall.open() as arena:
         for bot in both:
             bot.accepts = False
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         for bot in both:
             await bot.until(lambda bot=bot: len(bot.invitations) == 8)  # type: ignore[misc]
         await trio.sleep(silent)
@@ -124,7 +116,7 @@ async def test_invitations_of_bots_that_the_server_lost_keep_nobody_away(
         await trio.sleep(0.1)
         began, back = trio.current_time(), [bot.again() for bot in both]
         for bot in back:
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         for bot in back:
             await bot.until(partial(len, bot.reports))
         assert trio.current_time() - began < 1, "nobody pauses"
@@ -134,11 +126,9 @@ async def test_invitations_of_bots_that_the_server_lost_keep_nobody_away(
 
 @pytest.mark.sources_only("it replaces a method")
 async def test_a_choice_of_a_house_bot_that_is_on_its_way_is_not_asked_for_again_at_a_hold(
-    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, ann: Bot
 ) -> None:
-    store = MemoryStore()
-    ann = Bot(store.register("ann"))
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
+    async with hall.open(house_bots=[HouseBot("house-a")], house=True) as arena:
         asked: list[int] = []
 
         async def think(ask: Ask, later: Callable[[Ask, int], None]) -> None:
@@ -151,13 +141,13 @@ async def test_a_choice_of_a_house_bot_that_is_on_its_way_is_not_asked_for_again
             nursery.start_soon(think, ask, rest[-1])
 
         monkeypatch.setattr(WorkerPool, "choose", choose)
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         with trio.fail_after(60):
             while not asked:
                 await trio.sleep(0.1)
         take_away(arena, ann)
         back = ann.again()
-        nursery.start_soon(back.attend, arena)
+        hall.join(back)
         await back.until(partial(len, back.reports))
         assert len(asked) == len({*asked}) >= 2
         await trio.sleep(2)

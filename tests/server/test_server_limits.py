@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from arena.server.matches.driver import MOST_STRAYS, MatchDriver
 from arena.server.sessions.admission import CONNECTS_SAVED, Admission
@@ -17,7 +17,9 @@ from arena.server.sessions.rate_limit import BYTES_SAVED, UNSOLICITED_SAVED, Rat
 from arena.server.sessions.session import Session
 from arena.store.bots.bots import Bot as Row
 from arena.store.bots.bots import BotId
-from tests.server.server_rig import CODEC, Bot, Line, MemoryStore, answer, running, turns
+from tests.server.server_rig import CODEC, Bot, Hall, Line, MemoryStore, answer, turns
+
+pytestmark = pytest.mark.virtual_clock
 
 LIMITS = Limits(streams_per_owner=2, unsolicited_rate=10.0, byte_rate=1000.0, connect_rate=0.5)
 
@@ -99,9 +101,7 @@ def test_a_bot_may_not_connect_too_often() -> None:
         pass
 
 
-async def test_a_flood_ends_the_stream_and_what_comes_after_is_not_heard(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_flood_ends_the_stream_and_what_comes_after_is_not_heard(nursery: trio.Nursery) -> None:
     line, heard = Line(), list[BotMessage]()
     session = Session(line, CODEC, Hello(("counting",), 1, ""), turns(), LIMITS)
     most = round(LIMITS.unsolicited_rate * UNSOLICITED_SAVED)
@@ -113,9 +113,7 @@ async def test_a_flood_ends_the_stream_and_what_comes_after_is_not_heard(
     assert len(heard) == most
 
 
-async def test_a_stream_that_is_being_closed_hears_nothing_more(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_stream_that_is_being_closed_hears_nothing_more(nursery: trio.Nursery) -> None:
     line, heard = Line(), list[BotMessage]()
     session = Session(line, CODEC, Hello(("counting",), 1, ""), turns())
     line.say(answers=[Answer(1, 1, 1)])
@@ -137,14 +135,13 @@ def recorded(table: MatchDriver) -> int:
 
 
 async def test_stale_answers_of_a_seat_are_recorded_up_to_a_limit_and_then_close_its_stream(
-    nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore
 ) -> None:
-    store = MemoryStore()
-    async with running(store) as arena:
+    async with hall.open() as arena:
         good, bad = (Bot(store.register(name)) for name in ("good", "bad"))
         good.answers = bad.answers = False
         for bot in (good, bad):
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         await bad.until(lambda: bad.questions)
         first = bad.questions[0]
         [table] = arena._lifecycle.drivers
@@ -160,27 +157,26 @@ async def test_stale_answers_of_a_seat_are_recorded_up_to_a_limit_and_then_close
         strays = recorded(table) - before
         assert MOST_STRAYS <= strays <= MOST_STRAYS + 5
         back = bad.again()
-        nursery.start_soon(back.attend, arena)
+        hall.join(back)
         await back.until(lambda: back.questions)
         for _ in range(100):
             back.line.say(answers=[stray])
         await back.until(lambda: back.end)
         assert recorded(table) - before <= strays + 5, "it has used up what it had in this match"
         back = bad.again()
-        nursery.start_soon(back.attend, arena)
+        hall.join(back)
         good.answers = True
         good.line.say(answers=[answer(each) for each in good.questions])
         await good.until(lambda: good.reports)
         assert good.reports[0].scores
 
 
-async def test_ready_without_a_suspension_is_not_recorded(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
-    store = MemoryStore()
-    async with running(store) as arena:
+async def test_ready_without_a_suspension_is_not_recorded(hall: Hall, store: MemoryStore) -> None:
+    async with hall.open() as arena:
         bots = [Bot(store.register(name)) for name in ("ann", "bob")]
         for bot in bots:
             bot.answers = False
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         await bots[0].until(lambda: bots[0].questions)
         [table] = arena._lifecycle.drivers
         assert isinstance(table, MatchDriver)

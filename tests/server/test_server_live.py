@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from arena.match.effects import Over
 from arena.replay.header import Header
@@ -15,7 +16,9 @@ from arena.server.runtime.turns import Turns
 from arena.server.sessions.messages import Outgoing
 from arena.store.base.errors import StoreError
 from engine.game import RoundReport
-from tests.server.server_rig import Bot, MemoryStore, running, turns
+from tests.server.server_rig import Bot, Hall, MemoryStore, turns
+
+pytestmark = pytest.mark.virtual_clock
 
 
 class Recording(Bot):
@@ -47,16 +50,15 @@ class Spectator:
 
 
 async def test_a_match_begins_rounds_end_it_ends_and_it_is_what_the_seats_were_sent(
-    nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery
 ) -> None:
-    store = MemoryStore()
     ann, bob = (Recording(store.register(name)) for name in ("ann", "bob"))
-    async with running(store) as arena:
+    async with hall.open() as arena:
         spectator = Spectator(arena.live)
         nursery.start_soon(spectator.run)
         await wait_all_tasks_blocked()
         for bot in (ann, bob):
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         await ann.until(lambda: ann.reports)
         match_id = ann.reports[0].match_id
         await trio.sleep(2 * PUSH_INTERVAL)
@@ -72,16 +74,15 @@ async def test_a_match_begins_rounds_end_it_ends_and_it_is_what_the_seats_were_s
 
 
 async def test_a_round_that_is_being_played_is_nobodys_business(
-    nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, nursery: trio.Nursery
 ) -> None:
-    store = MemoryStore()
     ann, bob = (Recording(store.register(name)) for name in ("ann", "bob"))
     ann.answers = bob.answers = False
-    async with running(store) as arena:
+    async with hall.open() as arena:
         spectator = Spectator(arena.live)
         nursery.start_soon(spectator.run)
         for bot in (ann, bob):
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         await ann.until(lambda: ann.invitations)
         assert arena.live.running == [], "an invitation is not the beginning"
         await ann.until(lambda: ann.questions)
@@ -93,7 +94,7 @@ async def test_a_round_that_is_being_played_is_nobodys_business(
         assert {*kept} == {"bots", "game", "kind", "match_id", "rounds", "started"}, "nothing of the deal is at hand"
 
 
-async def test_what_cannot_be_stored_is_not_shown(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_what_cannot_be_stored_is_not_shown(nursery: trio.Nursery) -> None:
     broken = True
 
     def commit() -> None:
@@ -116,9 +117,7 @@ async def test_what_cannot_be_stored_is_not_shown(autojump_clock: MockClock, nur
     assert len(spectator.events) == 1
 
 
-async def test_who_comes_between_two_pushes_hears_nothing_twice_and_misses_nothing(
-    autojump_clock: MockClock, nursery: trio.Nursery
-) -> None:
+async def test_who_comes_between_two_pushes_hears_nothing_twice_and_misses_nothing(nursery: trio.Nursery) -> None:
     of_turns = turns()
     live = LiveMatches(of_turns)
     nursery.start_soon(of_turns.run)
@@ -142,9 +141,7 @@ async def test_who_comes_between_two_pushes_hears_nothing_twice_and_misses_nothi
     assert first.events[-1] is second.events[-1], "one event for all, so that it is encoded once"
 
 
-async def test_a_watcher_that_never_reads_is_dropped_after_bounded_memory(
-    autojump_clock: MockClock, nursery: trio.Nursery
-) -> None:
+async def test_a_watcher_that_never_reads_is_dropped_after_bounded_memory(nursery: trio.Nursery) -> None:
     of_turns = turns()
     live = LiveMatches(of_turns)
     nursery.start_soon(of_turns.run)
@@ -162,7 +159,7 @@ async def test_a_watcher_that_never_reads_is_dropped_after_bounded_memory(
     assert live.watchers == 0
 
 
-async def test_matches_that_ended_are_counted_for_a_minute(autojump_clock: MockClock, nursery: trio.Nursery) -> None:
+async def test_matches_that_ended_are_counted_for_a_minute(nursery: trio.Nursery) -> None:
     live = LiveMatches(turns())
     for number in (1, 2):
         live.began(header(number))
@@ -173,21 +170,18 @@ async def test_matches_that_ended_are_counted_for_a_minute(autojump_clock: MockC
     assert live.ended(game) == 0
 
 
-async def test_a_server_that_takes_a_match_up_shows_the_rounds_before_it(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
-    store = MemoryStore()
+async def test_a_server_that_takes_a_match_up_shows_the_rounds_before_it(hall: Hall, store: MemoryStore) -> None:
     ann, bob = (Recording(store.register(name)) for name in ("ann", "bob"))
-    async with running(store) as arena:
+    async with hall.open() as arena:
         for bot in (ann, bob):
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         await ann.until(lambda: ann.rounds)
         ann.answers = bob.answers = False
         await wait_all_tasks_blocked()
         (before,) = arena.live.running
         assert before.rounds == ann.seen
     store.reopen()
-    async with running(store) as arena:
+    async with hall.open() as arena:
         await wait_all_tasks_blocked()
         (after,) = arena.live.running
         assert (after.match_id, after.rounds, after.bots) == (before.match_id, before.rounds, before.bots)

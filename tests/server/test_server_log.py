@@ -8,9 +8,7 @@ from typing import Any
 
 import grpc
 import pytest
-import trio
 from arena_client.v1 import log_pb2, play_pb2
-from trio.testing import MockClock
 
 from arena.api.codec import PROTOBUF
 from arena.api.log_service import LogService
@@ -20,21 +18,22 @@ from arena.log.tree import consistent
 from arena.server.sessions.messages import Outgoing
 from arena.store.base import leaves as log
 from arena.store.matches import matches
-from tests.server.server_rig import Bot, MemoryStore, running
+from tests.server.server_rig import Bot, Hall, MemoryStore
 from trio_grpc.grpc.call import CallRefused
+
+pytestmark = pytest.mark.virtual_clock
 
 CALL: Any = None
 """No service of the log looks at its call."""
 
 
 async def test_every_report_carries_its_leaf_and_the_proof_that_a_head_includes_it(
-    nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore
 ) -> None:
-    store = MemoryStore()
     ann, bob = (Bot(store.register(name)) for name in ("ann", "bob"))
-    async with running(store) as arena:
+    async with hall.open():
         for bot in (ann, bob):
-            nursery.start_soon(bot.attend, arena)
+            hall.join(bot)
         await ann.until(lambda: len(ann.reports) >= 3)
         await bob.until(lambda: len(bob.reports) >= 3)
         keys = LogKeys(store.now(log.key_leaves))
@@ -58,19 +57,16 @@ async def test_every_report_carries_its_leaf_and_the_proof_that_a_head_includes_
 
 
 async def test_a_report_that_is_repeated_carries_the_same_leaf_and_a_void_is_another(
-    nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore
 ) -> None:
-    store = MemoryStore()
     ann, bob = (Bot(store.register(name)) for name in ("ann", "bob"))
-    async with running(store) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob) as arena:
         await ann.until(lambda: ann.reports)
         before = ann.reports[0].entry
         store.now(partial(matches.void, match_id=1, reason="sybils", at=5))
         back = ann.again()
         back.hello = back.hello._replace(playing=(1,))
-        nursery.start_soon(back.attend, arena)
+        hall.join(back)
         await back.until(lambda: back.reports)
         again = next(report.entry for report in back.reports if report.match_id == 1)
         assert before is not None
@@ -84,15 +80,11 @@ async def test_a_report_that_is_repeated_carries_the_same_leaf_and_a_void_is_ano
         assert not nothing.entries
 
 
-async def test_a_welcome_shows_the_log_and_the_service_proves_that_it_only_grew(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
-    store = MemoryStore()
+async def test_a_welcome_shows_the_log_and_the_service_proves_that_it_only_grew(hall: Hall, store: MemoryStore) -> None:
     ann, bob = (Bot(store.register(name)) for name in ("ann", "bob"))
-    async with running(store) as arena:
+    async with hall.open() as arena:
         service = LogService(arena)
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+        hall.join(ann, bob)
         await ann.until(lambda: ann.reports)
         assert ann.welcome is not None
         shown = ann.welcome.log

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from arena.ladder.events import DAY
 from arena.ladder.live import NEW, Rating, RatingChange
@@ -30,6 +30,8 @@ from arena.server.sessions.session import Session
 from arena.server.workers.search import SearchWorker
 from tests.match.counting import CountingGame
 from tests.server.server_rig import CODEC, GAME, QUICK, Line, config, house_players, turns
+
+pytestmark = pytest.mark.virtual_clock
 
 PATIENCE = 2.0
 BOTH = (GAME.name, "whist")
@@ -108,7 +110,7 @@ class Rig:
         return ready_check
 
 
-async def test_two_bots_meet_at_once(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_two_bots_meet_at_once(nursery: trio.Nursery) -> None:
     rig = Rig(nursery)
     rig.come("ann")
     rig.come("bob")
@@ -117,7 +119,7 @@ async def test_two_bots_meet_at_once(nursery: trio.Nursery, autojump_clock: Mock
     assert rig.times() == [0.0]
 
 
-async def test_bots_of_one_owner_never_meet(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_bots_of_one_owner_never_meet(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, house_players("house-a"))
     for name in ("ann-1", "ann-2", "ann-3"):
         rig.come(name, "ann", capacity=3)
@@ -126,7 +128,7 @@ async def test_bots_of_one_owner_never_meet(nursery: trio.Nursery, autojump_cloc
     assert all("house-a" in names for names in rig.names())
 
 
-async def test_capacity_is_never_exceeded(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_capacity_is_never_exceeded(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, matches_per_bot=5)
     ann, bob, cleo = rig.come("ann", capacity=3), rig.come("bob", capacity=1000), rig.come("cleo", capacity=1000)
     await trio.sleep(100)
@@ -139,9 +141,7 @@ async def test_capacity_is_never_exceeded(nursery: trio.Nursery, autojump_clock:
     assert len(rig.drivers) == before + 1, "who has room again plays again"
 
 
-async def test_house_bots_fill_the_table_of_a_bot_that_is_alone(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_house_bots_fill_the_table_of_a_bot_that_is_alone(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, house_players("house-a", "house-b", "house-c"), seats=(4,))
     rig.come("ann")
     await trio.sleep(100)
@@ -149,7 +149,7 @@ async def test_house_bots_fill_the_table_of_a_bot_that_is_alone(
     assert rig.times() == [0.0], "there is nobody to wait for"
 
 
-async def test_house_bots_wait_while_others_may_come(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_house_bots_wait_while_others_may_come(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, house_players("house-a"))
     rig.come("ann")
     rig.come("bob")
@@ -161,7 +161,7 @@ async def test_house_bots_wait_while_others_may_come(nursery: trio.Nursery, auto
     assert rig.times()[1:] == [PATIENCE]
 
 
-async def test_a_newcomers_first_match_is_formed_within_5_s(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_newcomers_first_match_is_formed_within_5_s(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, house_players("house-a", "house-b"), seats=(4,))
     for name in ("ann", "bob", "cleo", "dora", "emil"):
         rig.come(name)
@@ -173,7 +173,7 @@ async def test_a_newcomers_first_match_is_formed_within_5_s(nursery: trio.Nurser
     assert first - came <= 5
 
 
-async def test_without_house_bots_a_lonely_bot_waits(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_without_house_bots_a_lonely_bot_waits(nursery: trio.Nursery) -> None:
     rig = Rig(nursery)
     rig.come("ann")
     await trio.sleep(1000)
@@ -183,7 +183,7 @@ async def test_without_house_bots_a_lonely_bot_waits(nursery: trio.Nursery, auto
     assert rig.times() == [1000.0]
 
 
-async def test_all_table_sizes_occur_and_no_other(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_all_table_sizes_occur_and_no_other(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, seats=(2, 3))
     for name in ("ann", "bob", "cleo", "dora"):
         rig.come(name, capacity=50)
@@ -191,9 +191,7 @@ async def test_all_table_sizes_occur_and_no_other(nursery: trio.Nursery, autojum
     assert {len(table.players) for _, table in rig.drivers} == {2, 3}
 
 
-async def test_a_size_that_too_few_are_here_for_holds_nobody_up(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_size_that_too_few_are_here_for_holds_nobody_up(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, seats=(2, 5))
     rig.come("ann", capacity=20)
     rig.come("bob", capacity=20)
@@ -201,9 +199,7 @@ async def test_a_size_that_too_few_are_here_for_holds_nobody_up(
     assert len(rig.drivers) == 20, "five will never be here: every match is for two"
 
 
-async def test_a_closed_hall_forms_nothing_and_opens_by_itself(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_closed_hall_forms_nothing_and_opens_by_itself(nursery: trio.Nursery) -> None:
     rig = Rig(nursery)
     rig.matchmaker.close(rig.start + 3)
     rig.come("ann")
@@ -216,7 +212,7 @@ async def test_a_closed_hall_forms_nothing_and_opens_by_itself(
     assert rig.times() == [3.0]
 
 
-async def test_a_hall_that_is_closed_for_good_stays_closed(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_hall_that_is_closed_for_good_stays_closed(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, house_players("house-a"))
     rig.matchmaker.close()
     rig.matchmaker.close(rig.start + 3)
@@ -225,7 +221,7 @@ async def test_a_hall_that_is_closed_for_good_stays_closed(nursery: trio.Nursery
     assert rig.drivers == []
 
 
-async def test_only_bots_that_play_the_game_are_seated(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_only_bots_that_play_the_game_are_seated(nursery: trio.Nursery) -> None:
     rig = Rig(nursery)
     rig.come("ann")
     rig.come("bob", games=("whist",))
@@ -233,7 +229,7 @@ async def test_only_bots_that_play_the_game_are_seated(nursery: trio.Nursery, au
     assert rig.drivers == []
 
 
-async def test_a_bot_that_left_is_not_seated_and_forgotten(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_bot_that_left_is_not_seated_and_forgotten(nursery: trio.Nursery) -> None:
     rig = Rig(nursery)
     ann = rig.come("ann")
     rig.go(ann)
@@ -243,7 +239,7 @@ async def test_a_bot_that_left_is_not_seated_and_forgotten(nursery: trio.Nursery
     assert ann not in list(rig.players)
 
 
-async def test_a_bot_that_left_is_kept_while_it_plays(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_bot_that_left_is_kept_while_it_plays(nursery: trio.Nursery) -> None:
     rig = Rig(nursery)
     ann = rig.come("ann")
     rig.come("bob")
@@ -254,7 +250,7 @@ async def test_a_bot_that_left_is_kept_while_it_plays(nursery: trio.Nursery, aut
     assert ann not in list(rig.players)
 
 
-async def test_bots_that_play_two_games_get_tables_of_both(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_bots_that_play_two_games_get_tables_of_both(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, games=(GAME, Whist()))
     rig.come("ann", capacity=60, games=BOTH)
     rig.come("bob", capacity=60, games=BOTH)
@@ -264,9 +260,7 @@ async def test_bots_that_play_two_games_get_tables_of_both(nursery: trio.Nursery
     assert min(games[name] for name in BOTH) >= 10, "neither takes all the room"
 
 
-async def test_a_bot_that_plays_one_game_after_the_other_still_waits_for_the_second(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_bot_that_plays_one_game_after_the_other_still_waits_for_the_second(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, house_players("house-a"), games=(GAME, Whist()))
     rig.come("bob", games=("whist",))
     await wait_all_tasks_blocked()
@@ -279,7 +273,7 @@ async def test_a_bot_that_plays_one_game_after_the_other_still_waits_for_the_sec
     assert "whist" in games, "though she was never without a match for so long"
 
 
-async def test_a_parked_or_full_bot_delays_nobody(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_parked_or_full_bot_delays_nobody(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, house_players("house-a"))
     parked, _ = rig.come("parked"), rig.come("full", capacity=0)
     parked.parked = True
@@ -291,9 +285,7 @@ async def test_a_parked_or_full_bot_delays_nobody(nursery: trio.Nursery, autojum
     assert rig.times() == [0.0]
 
 
-async def test_a_size_for_which_too_few_have_room_is_given_up_when_patience_ends(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_size_for_which_too_few_have_room_is_given_up_when_patience_ends(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, seats=(2, 3, 4, 5))
     for name in ("cleo", "dora", "emil"):
         rig.come(name, capacity=0)  # here, but never with room
@@ -304,9 +296,7 @@ async def test_a_size_for_which_too_few_have_room_is_given_up_when_patience_ends
     assert rig.times()[0] <= PATIENCE
 
 
-async def test_who_plays_a_long_match_has_not_been_waiting_for_the_next(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_who_plays_a_long_match_has_not_been_waiting_for_the_next(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, house_players("house-a"))
     rig.come("ann")
     rig.come("bob")
@@ -319,7 +309,7 @@ async def test_who_plays_a_long_match_has_not_been_waiting_for_the_next(
     assert rig.times()[1] == 50 + PATIENCE, "cleo might have come"
 
 
-async def test_what_the_ladder_has_to_gain_decides(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_what_the_ladder_has_to_gain_decides(nursery: trio.Nursery) -> None:
     rig = Rig(nursery)
     rig.matchmaker.close(rig.start + 1)
     names = [f"bot-{number}" for number in range(30)]
@@ -340,7 +330,7 @@ async def test_what_the_ladder_has_to_gain_decides(nursery: trio.Nursery, autoju
 
 
 @pytest.mark.thorough
-async def test_a_change_costs_the_same_however_many_wait(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_change_costs_the_same_however_many_wait(nursery: trio.Nursery) -> None:
     """Bots of one owner without house bots wait for ever; what comes and goes beside them is not to notice."""
     rig = Rig(nursery)
     costs: list[float] = []
@@ -358,7 +348,7 @@ async def test_a_change_costs_the_same_however_many_wait(nursery: trio.Nursery, 
 
 
 async def test_a_seat_that_is_free_again_goes_to_nobody_much_slower_and_to_nobody_who_may_not_wait(
-    nursery: trio.Nursery, autojump_clock: MockClock
+    nursery: trio.Nursery,
 ) -> None:
     rig = Rig(nursery)
     slow, ann, bob = rig.come("slow", pace=0.9), rig.come("ann"), rig.come("bob")
@@ -416,7 +406,7 @@ class Quotas(Rig):
 @pytest.mark.parametrize("who", ["both", "one"])
 @pytest.mark.parametrize("day", [TODAY, TODAY + 1])
 async def test_a_pair_that_has_spent_its_quota_is_seated_with_others_until_it_counts_again(
-    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch, day: int, who: str
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch, day: int, who: str
 ) -> None:
     """Where one has stayed, it knows the other when that comes again."""
     met = 0
@@ -438,7 +428,7 @@ async def test_a_pair_that_has_spent_its_quota_is_seated_with_others_until_it_co
 
 
 async def test_a_pair_that_has_spent_its_quota_meets_where_nobody_else_waits(
-    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = Quotas(nursery, monkeypatch)
     await rig.spend()
@@ -449,7 +439,7 @@ async def test_a_pair_that_has_spent_its_quota_meets_where_nobody_else_waits(
 
 
 async def test_a_seat_that_is_free_again_goes_to_one_with_whom_no_quota_is_spent(
-    nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    nursery: trio.Nursery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = Quotas(nursery, monkeypatch)
     ann, bob = await rig.spend()
@@ -464,9 +454,7 @@ async def test_a_seat_that_is_free_again_goes_to_one_with_whom_no_quota_is_spent
 
 
 @pytest.mark.parametrize("quota", [9, 0])
-async def test_with_quotas_a_bot_at_many_tables_waits_while_others_wait(
-    nursery: trio.Nursery, autojump_clock: MockClock, quota: int
-) -> None:
+async def test_with_quotas_a_bot_at_many_tables_waits_while_others_wait(nursery: trio.Nursery, quota: int) -> None:
     rig = Rig(nursery, house_players("house-a", "house-b"), pair_quota=quota)
     much = rig.come("much", capacity=30)
     rig.come("more", capacity=30)

@@ -6,13 +6,15 @@ from functools import partial
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from arena.server.sessions.messages import Closed, NoticeKind, Reason
 from arena.store.base.errors import OwnerBanned
 from arena.store.bots import bots
 from arena.store.matches import matches
-from tests.server.server_rig import Bot, Hall, MemoryStore, answer, running
+from tests.server.server_rig import Bot, Hall, MemoryStore, answer
+
+pytestmark = pytest.mark.virtual_clock
 
 
 async def test_a_ban_ends_the_streams_of_an_owner_and_house_bots_play_on_at_once(
@@ -68,10 +70,8 @@ async def test_a_banned_bot_is_not_waited_for_before_a_match(hall: Hall, store: 
         assert len(eve.invitations) == len(ann.invitations) == 1
 
 
-async def test_a_banned_bot_is_known_again_when_the_ban_is_lifted(
-    store: MemoryStore, autojump_clock: MockClock
-) -> None:
-    async with running(store) as arena:
+async def test_a_banned_bot_is_known_again_when_the_ban_is_lifted(hall: Hall) -> None:
+    async with hall.open() as arena:
         token = (await arena.accounts.register("eve", "", "", by_invitation=False)).token
         await arena.accounts.ban("Eve", "a ring")
         with pytest.raises(OwnerBanned, match="a ring"):

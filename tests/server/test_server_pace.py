@@ -19,7 +19,9 @@ from arena.server.sessions.kept_paces import KeptPaces
 from arena.store.bots.paces import kept
 from arena.store.store import Store
 from tests.server.pace_rig import SLOW, Evening, Figures, Kind, evening
-from tests.server.server_rig import QUICK, Bot, HouseBot, MemoryStore, running
+from tests.server.server_rig import QUICK, Bot, Hall, HouseBot, MemoryStore
+
+pytestmark = pytest.mark.virtual_clock
 
 NO_RULES = PaceRules(quick=1e9)
 """Nobody is slow."""
@@ -158,14 +160,11 @@ def test_a_newcomer_plays_at_once_and_ten_matches_soon(seconds: float) -> None:
 
 
 async def test_a_bot_whose_pace_nobody_knows_plays_one_rated_match_with_house_bots(
-    nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore
 ) -> None:
-    store = MemoryStore()
     ann, bob = (Bot(store.register(name), capacity=4) for name in ("ann", "bob"))
     ann.known = bob.known = ann.answers = False
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
-        nursery.start_soon(ann.attend, arena)
-        nursery.start_soon(bob.attend, arena)
+    async with hall.open(ann, bob, house_bots=[HouseBot("house-a")], house=True):
         await bob.until(lambda: len(bob.reports) >= 5)
         assert [start.bots.count("house-a") for start in ann.starts] == [1], "one at a time"
         assert bob.starts[0].bots.count("house-a") == 1
@@ -194,13 +193,11 @@ class Quick(Thinker):
 
 
 async def test_a_real_match_tells_who_is_slow_and_the_server_keeps_it_over_reconnects(
-    nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore
 ) -> None:
-    store = MemoryStore()
     ann, slow = Quick(store.register("ann")), Thinker(store.register("slow"))
     slow.known = False
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
-        nursery.start_soon(slow.attend, arena)
+    async with hall.open(slow, house_bots=[HouseBot("house-a")], house=True) as arena:
         await slow.until(lambda: slow.reports)
         pace = arena.players.pace(slow.row.id).at(trio.current_time())
         assert pace == pytest.approx(SLOW, rel=0.1)
@@ -209,10 +206,10 @@ async def test_a_real_match_tells_who_is_slow_and_the_server_keeps_it_over_recon
         await trio.sleep(60)
         assert arena.players.get(slow.row.id) is None
         arena.players.pace(ann.row.id).earn(90.0, 0.0)
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         again = Thinker(slow.row)
         again.known = False
-        nursery.start_soon(again.attend, arena)
+        hall.join(again)
         await again.until(lambda: again.reports)
         with_ann = [start for start in again.starts if "ann" in start.bots]
         assert with_ann == [], "ann has no balance yet"
@@ -220,19 +217,15 @@ async def test_a_real_match_tells_who_is_slow_and_the_server_keeps_it_over_recon
         assert arena.players.pace(ann.row.id).balance < 0, "what it is expected to cost is taken off at once"
 
 
-async def test_what_a_match_was_expected_to_cost_is_corrected_at_its_end(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
-    store = MemoryStore()
+async def test_what_a_match_was_expected_to_cost_is_corrected_at_its_end(hall: Hall, store: MemoryStore) -> None:
     ann, slow = Quick(store.register("ann")), Thinker(store.register("slow"))
     slow.known = False
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
-        nursery.start_soon(slow.attend, arena)
+    async with hall.open(slow, house_bots=[HouseBot("house-a")], house=True) as arena:
         await slow.until(lambda: slow.reports)
         ann_pace = arena.players.pace(ann.row.id)
         ann_pace.earn(500.0, 0.0)
         assert ann_pace.balance == 30
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         await slow.until(lambda: any("ann" in start.bots for start in slow.starts))
         begun, paid = trio.current_time() - SLOW, 30 - ann_pace.balance
         assert paid > 1
@@ -243,14 +236,9 @@ async def test_what_a_match_was_expected_to_cost_is_corrected_at_its_end(
         assert ann_pace.balance == pytest.approx(30 + 0.2 * took - took, abs=0.3), "it waited nearly all the time"
 
 
-async def test_a_match_that_others_played_for_a_bot_does_not_tell_its_pace(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
-    store = MemoryStore()
-    ann = Bot(store.register("ann"))
+async def test_a_match_that_others_played_for_a_bot_does_not_tell_its_pace(hall: Hall, ann: Bot) -> None:
     ann.known = ann.answers = False
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
-        nursery.start_soon(ann.attend, arena)
+    async with hall.open(ann, house_bots=[HouseBot("house-a")], house=True) as arena:
         await ann.until(lambda: ann.questions)
         ann.line.vanish()
         while arena.playing:
@@ -258,12 +246,10 @@ async def test_a_match_that_others_played_for_a_bot_does_not_tell_its_pace(
         assert not arena.players.pace(ann.row.id).known, "else it could hold up quick ones next"
 
 
-async def test_pace_and_balance_outlive_the_server(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
-    store = MemoryStore()
+async def test_pace_and_balance_outlive_the_server(hall: Hall, store: MemoryStore) -> None:
     ann, slow = Quick(store.register("ann")), Thinker(store.register("slow"))
     slow.known = False
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
-        nursery.start_soon(slow.attend, arena)
+    async with hall.open(slow, house_bots=[HouseBot("house-a")], house=True) as arena:
         await slow.until(lambda: slow.reports)
         slow.line.vanish()
         arena.players.pace(ann.row.id).played(trio.current_time(), QUICK)
@@ -272,13 +258,12 @@ async def test_pace_and_balance_outlive_the_server(nursery: trio.Nursery, autoju
         before = arena.players.pace(slow.row.id).at(trio.current_time())
         assert before is not None
     store.reopen()
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
+    async with hall.open(house_bots=[HouseBot("house-a")], house=True) as arena:
         assert arena.players.pace(slow.row.id).at(trio.current_time()) == pytest.approx(before, rel=0.2)
         assert arena.players.pace(ann.row.id).balance == pytest.approx(10.0)
         again = Thinker(slow.row)
         again.known = False
-        nursery.start_soon(again.attend, arena)
-        nursery.start_soon(ann.attend, arena)
+        hall.join(again, ann)
         await again.until(lambda: again.starts)
         player = arena.players.get(slow.row.id)
         assert player is not None
@@ -286,17 +271,15 @@ async def test_pace_and_balance_outlive_the_server(nursery: trio.Nursery, autoju
 
 
 async def test_what_a_killed_server_had_taken_off_for_a_match_that_goes_on_is_not_lost(
-    nursery: trio.Nursery, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore
 ) -> None:
-    store = MemoryStore()
     ann, slow = Quick(store.register("ann")), Thinker(store.register("slow"))
     slow.known = False
-    async with running(store, [HouseBot("house-a")], house=True) as arena:
-        nursery.start_soon(slow.attend, arena)
+    async with hall.open(slow, house_bots=[HouseBot("house-a")], house=True) as arena:
         await slow.until(lambda: slow.reports)
         ann_pace = arena.players.pace(ann.row.id)
         ann_pace.earn(500.0, 0.0)
-        nursery.start_soon(ann.attend, arena)
+        hall.join(ann)
         await slow.until(lambda: any("ann" in start.bots for start in slow.starts))
         assert arena.playing
         assert 30 - ann_pace.balance > 1

@@ -14,7 +14,7 @@ from arena.server.arena import Arena
 from arena.server.sessions.messages import Closed, NoticeKind, Reason
 from arena.store.base.errors import NotParked, UnknownBot
 from arena.store.bots import bots
-from tests.server.server_rig import Bot, Hall, HouseBot, MemoryStore, running
+from tests.server.server_rig import Bot, Hall, HouseBot, MemoryStore
 
 
 def state(store: MemoryStore, name: str = "ann") -> bots.Bot:
@@ -136,11 +136,11 @@ async def test_a_new_token_ends_the_stream_of_the_old_one(hall: Hall, ann: Bot) 
 
 
 async def test_a_token_that_is_revoked_while_it_is_looked_up_is_not_known(
-    store: MemoryStore, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    hall: Hall, store: MemoryStore, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reader still saw the old state; what counts is the moment at which the answer is given."""
     registered = store.now(partial(bots.register, name="ann", owner="", at=0))
-    async with running(store) as arena:
+    async with hall.open() as arena:
         read = store.read
         reads = 0
 
@@ -157,11 +157,11 @@ async def test_a_token_that_is_revoked_while_it_is_looked_up_is_not_known(
 
 
 async def test_a_token_is_looked_up_again_only_after_a_change(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    hall: Hall, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = store.now(partial(bots.register, name="ann", owner="", at=0)).token
     look_up, looked_up = store.read, list[str]()
-    async with running(store) as arena:
+    async with hall.open() as arena:
 
         async def read(job: Callable[[Connection], object]) -> object:
             looked_up.append("once more")
@@ -179,11 +179,11 @@ async def test_a_token_is_looked_up_again_only_after_a_change(
 
 
 async def test_matches_that_end_well_do_not_have_a_token_looked_up_again(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    hall: Hall, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = store.now(partial(bots.register, name="ann", owner="", at=0)).token
     look_up, looked_up = store.read, list[str]()
-    async with running(store) as arena:
+    async with hall.open() as arena:
 
         async def read(job: Callable[[Connection], object]) -> object:
             looked_up.append("once more")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 
-from trio.testing import MockClock
+import pytest
 
 from arena.replay.header import MatchKind, OfferOutcome
 from arena.server.matches.ready_check import NO_NONCE, ReadyCheck, ReadyLimits
@@ -16,6 +16,8 @@ from arena.server.sessions.player import BotPlayer, Expected, Player
 from arena.server.sessions.session import Session
 from engine.deal import commitment
 from tests.server.server_rig import CODEC, GAME, NONCE, Line, house_players, turns
+
+pytestmark = pytest.mark.virtual_clock
 
 SEED = bytes(range(32))
 LIMITS = ReadyLimits(answer=30.0, offer=2.0, seat=3.0)
@@ -59,7 +61,7 @@ def ready_check(
     return ReadyCheck(GAME, {"rounds": 3}, players, SEED, 0.0, LIMITS, settled, replacement)
 
 
-async def test_everybody_is_invited_and_the_match_is_on_when_all_are_ready(autojump_clock: MockClock) -> None:
+async def test_everybody_is_invited_and_the_match_is_on_when_all_are_ready() -> None:
     ann, bob = guest(1, "ann"), guest(2, "bob")
     (filler,) = house_players("house-a")
     settled: list[ReadyCheck] = []
@@ -82,7 +84,7 @@ async def test_everybody_is_invited_and_the_match_is_on_when_all_are_ready(autoj
     assert sha256(table.offers[0].salt + commitment(SEED)).digest() == invitation.commitment
 
 
-async def test_invitations_to_one_table_have_nothing_in_common(autojump_clock: MockClock) -> None:
+async def test_invitations_to_one_table_have_nothing_in_common() -> None:
     ann, bob = guest(1, "ann"), guest(2, "bob")
     ready_check(ann, bob).invite_all()
     (to_ann,), (to_bob,) = received(ann), received(bob)
@@ -94,7 +96,7 @@ async def test_invitations_to_one_table_have_nothing_in_common(autojump_clock: M
     assert "ann" not in repr(to_bob)
 
 
-async def test_the_first_nonce_counts(autojump_clock: MockClock) -> None:
+async def test_the_first_nonce_counts() -> None:
     ann = guest(1, "ann")
     table = ready_check(ann)
     table.ready(ann, NONCE)
@@ -102,7 +104,7 @@ async def test_the_first_nonce_counts(autojump_clock: MockClock) -> None:
     assert table.nonces == (NONCE,)
 
 
-async def test_a_match_called_off_is_over_even_if_all_are_ready(autojump_clock: MockClock) -> None:
+async def test_a_match_called_off_is_over_even_if_all_are_ready() -> None:
     ann, bob = guest(1, "ann"), guest(2, "bob")
     settled: list[ReadyCheck] = []
     table = ready_check(ann, bob, settled=settled.append)
@@ -116,9 +118,7 @@ async def test_a_match_called_off_is_over_even_if_all_are_ready(autojump_clock: 
     assert notices(ann) == [(NoticeKind.WITHDRAWN, "the match does not take place: the server was stopped")]
 
 
-async def test_a_silent_seat_is_offered_to_another_bot_too_and_the_first_ready_takes_it(
-    autojump_clock: MockClock,
-) -> None:
+async def test_a_silent_seat_is_offered_to_another_bot_too_and_the_first_ready_takes_it() -> None:
     ann, bob, eve = guest(1, "ann"), guest(2, "bob"), guest(3, "eve")
     settled: list[ReadyCheck] = []
     table = ready_check(ann, bob, settled=settled.append, replacement=lambda _, at_once: None if at_once else eve)
@@ -146,7 +146,7 @@ async def test_a_silent_seat_is_offered_to_another_bot_too_and_the_first_ready_t
     ]
 
 
-async def test_the_bot_asked_first_keeps_its_seat_where_it_is_quicker(autojump_clock: MockClock) -> None:
+async def test_the_bot_asked_first_keeps_its_seat_where_it_is_quicker() -> None:
     ann, bob, eve = guest(1, "ann"), guest(2, "bob"), guest(3, "eve")
     table = ready_check(ann, bob, replacement=lambda _, __: eve)
     table.ready(ann, NONCE)
@@ -156,7 +156,7 @@ async def test_the_bot_asked_first_keeps_its_seat_where_it_is_quicker(autojump_c
     assert eve.busy == 0
 
 
-async def test_a_declined_seat_goes_to_the_house_at_once(autojump_clock: MockClock) -> None:
+async def test_a_declined_seat_goes_to_the_house_at_once() -> None:
     ann, bob = guest(1, "ann"), guest(2, "bob")
     (filler,) = house_players("house-a")
     table = ready_check(ann, bob, replacement=lambda _, __: filler)
@@ -166,7 +166,7 @@ async def test_a_declined_seat_goes_to_the_house_at_once(autojump_clock: MockClo
     assert bob.offers.availability.failed[OfferOutcome.DECLINED] == 1
 
 
-async def test_a_bot_that_was_ready_and_leaves_is_replaced(autojump_clock: MockClock) -> None:
+async def test_a_bot_that_was_ready_and_leaves_is_replaced() -> None:
     ann, bob = guest(1, "ann"), guest(2, "bob")
     (filler,) = house_players("house-a")
     table = ready_check(ann, bob, replacement=lambda _, __: filler)
@@ -178,9 +178,7 @@ async def test_a_bot_that_was_ready_and_leaves_is_replaced(autojump_clock: MockC
     assert outcomes == [("bob", OfferOutcome.LEFT), ("ann", OfferOutcome.ACCEPTED)], "its seat is another's"
 
 
-async def test_a_match_that_nobody_can_complete_is_called_off_and_who_waited_waits_as_before(
-    autojump_clock: MockClock,
-) -> None:
+async def test_a_match_that_nobody_can_complete_is_called_off_and_who_waited_waits_as_before() -> None:
     ann, bob = guest(1, "ann"), guest(2, "bob")
     ann.offers.waiting_since[GAME.name] = -17.0
     table = ready_check(ann, bob)
@@ -195,7 +193,7 @@ async def test_a_match_that_nobody_can_complete_is_called_off_and_who_waited_wai
     assert (ann.busy, ann.offers.pending[GAME.name]) == (0, 0)
 
 
-async def test_no_match_waits_longer_than_three_seconds_for_a_seat(autojump_clock: MockClock) -> None:
+async def test_no_match_waits_longer_than_three_seconds_for_a_seat() -> None:
     ann, bob = guest(1, "ann"), guest(2, "bob")
     settled: list[ReadyCheck] = []
     table = ready_check(ann, bob, settled=settled.append)
@@ -210,7 +208,7 @@ async def test_no_match_waits_longer_than_three_seconds_for_a_seat(autojump_cloc
     assert not bob.offers.availability.invitable
 
 
-async def test_a_house_bot_takes_the_seat_at_the_last_call(autojump_clock: MockClock) -> None:
+async def test_a_house_bot_takes_the_seat_at_the_last_call() -> None:
     ann, bob = guest(1, "ann"), guest(2, "bob")
     (filler,) = house_players("house-a")
     table = ready_check(ann, bob, replacement=lambda _, at_once: filler if at_once else None)
@@ -220,7 +218,7 @@ async def test_a_house_bot_takes_the_seat_at_the_last_call(autojump_clock: MockC
     assert table.players == (ann, filler)
 
 
-async def test_a_decline_of_a_bot_that_has_said_it_has_no_room_is_not_charged(autojump_clock: MockClock) -> None:
+async def test_a_decline_of_a_bot_that_has_said_it_has_no_room_is_not_charged() -> None:
     ann, bob = guest(1, "ann"), guest(2, "bob")
     ready_check(ann, bob).invite_all()
     bob.hear(BotMessage(1.0, (), (), None, 0, [received_id(bob)]))
@@ -229,7 +227,7 @@ async def test_a_decline_of_a_bot_that_has_said_it_has_no_room_is_not_charged(au
     assert ann.offers.availability.failed[OfferOutcome.DECLINED] == 0, "the match was called off before"
 
 
-async def test_who_was_ready_is_not_invited_again(autojump_clock: MockClock) -> None:
+async def test_who_was_ready_is_not_invited_again() -> None:
     ann, bob = guest(1, "ann"), guest(2, "bob")
     table = ready_check(ann, bob)
     table.ready(ann, NONCE)
@@ -239,7 +237,7 @@ async def test_who_was_ready_is_not_invited_again(autojump_clock: MockClock) -> 
     assert len(received(bob)) == 1, "a bot that comes back is asked again"
 
 
-async def test_the_seat_of_a_bot_that_goes_is_offered_on(autojump_clock: MockClock) -> None:
+async def test_the_seat_of_a_bot_that_goes_is_offered_on() -> None:
     ann, bob, eve = guest(1, "ann"), guest(2, "bob"), guest(3, "eve")
     table = ready_check(ann, bob, replacement=lambda _, __: eve)
     assert bob.session is not None
@@ -252,7 +250,7 @@ async def test_the_seat_of_a_bot_that_goes_is_offered_on(autojump_clock: MockClo
     assert table.players == (ann, eve)
 
 
-async def test_the_seats_are_kept_from_the_forming_to_the_end(autojump_clock: MockClock) -> None:
+async def test_the_seats_are_kept_from_the_forming_to_the_end() -> None:
     ann = guest(1, "ann")
     ann.offers.pace.played(0.0, 0.005)
     table = ready_check(ann)
@@ -262,9 +260,7 @@ async def test_the_seats_are_kept_from_the_forming_to_the_end(autojump_clock: Mo
     assert (ann.busy, ann.room(1)) == (0, True)
 
 
-async def test_what_a_match_was_expected_to_cost_is_given_back_to_whoever_does_not_play_it(
-    autojump_clock: MockClock,
-) -> None:
+async def test_what_a_match_was_expected_to_cost_is_given_back_to_whoever_does_not_play_it() -> None:
     ann, bob = guest(1, "ann"), guest(2, "bob")
     table = ready_check(ann, bob)
     before = ann.offers.pace.balance

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 import structlog
-from trio.testing import MockClock
 
 from arena.server.sessions.hourly import HOUR, MOST_REMEMBERED, Registrations, TooManyRegistrations
 from arena.server.sessions.limits import Limits
 from tests.server.server_rig import MemoryStore, running
+
+pytestmark = pytest.mark.virtual_clock
 
 
 def test_an_address_may_ask_for_so_many_registrations_an_hour() -> None:
@@ -31,7 +32,7 @@ def test_of_many_addresses_only_those_that_registered_lately_are_remembered() ->
     assert list(registrations._allowance._left) == ["late"]
 
 
-async def test_invited_registrations_are_not_counted(autojump_clock: MockClock) -> None:
+async def test_invited_registrations_are_not_counted() -> None:
     async with running(MemoryStore(), limits=Limits(registrations_per_address=1)) as arena:
         for number in range(3):
             code = await arena.accounts.invite("anna")
@@ -41,7 +42,7 @@ async def test_invited_registrations_are_not_counted(autojump_clock: MockClock) 
             await arena.accounts.register("more", "", "", by_invitation=False, origin="192.0.2.1")
 
 
-async def test_a_stranger_writes_no_line_into_the_log(autojump_clock: MockClock) -> None:
+async def test_a_stranger_writes_no_line_into_the_log() -> None:
     async with running(MemoryStore()) as arena:
         with structlog.testing.capture_logs() as logs:
             await arena.accounts.register("ann", "", "", by_invitation=False, origin="192.0.2.1")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import trio
 from structlog.testing import capture_logs
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from arena.analysis.timeline import EventKind
 from arena.analysis.timeline_builder import timelines
@@ -25,6 +25,8 @@ from arena.store.base.rows import MatchRow, MatchState
 from arena.store.matches import matches
 from engine.nullern import NULLERN
 from tests.server.server_rig import POLICY, Bot, Hall, HouseBot, MemoryStore, answer, replay_of, running
+
+pytestmark = pytest.mark.virtual_clock
 
 HOUSE = (HouseBot("house-one"), HouseBot("house-two"))
 
@@ -258,7 +260,7 @@ async def test_a_seat_of_which_a_house_bot_owes_a_choice_is_played_at_once(
 
 
 async def test_a_match_that_was_over_but_not_stored_is_stored_at_the_next_start(
-    store: MemoryStore, ann: Bot, bob: Bot, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
     async with ending(store, ann, bob) as arena:
         await ann.until(lambda: ann.questions)
@@ -269,7 +271,7 @@ async def test_a_match_that_was_over_but_not_stored_is_stored_at_the_next_start(
         assert ann.rounds == 2
     store.gate.set()
     store.writing = 0
-    async with running(store) as arena:
+    async with hall.open() as arena:
         await wait_all_tasks_blocked()
         assert arena.playing == 0
     assert state_of(store).state is MatchState.FINISHED
@@ -355,30 +357,28 @@ async def test_a_replay_says_who_played_for_a_removed_house_bot_through_several_
 
 
 async def test_a_match_of_a_game_that_is_no_longer_played_is_void(
-    store: MemoryStore, ann: Bot, bob: Bot, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
     bob.answers = False
     async with ending(store, ann, bob):
         await bob.until(lambda: bob.questions)
-    async with running(store, games=(NULLERN,)) as arena:
+    async with hall.open(games=(NULLERN,)) as arena:
         assert arena.playing == 0
     assert state_of(store).reason.endswith("cannot be restored: this server does not play counting")
 
 
-async def test_a_match_whose_journal_makes_no_sense_is_void(
-    store: MemoryStore, ann: Bot, bob: Bot, autojump_clock: MockClock
-) -> None:
+async def test_a_match_whose_journal_makes_no_sense_is_void(hall: Hall, store: MemoryStore, ann: Bot, bob: Bot) -> None:
     bob.answers = False
     async with ending(store, ann, bob):
         await bob.until(lambda: bob.questions)
     store.unfinished = {1: ['{"in":"begun","at":0}']}
-    async with running(store) as arena:
+    async with hall.open() as arena:
         assert arena.playing == 0
     assert "the journal of match 1, line 1: it is no replay of an arena" in state_of(store).reason
 
 
 async def test_a_void_match_that_cannot_be_stored_yet_is_stored_later(
-    store: MemoryStore, ann: Bot, bob: Bot, autojump_clock: MockClock
+    hall: Hall, store: MemoryStore, ann: Bot, bob: Bot
 ) -> None:
     bob.answers = False
     async with ending(store, ann, bob):
@@ -386,7 +386,7 @@ async def test_a_void_match_that_cannot_be_stored_yet_is_stored_later(
     store.unfinished = {1: ["nonsense"]}
     store.troubles = [None, StoreError("no luck"), StoreError("no luck")]  # the first write is of the house bots
     began = trio.current_time()
-    async with running(store) as arena:
+    async with hall.open() as arena:
         assert trio.current_time() - began == pytest.approx(2 * RETRY)
         assert arena.playing == 0
     assert state_of(store).state is MatchState.INTERRUPTED

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from arena.match.effects import Ask
 from arena.server.sessions.messages import (
@@ -22,6 +22,8 @@ from arena.server.sessions.messages import (
 from arena.server.sessions.session import CLOSE_TIMEOUT, MOST_NOTICES, SEND_LIMIT, Session
 from tests.server.server_rig import CODEC, GAME, POLICY, Line, turns
 from trio_grpc.limits.settings import TransportSettings
+
+pytestmark = pytest.mark.virtual_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +90,7 @@ async def rig(nursery: trio.Nursery) -> Rig:
     return Rig(nursery)
 
 
-async def test_what_waits_goes_out_in_one_message(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_what_waits_goes_out_in_one_message(rig: Rig) -> None:
     one, other = Asking(1), Asking(2)
     rig.session.welcome(Welcome("ann", (GAME,), POLICY, 30.0, 3, 8, 10.0, TransportSettings()))
     rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
@@ -102,7 +104,7 @@ async def test_what_waits_goes_out_in_one_message(rig: Rig, autojump_clock: Mock
     assert rig.line.unread() is None
 
 
-async def test_questions_wait_together_while_an_answer_is_owed(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_questions_wait_together_while_an_answer_is_owed(rig: Rig) -> None:
     one, other = Asking(1), Asking(2)
     one.ask(rig.session, 1)
     assert asked(await rig.sent()) == [(1, 1)]
@@ -113,7 +115,7 @@ async def test_questions_wait_together_while_an_answer_is_owed(rig: Rig, autojum
     assert asked(await rig.sent()) == [(2, 1), (2, 2)]
 
 
-async def test_a_partial_answer_keeps_the_batch_in_flight(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_a_partial_answer_keeps_the_batch_in_flight(rig: Rig) -> None:
     one = Asking(1)
     one.ask(rig.session, 1)
     one.ask(rig.session, 2)
@@ -125,9 +127,7 @@ async def test_a_partial_answer_keeps_the_batch_in_flight(rig: Rig, autojump_clo
     assert asked(await rig.sent()) == [(1, 3)]
 
 
-async def test_a_bot_that_thinks_about_half_of_its_matches_is_asked_about_the_other_half(
-    rig: Rig, autojump_clock: MockClock
-) -> None:
+async def test_a_bot_that_thinks_about_half_of_its_matches_is_asked_about_the_other_half(rig: Rig) -> None:
     for match in range(6):
         Asking(match).ask(rig.session, 1)
     assert asked(await rig.sent()) == [(0, 1), (1, 1), (2, 1)], "a message has half of what it can play at most"
@@ -144,7 +144,7 @@ async def test_a_bot_that_thinks_about_half_of_its_matches_is_asked_about_the_ot
     assert asked(await rig.sent()) == [(9, 1)], "it has said that it can play fewer"
 
 
-async def test_a_question_settled_before_it_was_sent_never_goes_out(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_a_question_settled_before_it_was_sent_never_goes_out(rig: Rig) -> None:
     one = Asking(1)
     one.ask(rig.session, 1)
     assert asked(await rig.sent()) == [(1, 1)]
@@ -155,7 +155,7 @@ async def test_a_question_settled_before_it_was_sent_never_goes_out(rig: Rig, au
     assert [decision for _, decision in one.went] == [1]
 
 
-async def test_everything_but_questions_goes_out_at_once(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_everything_but_questions_goes_out_at_once(rig: Rig) -> None:
     Asking(1).ask(rig.session, 1)
     assert asked(await rig.sent()) == [(1, 1)]
     Asking(1).ask(rig.session, 2)
@@ -166,9 +166,7 @@ async def test_everything_but_questions_goes_out_at_once(rig: Rig, autojump_cloc
     assert [notice.text for notice in message.notices] == ["late"]
 
 
-async def test_the_clock_of_a_question_starts_when_the_transport_has_it(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_the_clock_of_a_question_starts_when_the_transport_has_it(nursery: trio.Nursery) -> None:
     line, one = Line(reads=False), Asking(1)
     rig = Rig(nursery, line)
     one.ask(rig.session, 1)
@@ -179,7 +177,7 @@ async def test_the_clock_of_a_question_starts_when_the_transport_has_it(
     assert one.went == []
 
 
-async def test_a_question_that_the_bot_has_is_not_put_to_it_twice(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_a_question_that_the_bot_has_is_not_put_to_it_twice(rig: Rig) -> None:
     one = Asking(1)
     one.ask(rig.session, 1)
     assert asked(await rig.sent()) == [(1, 1)]
@@ -190,7 +188,7 @@ async def test_a_question_that_the_bot_has_is_not_put_to_it_twice(rig: Rig, auto
     assert again == (first[0] + 5, 1), "its clock starts anew"
 
 
-async def test_the_round_trip_is_measured_by_heartbeats(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_the_round_trip_is_measured_by_heartbeats(rig: Rig) -> None:
     rig.session.beat(trio.current_time())
     message = await rig.sent()
     assert message is not None
@@ -200,7 +198,7 @@ async def test_the_round_trip_is_measured_by_heartbeats(rig: Rig, autojump_clock
     assert rig.session.round_trip == pytest.approx(0.25, abs=1e-5)
 
 
-async def test_the_table_is_told_the_shortest_round_trip(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_the_table_is_told_the_shortest_round_trip(rig: Rig) -> None:
     """Heartbeats come late, decisions are answered sooner, and the system of the bot is nearer still."""
     one = Asking(1)
     for decision, (late, thought) in enumerate(((0.3, 0.2), (0.3, 0.1), (0.3, 0.15)), 1):
@@ -219,7 +217,7 @@ async def test_the_table_is_told_the_shortest_round_trip(rig: Rig, autojump_cloc
     assert one.lags == [300_000, 200_000, 2_000]
 
 
-async def test_a_question_that_is_taken_back_tells_no_round_trip(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_a_question_that_is_taken_back_tells_no_round_trip(rig: Rig) -> None:
     rig.session.beat(trio.current_time())
     message = await rig.sent()
     assert message is not None
@@ -232,7 +230,7 @@ async def test_a_question_that_is_taken_back_tells_no_round_trip(rig: Rig, autoj
     assert rig.session.round_trip == pytest.approx(0.25, abs=1e-5)
 
 
-async def test_a_bot_that_does_not_read_is_cut_off(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
+async def test_a_bot_that_does_not_read_is_cut_off(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, Line(reads=False))
     rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
     begin = trio.current_time()
@@ -244,7 +242,7 @@ async def test_a_bot_that_does_not_read_is_cut_off(nursery: trio.Nursery, autoju
 
 
 async def test_a_bot_is_cut_off_30_s_after_it_stopped_reading_whenever_the_next_thing_is_said(
-    nursery: trio.Nursery, autojump_clock: MockClock
+    nursery: trio.Nursery,
 ) -> None:
     rig = Rig(nursery, Line())
     await trio.sleep(100)
@@ -260,9 +258,7 @@ async def test_a_bot_is_cut_off_30_s_after_it_stopped_reading_whenever_the_next_
     assert rig.end.reason is Reason.NOT_READING
 
 
-async def test_a_bot_that_earns_notices_without_reading_them_is_cut_off(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_a_bot_that_earns_notices_without_reading_them_is_cut_off(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, Line(reads=False))
     rig.session.notify(Notice(NoticeKind.UNKNOWN, "the one that is on its way"))
     await wait_all_tasks_blocked()
@@ -278,14 +274,14 @@ async def test_a_bot_that_earns_notices_without_reading_them_is_cut_off(
     assert str(MOST_NOTICES) in str(rig.end)
 
 
-async def test_closing_ends_the_line_with_the_reason(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_closing_ends_the_line_with_the_reason(rig: Rig) -> None:
     rig.session.close(Reason.TAKEN_OVER, "somebody else")
     await rig.over.wait()
     assert isinstance(rig.end, Closed)
     assert (rig.end.reason, str(rig.end)) == (Reason.TAKEN_OVER, "somebody else")
 
 
-async def test_what_waits_is_sent_before_the_line_ends(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_what_waits_is_sent_before_the_line_ends(rig: Rig) -> None:
     rig.session.notify(Notice(NoticeKind.DRAINING, "the last words"))
     rig.session.close(Reason.STOPPING, "come back later")
     with trio.fail_after(CLOSE_TIMEOUT / 2):
@@ -293,9 +289,7 @@ async def test_what_waits_is_sent_before_the_line_ends(rig: Rig, autojump_clock:
     assert [notice.text for notice in (await rig.line.read()).notices] == ["the last words"]
 
 
-async def test_who_does_not_read_the_last_words_is_not_waited_for(
-    nursery: trio.Nursery, autojump_clock: MockClock
-) -> None:
+async def test_who_does_not_read_the_last_words_is_not_waited_for(nursery: trio.Nursery) -> None:
     rig = Rig(nursery, Line(reads=False))
     rig.session.notify(Notice(NoticeKind.DRAINING, "the last words"))
     await wait_all_tasks_blocked()
@@ -306,7 +300,7 @@ async def test_who_does_not_read_the_last_words_is_not_waited_for(
     assert rig.end.reason is Reason.STOPPING
 
 
-async def test_the_last_word_ends_the_line_in_good_order(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_the_last_word_ends_the_line_in_good_order(rig: Rig) -> None:
     rig.line.say(heartbeat=3)
     rig.line.half_close()
     await rig.over.wait()
@@ -315,9 +309,7 @@ async def test_the_last_word_ends_the_line_in_good_order(rig: Rig, autojump_cloc
 
 
 @pytest.mark.parametrize("reads", [True, False])
-async def test_a_bot_that_vanishes_is_one_event_whatever_was_going_on(
-    nursery: trio.Nursery, autojump_clock: MockClock, reads: bool
-) -> None:
+async def test_a_bot_that_vanishes_is_one_event_whatever_was_going_on(nursery: trio.Nursery, reads: bool) -> None:
     """A bot that also does not read breaks reader and writer at the same instant."""
     rig = Rig(nursery, Line(reads=reads))
     rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
@@ -327,7 +319,7 @@ async def test_a_bot_that_vanishes_is_one_event_whatever_was_going_on(
     assert isinstance(rig.end, trio.BrokenResourceError)
 
 
-async def test_what_hearing_raises_comes_out(autojump_clock: MockClock) -> None:
+async def test_what_hearing_raises_comes_out() -> None:
     line = Line()
 
     def hear(_: BotMessage) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from arena.server.sessions.messages import Outgoing
 from tests.server.server_rig import Bot, HouseBot, MemoryStore, running
+
+pytestmark = pytest.mark.virtual_clock
 
 THINKING = 0.1
 """Seconds that an honest bot takes for the questions of a message."""
@@ -67,7 +68,7 @@ async def rate(
 @pytest.mark.parametrize(("house", "capacity"), [(True, 8), (False, 1)], ids=["house", "no house"])
 @pytest.mark.parametrize("trouble", [Decliner, Ignorer])
 async def test_honest_bots_play_on_beside_one_that_declines_or_ignores(
-    trouble: type[Bot], house: bool, capacity: int, autojump_clock: MockClock
+    trouble: type[Bot], house: bool, capacity: int
 ) -> None:
     alone = await rate([], 3, capacity, house, 2, 60.0)
     beside = await rate([trouble], 3, capacity, house, 2, 60.0)
@@ -81,7 +82,7 @@ async def test_honest_bots_play_on_beside_one_that_declines_or_ignores(
 @pytest.mark.parametrize("honest", [2, 3, 4, 6])
 @pytest.mark.parametrize("trouble", [Decliner, Ignorer])
 async def test_honest_bots_play_on_beside_one_that_declines_or_ignores_at_every_table(
-    trouble: type[Bot], honest: int, capacity: int, seats: int, autojump_clock: MockClock
+    trouble: type[Bot], honest: int, capacity: int, seats: int
 ) -> None:
     alone = await rate([], honest, capacity, True, seats, 60.0)
     beside = await rate([trouble], honest, capacity, True, seats, 60.0)

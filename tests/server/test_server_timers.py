@@ -7,9 +7,11 @@ from weakref import ref
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from arena.server.runtime.timers import Timers
+
+pytestmark = pytest.mark.virtual_clock
 
 
 class Sleeper:
@@ -57,14 +59,14 @@ async def rig(nursery: trio.Nursery) -> Rig:
     return rig
 
 
-async def test_sleepers_are_woken_in_the_order_of_their_deadlines(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_sleepers_are_woken_in_the_order_of_their_deadlines(rig: Rig) -> None:
     for name, delay in (("c", 3), ("a", 1), ("b", 2), ("b2", 2)):
         rig.sleeper(name).wants(rig.start + delay)
     await trio.sleep(10)
     assert rig.rings == [("a", 1), ("b", 2), ("b2", 2), ("c", 3)]
 
 
-async def test_an_earlier_deadline_wakes_sooner(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_an_earlier_deadline_wakes_sooner(rig: Rig) -> None:
     sleeper, other = rig.sleeper("early"), rig.sleeper("other")
     other.wants(rig.start + 5)
     sleeper.wants(rig.start + 8)
@@ -74,7 +76,7 @@ async def test_an_earlier_deadline_wakes_sooner(rig: Rig, autojump_clock: MockCl
     assert rig.rings == [("early", 2), ("other", 5)]
 
 
-async def test_a_deadline_that_moved_later_is_looked_at_again(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_a_deadline_that_moved_later_is_looked_at_again(rig: Rig) -> None:
     sleeper = rig.sleeper("late")
     sleeper.wants(rig.start + 1)
     sleeper.wants(rig.start + 4)
@@ -82,7 +84,7 @@ async def test_a_deadline_that_moved_later_is_looked_at_again(rig: Rig, autojump
     assert rig.rings == [("late", 4)]
 
 
-async def test_a_deadline_that_was_met_rings_nobody(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_a_deadline_that_was_met_rings_nobody(rig: Rig) -> None:
     sleeper = rig.sleeper()
     sleeper.wants(rig.start + 1)
     sleeper.wants(math.inf)
@@ -90,7 +92,7 @@ async def test_a_deadline_that_was_met_rings_nobody(rig: Rig, autojump_clock: Mo
     assert rig.rings == []
 
 
-async def test_a_sleeper_with_a_new_deadline_rings_again(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_a_sleeper_with_a_new_deadline_rings_again(rig: Rig) -> None:
     sleeper = rig.sleeper("again")
     sleeper.again = [rig.start + 3, rig.start + 4]
     sleeper.wants(rig.start + 1)
@@ -98,21 +100,21 @@ async def test_a_sleeper_with_a_new_deadline_rings_again(rig: Rig, autojump_cloc
     assert rig.rings == [("again", 1), ("again", 3), ("again", 4)]
 
 
-async def test_a_deadline_in_the_past_rings_at_once(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_a_deadline_in_the_past_rings_at_once(rig: Rig) -> None:
     await trio.sleep(5)
     rig.sleeper("past").wants(rig.start + 1)
     await trio.sleep(0.001)
     assert rig.rings == [("past", 5)]
 
 
-async def test_decisions_answered_in_time_cost_the_heap_nothing(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_decisions_answered_in_time_cost_the_heap_nothing(rig: Rig) -> None:
     sleeper = rig.sleeper()
     for step in range(1000):
         sleeper.wants(rig.start + 1 + step / 1000)
     assert len(rig.timers._heap) == 1, "one entry a sleeper while its deadline only moves later"
 
 
-async def test_a_deadline_that_came_sooner_and_went_back_rings_once(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_a_deadline_that_came_sooner_and_went_back_rings_once(rig: Rig) -> None:
     sleeper = rig.sleeper("once")
     for delay in (6, 3, 6, 3, 6):
         sleeper.wants(rig.start + delay)
@@ -120,7 +122,7 @@ async def test_a_deadline_that_came_sooner_and_went_back_rings_once(rig: Rig, au
     assert rig.rings == [("once", 6)]
 
 
-async def test_a_sleeper_that_is_forgotten_is_neither_kept_nor_missed(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_a_sleeper_that_is_forgotten_is_neither_kept_nor_missed(rig: Rig) -> None:
     gone = Sleeper(rig.timers, rig.rang, "gone")
     gone.wants(rig.start + 1)
     rig.sleeper("here").wants(rig.start + 2)
@@ -132,7 +134,7 @@ async def test_a_sleeper_that_is_forgotten_is_neither_kept_nor_missed(rig: Rig, 
     assert rig.rings == [("here", 2)]
 
 
-async def test_alarms_of_sleepers_that_are_forgotten_wake_nobody(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_alarms_of_sleepers_that_are_forgotten_wake_nobody(rig: Rig) -> None:
     for step in range(100):
         gone = rig.sleeper("gone")
         gone.wants(rig.start + 1 + step / 100)

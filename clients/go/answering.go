@@ -27,7 +27,7 @@ type answering struct {
 	lost       int
 	ended      bool
 	err        error
-	// hurried is closed when the bot is to be called no more.
+	// hurried is closed when the bot must not be called any more.
 	hurried chan struct{}
 	once    sync.Once
 }
@@ -56,7 +56,7 @@ func (a *answering) hurry() {
 	a.once.Do(func() { close(a.hurried) })
 }
 
-// end adds nothing any more; err: why the connection has ended, if for no good reason.
+// end closes it; err: the reason if the connection ended badly.
 func (a *answering) end(err error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -74,7 +74,7 @@ func (a *answering) wait() error {
 	return a.err
 }
 
-// answer calls the bot for what comes, until the end, whose error it returns, or the bot's.
+// answer calls the bot for each message, until the end, whose error it returns, or the bot's.
 func (a *answering) answer() error {
 	for {
 		a.mutex.Lock()
@@ -111,7 +111,7 @@ func (a *answering) one() error {
 	}
 	say := func(request *arenav1.PlayRequest) { a.say(next.session, request) }
 	err := a.caller.react(next.message, a.games, next.received, asked, say)
-	if errors.Is(err, errInterrupted) { // whoever was told to stop decides no more
+	if errors.Is(err, errInterrupted) { // after a stop the bot decides no more
 		a.mutex.Lock()
 		defer a.mutex.Unlock()
 		a.deliveries = nil

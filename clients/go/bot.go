@@ -10,36 +10,37 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// Bot is a player. It needs Decide or DecideMany; the rest is optional. It knows no connections: Run brings decisions and takes
-// answers, all in one goroutine, one call at a time.
+// Bot is a player. It needs Decide or DecideMany; the rest is optional. It knows no connections: Run passes it decisions and
+// sends its answers, all in one goroutine, one call at a time.
 type Bot struct {
-	// Name has 1 to 40 letters, digits, '.', '_' or '-'; "bot" where empty.
+	// Name has 1 to 40 letters, digits, '.', '_' or '-'; "bot" if empty.
 	Name string
-	// Owner: bots of one owner never meet in a match; the bot's own name where empty.
+	// Owner: bots of one owner never meet in a match; the bot's own name if empty.
 	Owner string
-	// Games are those it plays, by name; 6th Sense where there are none.
+	// Games are those it plays, by name; 6th Sense if there are none.
 	Games []string
-	// Capacity is how many matches it plays at once; 8 where it is 0.
+	// Capacity is the number of matches that it plays at once; 8 if it is 0.
 	Capacity int
-	// Files decide with the program itself, such as weights: the digest that is the version has them.
+	// Files belong to the bot's behaviour, such as weights: the version's digest covers them.
 	Files []string
-	// Version has at most 40 printable characters; where empty it is a digest of the program's file and of Files. Each has a
-	// rating of its own.
+	// Version has at most 40 printable characters; if empty it is a digest of the program's file and of Files. Each has a rating
+	// of its own.
 	Version string
 
 	// Decide chooses one of decision.Legal.
 	Decide func(decision *Decision) int
-	// DecideMany chooses for everything that is due at once: one action for each decision, in their order (slices.Values gives
-	// those of a slice). It is for where many decisions together are cheaper than one by one, and goes before Decide. What it has
-	// given is sent while it goes on.
+	// DecideMany chooses for all open decisions at once: one action for each decision, in their order (slices.Values gives those
+	// of a slice). Set it instead of Decide if many decisions together are cheaper than one by one. Finished answers are sent
+	// while it continues.
 	DecideMany func(decisions []*Decision) iter.Seq[int]
-	// OnMatchStart is told the beginning of a match, with the seat and the names of all bots; again after a reconnect.
+	// OnMatchStart is called at the beginning of a match, with the seat and the names of all bots; called called again after a
+	// reconnect.
 	OnMatchStart func(start *MatchStart)
-	// OnRound is told the end of a round; its cards are face up in the report.
+	// OnRound is called at the end of a round; the report shows all cards.
 	OnRound func(report *RoundReport)
-	// OnMatchEnd is told the end of a match; without it place, points and rating are logged.
+	// OnMatchEnd is called at the end of a match; without it place, points and rating are logged.
 	OnMatchEnd func(report *MatchReport)
-	// OnNotice is told what else the server says; without it that is logged, as a warning where the bot is at fault.
+	// OnNotice is called for any other notice; by default it is logged, as a warning if the bot is at fault.
 	OnNotice func(notice *Notice)
 }
 
@@ -76,7 +77,7 @@ func logMatchEnd(report *MatchReport) {
 func logNotice(notice *Notice) {
 	level := slog.LevelInfo
 	switch notice.Kind {
-	case arenav1.NoticeKind_NOTICE_KIND_PARKED: // with which the run ends, and says so
+	case arenav1.NoticeKind_NOTICE_KIND_PARKED: // the run ends with this error, which reports it
 		return
 	case arenav1.NoticeKind_NOTICE_KIND_ILLEGAL, arenav1.NoticeKind_NOTICE_KIND_STALE, arenav1.NoticeKind_NOTICE_KIND_UNKNOWN,
 		arenav1.NoticeKind_NOTICE_KIND_FORCED_BY_TIME, arenav1.NoticeKind_NOTICE_KIND_FORCED_BY_ILLEGALITY,

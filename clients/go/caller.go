@@ -18,23 +18,23 @@ import (
 // hold is how long finished answers wait for further ones before they are sent without them.
 const hold = 10 * time.Millisecond
 
-// errInterrupted: the bot's own code is not called any more, because the program was told to stop.
+// errInterrupted: the bot's own code is not called any more, because the program must stop.
 var errInterrupted = errors.New("the bot was told to stop")
 
-// caller is the one place where a bot's code is called, one call at a time. It moves no bytes.
+// caller is the one place where a bot's code is called, one call at a time. It does no input or output.
 type caller struct {
 	bot *Bot
 	// playOn: an error in the bot is logged and the first legal action played, instead of ending the run.
 	playOn bool
 	now    func() time.Duration
-	// interrupted: the bot is to be called no more.
+	// interrupted: the bot must not be called any more.
 	interrupted atomic.Bool
 	out         *arenav1.PlayRequest
-	// since: when the message was begun, or the last part of what is said to it was taken.
+	// since: the time when the message was begun, or its last part was removed.
 	since time.Duration
 }
 
-// react has said what the bot says to a message: nothing, one thing, or several where it takes its time.
+// react sends the bot's replies to a message: none, one, or several if it takes long.
 //
 // received: when the message arrived, by the clock. Without decide the bot is not asked for decisions.
 // The error is an *Error of the bot's, ProtocolMismatch, or errInterrupted.
@@ -95,7 +95,7 @@ func (c *caller) news(message *arenav1.PlayResponse, say func(*arenav1.PlayReque
 		}
 		if notice.Kind == arenav1.NoticeKind_NOTICE_KIND_SUSPENDED && notice.MatchId != nil {
 			reply := c.reply()
-			reply.Resumed = append(reply.Resumed, *notice.MatchId) // a bot that gets to hear this is back
+			reply.Resumed = append(reply.Resumed, *notice.MatchId) // a bot that gets this notice is back
 		}
 		c.part(say)
 	}

@@ -22,7 +22,8 @@ const (
 	probes = 3
 )
 
-// longest returns the longest wait before the next try, so long after the last good connection.
+// longest returns the longest wait before the next try, given the time since the last good
+// connection.
 func longest(outage time.Duration) time.Duration {
 	limit := longestWait
 	if outage > longOutage {
@@ -65,7 +66,7 @@ func (c *connection) fail(err error) {
 
 func (c *connection) retry(lost *dropped) {
 	now, limit := c.clock.now(), c.profile.giveUpAfter
-	if c.greeted { // one that ended at once may end so again; but the server is there
+	if c.greeted { // one that ended at once may do so again, but the server is there
 		c.good = max(c.good, now-longestWait)
 		if now-c.begun > steady {
 			c.good = now

@@ -14,8 +14,9 @@ import (
 // answerTime is what the server has for a registration, for its welcome and for its goodbye.
 const answerTime = 20 * time.Second
 
-// connection is a bot's life on a server: it registers once, connects, and connects again when the connection is lost. Heartbeats
-// and invitations are answered here, in whatever goroutine brings them, and the rest goes into the bot's inbox. It waits for nothing.
+// connection is a bot's connection to a server: it registers once, connects, and reconnects when the connection is lost.
+// Heartbeats and invitations are answered here, in whatever goroutine brings them, and the rest goes into the bot's inbox. It
+// waits for nothing.
 type connection struct {
 	surroundings
 	profile *profile
@@ -23,7 +24,7 @@ type connection struct {
 	mutex    sync.Mutex
 	progress *progress
 	name     string
-	// try counts the tries to connect: what comes of an earlier one is passed over.
+	// try counts the tries to connect: events of an earlier one are ignored.
 	try     int
 	channel channel
 	call    call
@@ -53,10 +54,10 @@ func (c *connection) start() {
 	})
 }
 
-// end ends it without a word; err: why, nil where all is well.
+// end cuts the connection without notice; err: why, nil if all is well.
 func (c *connection) end(err error) { c.locked(func() { c.finish(err) }) }
 
-// say has something said on a session's stream, if it is still there.
+// say sends a message on a session's stream, if it still exists.
 func (c *connection) say(number int, request *arenav1.PlayRequest) {
 	c.locked(func() {
 		if number == c.number && c.greeted && c.call != nil {
@@ -166,7 +167,7 @@ func (c *connection) converse(token string) {
 		ended: func(ended *status.Status) {
 			c.during(try, func() {
 				tooLate()
-				if c.finishing { // whatever is said to a goodbye
+				if c.finishing { // whatever the server sends after a goodbye
 					c.close()
 				} else {
 					c.fail(playFailure(ended))

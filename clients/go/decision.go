@@ -34,17 +34,17 @@ type Card struct {
 	Name string
 	// Colour is an index into the catalogue's Colours.
 	Colour int
-	// Values are those it can count as: one, or several where its player says which.
+	// Values are those it can count as: one, or several if its player chooses.
 	Values []int
 }
 
-// Action is one action of a game; what does not apply is None.
+// Action is one action of a game; fields that do not apply are None.
 type Action struct {
 	// Name is such as "red 7" or "red 0 blocks place 2".
 	Name string
-	// Kind is the kind of choice it answers, in the game's own word, such as "play", "bid" or "raise".
+	// Kind is the kind of choice it answers, in the game's own term, such as "play", "bid" or "raise".
 	Kind string
-	// Card is what it plays or chooses, an index into the catalogue's Cards; None where there is none or it is hidden.
+	// Card is what it plays or chooses, an index into the catalogue's Cards; None if there is none or it is hidden.
 	Card int
 	// Value is what a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
 	Value int
@@ -52,11 +52,12 @@ type Action struct {
 	Place int
 }
 
-// Catalog is one game: its colours, cards and actions. It is built once a connection and shared by all its decisions.
+// Catalog is one game: its colours, cards and actions. It is created once for each connection and shared by its
+// decisions.
 type Catalog struct {
-	// Name is the one programs use, such as "sixth_sense".
+	// Name is the name for programs, such as "sixth_sense".
 	Name string
-	// Title is the one people use, such as "6th Sense".
+	// Title is the name for people, such as "6th Sense".
 	Title              string
 	MinSeats, MaxSeats int
 	Colours            []string
@@ -64,7 +65,7 @@ type Catalog struct {
 	Actions            []Action
 }
 
-// Decision is a choice to make, with everything the seat may know: a bot needs no memory of earlier decisions.
+// Decision is a choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions.
 type Decision struct {
 	MatchID uint64
 	// DecisionID counts the decisions of the match.
@@ -78,7 +79,7 @@ type Decision struct {
 	SoftMs, BankMs int
 }
 
-// Hand returns the seat's own cards, in the order of the view's hand; none where it may not see them.
+// Hand returns the seat's own cards, in the order of the view's hand; none if it may not see them.
 func (d *Decision) Hand() []Card {
 	var hand []uint32
 	switch view := d.View.(type) {
@@ -118,7 +119,7 @@ func CatalogOf(message *arenav1.GameCatalog) *Catalog {
 	return game
 }
 
-// DecisionOf returns a decision as a bot is asked it; ProtocolMismatch where its game has no catalogue.
+// DecisionOf returns a decision as a bot is asked it; ProtocolMismatch if its game has no catalogue.
 func DecisionOf(message *arenav1.Decision, games map[string]*Catalog) (*Decision, error) {
 	decision := &Decision{
 		MatchID: message.MatchId, DecisionID: int(message.DecisionId), Legal: ints(message.Legal),

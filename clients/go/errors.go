@@ -1,12 +1,12 @@
 package client
 
-// Kind says what went wrong for good. Everything else (a lost network, a server that restarts) is tried again and only logged.
+// Kind says what went wrong for good. Everything else (a lost network, a restarting server) is retried and only logged.
 type Kind string
 
 const (
-	// BadArgument: what a run was told makes no sense, such as a file that cannot be read.
+	// BadArgument: an argument is invalid, such as a file that cannot be read.
 	BadArgument Kind = "BAD_ARGUMENT"
-	// BadAnswer: the bot's code gave something that is no answer.
+	// BadAnswer: the bot's code returned an invalid answer.
 	BadAnswer Kind = "BAD_ANSWER"
 	// BotFailed: the bot's code panicked.
 	BotFailed Kind = "BOT_FAILED"
@@ -22,28 +22,28 @@ const (
 	NoGameInCommon Kind = "NO_GAME_IN_COMMON"
 	// ProtocolMismatch: the other side is no Arena server, or is newer than this client.
 	ProtocolMismatch Kind = "PROTOCOL_MISMATCH"
-	// TakenOver: the same bot connected from somewhere else; the newest connection plays on.
+	// TakenOver: the same bot connected from somewhere else; the newest one plays on.
 	TakenOver Kind = "TAKEN_OVER"
-	// Refused: the server ended the connection for a reason that trying again does not change.
+	// Refused: the server ended the connection for a permanent reason.
 	Refused Kind = "REFUSED"
-	// Parked: the bot is given no seats until somebody un-parks it.
+	// Parked: the bot gets no seats until it is un-parked.
 	Parked Kind = "PARKED"
-	// Unreachable: there was no connection for longer than the caller wanted to wait, or there can be none at this address.
+	// Unreachable: there was no connection for too long, or none is possible at this address.
 	Unreachable Kind = "UNREACHABLE"
 )
 
-// Error ends a run: the bot cannot go on. Its text says why and what to do.
+// Error ends a run: the bot cannot continue. Its text has the cause and the remedy.
 type Error struct {
 	Kind Kind
 	Text string
-	// Reason is the server's own for programs, such as "OWNER_BANNED"; empty where it gave none.
+	// Reason is the server's own for programs, such as "OWNER_BANNED"; empty without one.
 	Reason string
 }
 
 // Error returns the text.
 func (e *Error) Error() string { return e.Text }
 
-// Status returns what a program ends with: 1 the bot's error, 2 a wrong command line, 3 a refusal, 4 nothing was reached.
+// Status returns what a program ends with: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached.
 func (e *Error) Status() int {
 	switch e.Kind {
 	case BadAnswer, BotFailed:

@@ -13,7 +13,7 @@ const (
 	leaveTime = 2 * time.Second
 )
 
-// drain begins no more matches and finishes those that go on; it leaves what is left after a while.
+// drain begins no more matches and finishes the current ones; it leaves the rest after a while.
 func (c *connection) drain(limit time.Duration) {
 	c.locked(func() {
 		c.progress.ending = true
@@ -35,7 +35,7 @@ func (c *connection) drain(limit time.Duration) {
 	})
 }
 
-// leave tells the server that the bot leaves, if it plays or is about to; the server then ends the stream.
+// leave sends `leave` if the bot plays or is about to; the server then ends the stream.
 func (c *connection) leave() { c.locked(c.leaveNow) }
 
 func (c *connection) leaveNow() {

@@ -14,7 +14,7 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// consistency asks the server for the proof that a log of so many leaves begins a longer one; it refuses where there is none.
+// consistency asks the server for the proof that a log begins a longer one; it refuses if there is none.
 type consistency func(first, second uint64) (proof [][]byte, refused bool, err error)
 
 // logChecker asks at each welcome: was the server's log of results only added to since the bot last saw it? It says what is wrong

@@ -56,7 +56,7 @@ func openNetwork(profile *profile) (channel, error) {
 	return &network{line}, nil
 }
 
-// rootsOf returns the authorities in a PEM file; nil, for those that the system trusts, where there is none.
+// rootsOf returns the authorities in a PEM file; nil, for those that the system trusts, if there is none.
 func rootsOf(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil

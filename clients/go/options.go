@@ -17,16 +17,16 @@ import (
 type Options struct {
 	// Token is the token itself.
 	Token string
-	// TokenFile is where the token is kept; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens.
+	// TokenFile is the file of the token; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens.
 	TokenFile string
 	// Invitation is for a server that registers bots by invitation.
 	Invitation string
-	// Owner goes before the bot's own, else ARENA_OWNER.
+	// Owner overrides the bot's own; by default ARENA_OWNER.
 	Owner string
 	// TLS connects with TLS, and TLSRoots with the authorities in this PEM file instead of those that the system trusts.
 	TLS      bool
 	TLSRoots string
-	// Matches: stop after so many with a result; 0 for no end.
+	// Matches: stop after this number with a result; 0 for no end.
 	Matches int
 	// PlayOn: an error in the bot is logged and its first legal action played; else it ends the run.
 	PlayOn bool
@@ -41,13 +41,13 @@ type Options struct {
 	Challengers []string
 }
 
-// DefaultAddress is where a server listens that nobody told otherwise.
+// DefaultAddress is the default address of a server.
 const DefaultAddress = "localhost:50051"
 
 const (
-	// drainTime is what a bot has for its matches after Ctrl-C, unless ARENA_DRAIN says otherwise.
+	// drainTime is what a bot has for its matches after Ctrl-C, unless ARENA_DRAIN has another number.
 	drainTime = 30 * time.Second
-	// drainTerminated is the same after SIGTERM, at most: whoever sends it kills after 10 s as a rule.
+	// drainTerminated is the same after SIGTERM, at most: its sender usually kills after 10 s.
 	drainTerminated = 8 * time.Second
 	longestVersion  = 40
 )
@@ -59,7 +59,7 @@ type profile struct {
 	capacity, matches                                                     int
 	giveUpAfter                                                           time.Duration
 	tls, casual, challenges                                               bool
-	// challengers: whose challenges it takes, in small letters; nil for everybody's.
+	// challengers: the bots whose challenges it accepts, in small letters; nil for all.
 	challengers map[string]bool
 	// receipts: whether anything is kept of the log of results, and where; empty for nowhere on the disk.
 	keepsReceipts bool
@@ -155,7 +155,7 @@ func profileOf(bot *Bot, address string, options Options) (*profile, error) {
 	case made.token != "" && !tokens.MatchString(made.token):
 		return nil, badArgument("the token is not one line of printable characters: give it as the server did, or none for the one in the token file")
 	}
-	if startedFor := os.Getenv("ARENA_TOKEN"); startedFor != "" { // by whoever started it: `arena match`, not its author
+	if startedFor := os.Getenv("ARENA_TOKEN"); startedFor != "" { // set by the starting program, not by the author
 		made.address, made.token, made.tokenFile = first(os.Getenv("ARENA_SERVER"), made.address), startedFor, ""
 		made.tls, made.tlsRoots = false, ""
 	}

@@ -18,8 +18,8 @@ const glance = 3 * time.Second
 // preface is the beginning of HTTP/2 and an empty frame of settings, which a server without TLS answers with its own.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
-// obstacle returns what trying again cannot change (no such host, TLS on one side only, a certificate that is not trusted), as a
-// sentence with its remedy; empty where another try may succeed.
+// obstacle returns permanent errors (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with
+// its remedy; empty if another try may succeed.
 func obstacle(profile *profile) string {
 	address := profile.address
 	host, _, err := net.SplitHostPort(address)

@@ -94,7 +94,7 @@ func contents(all []string) [][]byte {
 	return made
 }
 
-// load reads the file once; what cannot be read is left alone, with a warning.
+// load reads the file once; an unreadable file is ignored, with a warning.
 func (r *receipts) load() {
 	if r.read || r.file == "" {
 		return
@@ -144,7 +144,7 @@ func (r *receipts) remember(text string) error {
 	return err
 }
 
-// latest returns the longest head that is known, of at most so many leaves; nil where there is none.
+// latest returns the longest head that is known, of at most this many leaves; nil if there is none.
 func (r *receipts) latest(size uint64) (best *arenav1.LogHead) {
 	known := r.heads
 	if r.pin != nil {
@@ -273,7 +273,7 @@ func (r *receipts) warn(err error) {
 	}
 }
 
-// problemOf returns what is wrong with the entry of a report, in words; empty where nothing is.
+// problemOf returns what is wrong with the entry of a report, in words; empty if nothing is wrong.
 func problemOf(report *arenav1.MatchReport) string {
 	entry := report.Entry
 	if !included(entry) {
@@ -300,7 +300,7 @@ func problemOf(report *arenav1.MatchReport) string {
 	return ""
 }
 
-// spaced returns JSON in a line as people write it; null where there is none.
+// spaced returns JSON in a line as people write it; null if there is none.
 func spaced(text json.RawMessage) string {
 	var compact bytes.Buffer
 	if text == nil || json.Compact(&compact, text) != nil {

@@ -15,11 +15,11 @@ import (
 // Run connects a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
 //
 // Where the address is empty it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches and
-// finishes those that go on, for 30 s at most or what ARENA_DRAIN says; after SIGTERM for 8 s. Then, or at the second signal, it
-// leaves what is left in order.
+// finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second signal, it leaves the
+// rest in order.
 //
-// A lost connection is tried again. What trying again cannot change comes back as an *Error, and so does an error in the bot,
-// unless Options.PlayOn.
+// After a lost connection it reconnects. Permanent errors are returned as an *Error, and so does an error in the bot, unless
+// Options.PlayOn.
 func Run(bot Bot, address string, options Options) error {
 	limit, err := drainLimit()
 	if err != nil {

@@ -13,26 +13,26 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// progress is the state that outlives a stream: how many matches are wanted, and which are being played.
+// progress is the state that outlives a stream: the number of matches to play, and those in progress.
 type progress struct {
-	// wanted: how many matches to play in all; 0 for no end.
+	// wanted: the number of matches to play; 0 for no end.
 	wanted, finished int
 	// playing: matches that have begun.
 	playing map[uint64]bool
 	// accepted: invitations whose matches have yet to begin.
 	accepted map[uint64]acceptance
-	// seats: what is known of the matches that have begun.
+	// seats: the known facts of the matches that have begun.
 	seats map[uint64]*seat
-	// ending: whether no more matches are to begin, however many are wanted.
+	// ending: true if no more matches are to begin, whatever their number.
 	ending bool
-	// parked: why the server gives the bot no seats; empty where it does.
+	// parked: the reason the reason the reason why the server gives the bot no seats; empty if it does.
 	parked string
 }
 
-// acceptance has the commitment of an invitation and the bot's own chance.
+// acceptance has the commitment of an invitation and the bot's random bytes.
 type acceptance struct{ commitment, nonce []byte }
 
-// seat is what a bot knows of a match from its beginning; its nonce is empty where an earlier run of the program sent it.
+// seat is a bot's knowledge of a match at its beginning; its nonce is empty where an earlier run of the program sent it.
 type seat struct {
 	number                  uint32
 	nonce, salt, commitment []byte
@@ -50,7 +50,7 @@ func (p *progress) more() bool {
 	return !p.ending && (p.wanted == 0 || p.finished+p.begun() < p.wanted)
 }
 
-// room returns how many matches may be played at once, given a capacity.
+// room returns the number of matches that may be played at once, given a capacity.
 func (p *progress) room(capacity int) int {
 	if p.ending {
 		return 0
@@ -64,8 +64,8 @@ func (p *progress) room(capacity int) int {
 // done says whether nothing is left to play.
 func (p *progress) done() bool { return !p.more() && p.begun() == 0 }
 
-// reconnect forgets what the server says again at a new connection: invitations, and the matches that go on. While the last
-// matches are finished these are kept: each has its report, or begins again.
+// reconnect forgets the state that the server sends again at a new connection: invitations and running matches. While the last
+// matches are being finished they stay: each gets its report, or begins again.
 func (p *progress) reconnect() {
 	if !p.ending {
 		clear(p.playing)
@@ -73,20 +73,20 @@ func (p *progress) reconnect() {
 	clear(p.accepted)
 }
 
-// session is the conversation of one stream from the welcome on, as far as it needs nothing of the bot: heartbeats, invitations,
-// which matches go on. So it goes on while the bot thinks. It never waits and moves no bytes.
+// session is the conversation of one stream from the welcome on, as far as it does not need the bot: heartbeats, invitations,
+// the running matches. So it continues while the bot thinks. It never waits and moves no bytes.
 type session struct {
 	capacity int
 	progress *progress
 	// keep takes the report of a match that the log of results has, and what is known from its beginning; nil for nobody.
 	keep func(report *arenav1.MatchReport, seat *seat)
-	// challengers: whose challenges it accepts, in small letters; nil for everybody's.
+	// challengers: the bots whose challenges it accepts, in small letters; nil for all.
 	challengers map[string]bool
-	// room is the capacity that the server knows; below all others where it has to be said again.
+	// room is the capacity that the server knows; smaller than any other if it must be sent again.
 	room int
 }
 
-// newSession returns the conversation after a welcome; NoGameInCommon where there is none.
+// newSession returns the conversation after a welcome; NoGameInCommon if there is none.
 func newSession(welcome *arenav1.Welcome, profile *profile, progress *progress, keep func(*arenav1.MatchReport, *seat)) (*session, error) {
 	common := slices.ContainsFunc(welcome.Games, func(game *arenav1.GameCatalog) bool { return slices.Contains(profile.games, game.Name) })
 	if !common {
@@ -96,7 +96,7 @@ func newSession(welcome *arenav1.Welcome, profile *profile, progress *progress, 
 	return &session{profile.capacity, progress, keep, profile.challengers, progress.room(profile.capacity)}, nil
 }
 
-// receive takes note of a message; it returns what is to be said to it at once, nil for nothing.
+// receive applies a message; it returns an immediate reply, nil for nothing.
 func (s *session) receive(message *arenav1.PlayResponse) *arenav1.PlayRequest {
 	reply, said := &arenav1.PlayRequest{}, false
 	for _, decision := range message.Decisions {
@@ -118,7 +118,7 @@ func (s *session) receive(message *arenav1.PlayResponse) *arenav1.PlayRequest {
 	for _, notice := range message.Notices {
 		switch notice.Kind {
 		case arenav1.NoticeKind_NOTICE_KIND_WITHDRAWN, arenav1.NoticeKind_NOTICE_KIND_TAKEN:
-			delete(s.progress.accepted, notice.GetInvitationId()) // no match comes of it
+			delete(s.progress.accepted, notice.GetInvitationId()) // it leads to no match
 		case arenav1.NoticeKind_NOTICE_KIND_PARKED:
 			s.progress.parked, s.progress.ending = notice.Text, true
 		}
@@ -201,7 +201,7 @@ func (p *progress) hello(profile *profile) *arenav1.PlayRequest {
 	}}
 }
 
-// concernsBot says whether a message has anything for the bot itself.
+// concernsBot says true if a message has anything for the bot itself.
 func concernsBot(message *arenav1.PlayResponse) bool {
 	return len(message.Decisions)+len(message.Starts)+len(message.Rounds)+len(message.Reports)+len(message.Notices) > 0
 }

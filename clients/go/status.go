@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// dropped: the connection is lost or was not made; another try may succeed.
+// dropped: the connection is lost or was never open; another try may succeed.
 type dropped struct {
 	text string
 	// pause is what the server asks to wait beyond the usual.
@@ -18,7 +18,7 @@ type dropped struct {
 
 func (d *dropped) Error() string { return d.text }
 
-// longestPause is what a server may ask to wait: what asks for more is a mistake, or answered sooner.
+// longestPause is what a server may ask to wait: a longer time is a mistake.
 const longestPause = time.Hour
 
 // comeBack has the statuses after which another try may succeed, whatever the reason. Any other with a reason is final.

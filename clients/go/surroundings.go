@@ -10,7 +10,7 @@ import (
 
 // clock has the time and its alarms.
 type clock interface {
-	// now returns the time since whenever.
+	// now returns the time since an arbitrary moment.
 	now() time.Duration
 	// after makes a call later, never at once; it returns what calls it off.
 	after(wait time.Duration, call func()) (callOff func())
@@ -44,9 +44,9 @@ type channel interface {
 type inbox interface {
 	// deliver has a message of the server; the first of a session has the welcome. received: when, by the clock.
 	deliver(session int, message *arenav1.PlayResponse, received time.Duration)
-	// over: what a session asked is asked again by the next one.
+	// over: a session's open questions are asked again by the next one.
 	over(session int)
-	// hurry: there is no time left, and the bot is to be called no more.
+	// hurry: there is no time left, and the bot must not be called any more.
 	hurry()
 }
 
@@ -57,9 +57,9 @@ type surroundings struct {
 	inbox inbox
 	// chance returns a number from 0 to 1.
 	chance func() float64
-	// obstacle finds what is in the way for good, in words, where a first connection fails.
+	// obstacle finds a permanent obstacle, in words, where a first connection fails.
 	obstacle func(found func(string))
-	// done is told the end, once: nil where all is well.
+	// done is told the end, once: nil if all is well.
 	done func(error)
 	// keep: see session; welcomed is told the log that each welcome shows. Either may be nil.
 	keep     func(report *arenav1.MatchReport, seat *seat)

@@ -14,7 +14,7 @@ import (
 
 var unsafeInFiles = regexp.MustCompile(`[^a-z0-9._-]`)
 
-// defaultTokenFile returns the file for one bot on one server, in the user's home. As on the server, capitals make no difference.
+// defaultTokenFile returns the file for one bot on one server, in the user's home. Case does not matter, as on the server.
 func defaultTokenFile(address, name string) (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -33,8 +33,8 @@ func readToken(file string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// newToken is a token for a bot that is to be registered. It lies beside its place until the server has answered, so nothing is
-// lost to a full disk, nor where an answer is: the next try offers the same token.
+// newToken is a token for a bot that is to be registered. It lies beside its final file until the server has answered. So a full
+// disk or a lost answer costs nothing: the next try offers the same token.
 type newToken struct{ token, file, draft string }
 
 // offerToken takes the token that an earlier try left beside the file, or makes a new one.

@@ -9,7 +9,7 @@ const bytes = (digits) => Buffer.from(digits, "hex");
 const leafHash = (leaf) => sha256(Buffer.from([0]), Buffer.from(leaf));
 const nodeHash = (left, right) => sha256(Buffer.from([1]), left, right);
 
-/** Whether an Ed25519 signature of a text is of a public key of 32 bytes. */
+/** True if an Ed25519 signature of a text is of a public key of 32 bytes. */
 export function signed(key, signature, text) {
   const jwk = { kty: "OKP", crv: "Ed25519", x: key.toString("base64url") };
   return verify(null, Buffer.from(text), createPublicKey({ key: jwk, format: "jwk" }), signature);
@@ -30,7 +30,7 @@ export function keysOf(leaves) {
   return { log, keys, numbers };
 }
 
-/** Whether a head is signed by the key of its time: the last whose leaf it has. */
+/** True if a head is signed by the key of its time: the last whose leaf it has. */
 export function headSigned({ log, keys, numbers }, { size, root, signature }) {
   const key = keys[numbers.findLastIndex((number) => number <= size)];
   return key !== undefined && signed(key, bytes(signature), `arena-log/${log}\n${size}\n${bytes(root).toString("base64")}\n`);

@@ -1,4 +1,4 @@
-// The shortest complete bot: any legal action will do, whatever the game.
+// The shortest complete bot: it plays any legal action, whatever the game.
 #include <arena_client/client.h>
 
 #include <random>

@@ -1,4 +1,4 @@
-// A few plain rules: announce what the hand is worth, take tricks until that is reached, then duck.
+// A few plain rules: announce the worth of the hand, take tricks until it is reached, then duck.
 #pragma once
 
 #include <arena_client/client.h>
@@ -99,7 +99,7 @@ class RuleBot : public arena::Bot {
     return take_or_duck(decision.legal, takes, strength, arena::nullern::eager(view, view.seat()), table.to_come.empty());
   }
 
-  /// Takes the trick as cheaply as it can, or throws away the highest card that does not take it.
+  /// Takes the trick as cheaply as possible, or throws away the highest card that does not take it.
   static int take_or_duck(const Actions& legal, const std::function<bool(int)>& takes, const Rank& strength, bool eager, bool last) {
     Actions taking, losing;
     for (int number : legal) (takes(number) ? taking : losing).push_back(number);

@@ -1,4 +1,4 @@
-// A clock whose time passes when it is told.
+// A clock that advances on request.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Package nullern reads a view of Nullern: how strong a card is, what lies on the table, who wants tricks, which cards are out. It
-// computes everything from one decision and remembers nothing.
+// Package nullern reads a view of Nullern: the strengths of cards, the trick on the table, the seats that want tricks,
+// the unseen cards. It computes everything from one decision and stores nothing.
 package nullern
 
 import (
@@ -14,13 +14,13 @@ const Plain = 20
 // Hupfer are the points that a missed bid costs at the end of the game.
 const Hupfer = 5
 
-// Table is what the seat to choose knows, beyond its own hand.
+// Table is the knowledge of the seat to choose, beyond its own hand.
 type Table struct {
 	// Strengths are by card: its value, whatever its colour, and 20 more for a trump. The strongest card takes the trick.
 	Strengths []int
-	// Trick has the strengths of the cards on the table; of equally strong ones the first takes the trick.
+	// Trick has the strengths of the cards on the table; the first of equally strong cards takes the trick.
 	Trick []int
-	// ToCome are the seats that play to this trick after the own one.
+	// ToCome are the seats that play to this trick after this one.
 	ToCome []int
 	// Unseen has the strengths of the cards that lie with the others or in the stock.
 	Unseen []int
@@ -51,7 +51,7 @@ func Read(game *client.Catalog, view *client.NullernView) *Table {
 	return table
 }
 
-// Taker returns the seat that takes the trick on the table as it lies; client.None where no card lies there.
+// Taker returns the seat that takes the trick so far; client.None if the table is empty.
 func Taker(game *client.Catalog, view *client.NullernView) int {
 	trick := Read(game, view).Trick
 	if len(trick) == 0 {
@@ -61,7 +61,7 @@ func Taker(game *client.Catalog, view *client.NullernView) int {
 	return (int(view.Leaders[len(view.Takers)]) + place) % int(view.Seats)
 }
 
-// Wanted returns the tricks still missing for a seat's bid; negative when it has too many.
+// Wanted returns the number of tricks that a seat's bid still needs; negative if it has too many.
 func Wanted(view *client.NullernView, seat int) int {
 	bid, known := view.Bids[uint32(seat)]
 	if !known {
@@ -70,10 +70,10 @@ func Wanted(view *client.NullernView, seat int) int {
 	return int(bid) - int(view.Taken[seat])
 }
 
-// Eager says whether a seat has a use for a trick: for its bid, or, when that is lost anyway, for the point.
+// Eager says true if a seat wants a trick: for its bid or, if that is lost, for the point.
 func Eager(view *client.NullernView, seat int) bool { return Wanted(view, seat) != 0 }
 
-// Points returns what a round brings with this bid and that many tricks, the cost of a missed bid counted at once.
+// Points returns the points of a round with this bid and this many tricks, including the later cost of a missed bid.
 func Points(bid, tricks int) int {
 	switch {
 	case bid != tricks:

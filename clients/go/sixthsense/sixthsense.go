@@ -1,5 +1,5 @@
-// Package sixthsense reads a view of 6th Sense: the trick on the table, who would take it, which cards are out, who lacks a colour.
-// It computes everything from one decision and remembers nothing.
+// Package sixthsense reads a view of 6th Sense: the trick on the table, its taker, the unseen cards, the seats void of a
+// colour. It computes everything from one decision and stores nothing.
 package sixthsense
 
 import (
@@ -8,16 +8,16 @@ import (
 	"arena/client"
 )
 
-// Laid is a card that lies in a trick and counts.
+// Laid is a card in a trick that counts.
 type Laid struct{ Seat, Place, Colour, Value int }
 
-// Table is what the seat to choose knows, beyond its own hand.
+// Table is the knowledge of the seat to choose, beyond its own hand.
 type Table struct {
-	// Trump is the trump colour; client.None where there is none, or not yet.
+	// Trump is the trump colour; client.None if there is none, or none yet.
 	Trump int
 	// Trick has the cards of the current trick that count, in the order they were laid.
 	Trick []Laid
-	// ToCome are the seats that play to this trick after the own one.
+	// ToCome are the seats that play to this trick after this one.
 	ToCome []int
 	// Unseen are the cards that lie with the others or in the stock.
 	Unseen []int
@@ -76,7 +76,7 @@ func Read(game *client.Catalog, view *client.SixthSenseView) *Table {
 	return table
 }
 
-// After returns the counting cards of a trick when an action is added: a block takes its victim out and itself does not count.
+// After returns the counting cards of a trick when an action is added: a block removes its victim and does not count itself.
 func After(trick []Laid, game *client.Catalog, action client.Action, seat, place int) []Laid {
 	if action.Kind == "block" {
 		return slices.DeleteFunc(slices.Clone(trick), func(laid Laid) bool { return laid.Place == action.Place })
@@ -84,7 +84,7 @@ func After(trick []Laid, game *client.Catalog, action client.Action, seat, place
 	return append(slices.Clip(trick), Laid{seat, place, game.Cards[action.Card].Colour, action.Value})
 }
 
-// Taker returns the seat that takes a trick as it lies; client.None when no card counts.
+// Taker returns the seat that takes a trick so far; client.None if no card counts.
 func Taker(trick []Laid, trump int) int {
 	if len(trick) == 0 {
 		return client.None
@@ -111,10 +111,10 @@ func Taker(trick []Laid, trump int) int {
 	return slices.MaxFunc(trick, higher).Seat
 }
 
-// Targets returns the numbers of tricks that a prediction card foretells: two for a 6/9.
+// Targets returns the numbers of tricks that a prediction card predicts: two for a 6/9.
 func Targets(game *client.Catalog, card int) []int { return game.Cards[card].Values }
 
-// Points returns what a round scores with these aims and that many tricks.
+// Points returns the points of a round with these aims and this many tricks.
 func Points(aims []int, tricks int, novice bool) int {
 	distance := max(aims[0]-tricks, tricks-aims[0])
 	for _, aim := range aims {

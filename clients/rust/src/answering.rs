@@ -24,7 +24,7 @@ pub(crate) struct Delivery {
 pub(crate) struct Answering<B> {
     caller: Caller<B>,
     games: Games,
-    /// The newest session that is over: what it asked is asked again by the next one.
+    /// The newest session that is over: its open questions are asked again by the next one.
     lost: Arc<AtomicU64>,
 }
 
@@ -42,7 +42,7 @@ impl<B: Bot> Answering<B> {
         }
         let mut say = |request| say(session, request);
         match self.caller.react(message, &self.games, received, asked, &mut say) {
-            Ok(()) | Err(Stop::Interrupted) => Ok(()), // whoever was told to stop decides no more
+            Ok(()) | Err(Stop::Interrupted) => Ok(()), // after a stop the bot decides no more
             Err(Stop::Failed(failure)) => Err(failure),
         }
     }

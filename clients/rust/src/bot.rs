@@ -12,15 +12,15 @@ use crate::errors::one_line;
 pub struct Profile {
     /// 1 to 40 letters, digits, `.`, `_` or `-`.
     pub name: String,
-    /// Bots of one owner never meet in a match; the bot's own name where empty.
+    /// Bots of one owner never meet in a match; the bot's own name if empty.
     pub owner: String,
     /// The games it plays, by name.
     pub games: Vec<String>,
-    /// How many matches it plays at once.
+    /// The number of matches that it plays at once.
     pub capacity: u32,
-    /// What decides with the program itself, such as weights: the digest that is the version has them.
+    /// Files that belong to the bot's behaviour, such as weights: the version's digest covers them.
     pub files: Vec<PathBuf>,
-    /// At most 40 printable characters; where empty, a digest of the program's file and of `files`. Each has a rating of its own.
+    /// At most 40 printable characters; if empty, a digest of the program's file and of `files`. Each has a rating of its own.
     pub version: String,
 }
 
@@ -43,24 +43,24 @@ pub trait Bot {
     /// Chooses one of `decision.legal`.
     fn decide(&mut self, decision: &Decision) -> usize;
 
-    /// Chooses for everything that is due at once: one action for each decision, in their order. It is for where many decisions
-    /// together are cheaper than one by one. What it has given is sent while it goes on.
+    /// Chooses for all open decisions at once: one action for each decision, in their order. Use it if many decisions together
+    /// are cheaper than one by one. Finished answers are sent while it continues.
     fn decide_many<'a>(&'a mut self, decisions: &'a [Decision]) -> Choices<'a> {
         Box::new(decisions.iter().map(|decision| self.decide(decision)))
     }
 
-    /// Is told the beginning of a match, with the seat and the names of all bots; again after a reconnect.
+    /// Called at the beginning of a match, with the seat and the names of all bots; called called again after a reconnect.
     fn on_match_start(&mut self, _start: &MatchStart) {}
 
-    /// Is told the end of a round; its cards are face up in the report.
+    /// Called at the end of a round; the report shows all cards.
     fn on_round(&mut self, _report: &RoundReport) {}
 
-    /// Is told the end of a match; logs place, points and rating unless the bot does otherwise.
+    /// Called at the end of a match; logs place, points and rating unless the bot does otherwise.
     fn on_match_end(&mut self, report: &MatchReport) {
         log_match_end(report);
     }
 
-    /// Is told what else the server says; logs it, as a warning where the bot is at fault, unless the bot does otherwise.
+    /// Called for any other notice of the server; logs it, as a warning where the bot is at fault, unless the bot does otherwise.
     fn on_notice(&mut self, notice: &Notice) {
         log_notice(notice);
     }
@@ -89,7 +89,7 @@ pub fn log_match_end(report: &MatchReport) {
 pub fn log_notice(notice: &Notice) {
     let kind = NoticeKind::try_from(notice.kind);
     let level = match kind {
-        Ok(NoticeKind::Parked) => return, // with which the run ends, and says so
+        Ok(NoticeKind::Parked) => return, // the run ends with this error, which reports it
         Ok(
             NoticeKind::Illegal
             | NoticeKind::Stale

@@ -1,4 +1,4 @@
-//! The one place where a bot's code is called, one call at a time. It moves no bytes.
+//! The one place where a bot's code is called, one call at a time. It does no input or output.
 
 use std::{
     any::Any,
@@ -37,10 +37,10 @@ pub(crate) struct Caller<B> {
     /// An error in the bot is logged and the first legal action played, instead of ending the run.
     play_on: bool,
     clock: Clock,
-    /// Whether the bot is to be called no more.
+    /// True if the bot must not be called any more.
     interrupted: Arc<AtomicBool>,
     out: PlayRequest,
-    /// When the message was begun, or the last part of what is said to it was taken.
+    /// The time when the message was begun, or its last part was removed.
     since: Duration,
 }
 
@@ -49,7 +49,7 @@ impl<B: Bot> Caller<B> {
         Self { bot, play_on, clock, interrupted, out: PlayRequest::default(), since: Duration::ZERO }
     }
 
-    /// Has said what the bot says to a message: nothing, one thing, or several where it takes its time.
+    /// Sends the bot's replies to a message: none, one, or several if it takes long.
     ///
     /// `received`: when the message arrived, by the clock. Without `decide` the bot is not asked for decisions.
     pub fn react(
@@ -89,7 +89,7 @@ impl<B: Bot> Caller<B> {
         for notice in &message.notices {
             self.tell(|bot| bot.on_notice(notice))?;
             if notice.kind() == NoticeKind::Suspended {
-                self.out.resumed.extend(notice.match_id); // a bot that gets to hear this is back
+                self.out.resumed.extend(notice.match_id); // a bot that gets this notice is back
             }
             self.part(say);
         }

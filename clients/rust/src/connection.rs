@@ -1,4 +1,4 @@
-//! A bot's life on a server: it registers once, connects, and connects again when the connection is lost.
+//! A bot's connection to a server: it registers once, connects, and reconnects when the connection is lost.
 //!
 //! It is told what happens, with the time, and says by effects what is to be done. It waits for nothing and moves no bytes;
 //! chance comes from outside, and the disk has its token only.
@@ -39,11 +39,11 @@ pub(crate) struct Connection {
     session: Option<Session>,
     number: u64,
     registering: Option<NewToken>,
-    /// Whether there is a stream.
+    /// True if there is a stream.
     calling: bool,
-    /// Whether the token of this try was known before it.
+    /// True if the token of this try was known before it.
     known: bool,
-    /// Whether there was a welcome on this try, and whether there ever was.
+    /// True if there was a welcome on this try, and whether there ever was.
     greeted: bool,
     reached: bool,
     leaving: bool,
@@ -140,7 +140,7 @@ impl Connection {
         }
         self.alarms.call_off(Alarm::NoWelcome);
         if self.finishing {
-            return; // whatever is said to a goodbye
+            return; // whatever the server sends after a goodbye
         }
         let mut session = match self.session.take().map_or_else(|| self.greet(message.welcome.as_ref()), Ok) {
             Ok(session) => session,
@@ -165,7 +165,7 @@ impl Connection {
         }
     }
 
-    /// Is told the end of a stream.
+    /// Called at the end of a stream.
     pub fn ended(&mut self, now: Duration, attempt: u64, ended: &Status) {
         if !self.during(now, attempt) {
             return;

@@ -10,7 +10,7 @@ pub use crate::v1::{MatchReport, MatchStart, Notice, NoticeKind, NullernView, Ro
 /// The games whose views this client can read, by the names that requests use.
 pub const GAMES: &[&str] = &["sixth_sense", "nullern"];
 
-/// Returns the time since whenever.
+/// Returns the time since an arbitrary moment.
 pub(crate) type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// One card of a game.
@@ -29,9 +29,9 @@ pub struct Card {
 pub struct Action {
     /// Such as `red 7` or `red 0 blocks place 2`.
     pub name: String,
-    /// The kind of choice it answers, in the game's own word, such as `play`, `bid` or `raise`.
+    /// The kind of choice it answers, in the game's own term, such as `play`, `bid` or `raise`.
     pub kind: String,
-    /// What it plays or chooses, an index into the catalogue's cards; `None` where there is none or it is hidden.
+    /// What it plays or chooses, an index into the catalogue's cards; `None` if there is none or it is hidden.
     pub card: Option<usize>,
     /// What a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
     pub value: Option<u32>,
@@ -39,7 +39,7 @@ pub struct Action {
     pub place: Option<usize>,
 }
 
-/// One game: its colours, cards and actions. It is built once a connection and shared by all its decisions.
+/// One game: its colours, cards and actions. It is created once for each connection and shared by its decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Catalog {
     /// The name that programs use, such as `sixth_sense`.
@@ -103,7 +103,7 @@ impl View {
     }
 }
 
-/// A choice to make, with everything the seat may know: a bot needs no memory of earlier decisions.
+/// A choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions.
 #[derive(Clone)]
 pub struct Decision {
     pub match_id: u64,
@@ -154,7 +154,7 @@ impl Decision {
         })
     }
 
-    /// Returns the seat's own cards, in the order of the view's hand; none where it may not see them.
+    /// Returns the seat's own cards, in the order of the view's hand; none if it may not see them.
     pub fn hand(&self) -> impl ExactSizeIterator<Item = &Card> {
         self.view.hand().iter().map(|&card| &self.game.cards[card as usize])
     }

@@ -1,4 +1,4 @@
-//! What ends a run for good. Everything else (a lost network, a server that restarts) is tried again and only logged.
+//! What ends a run for good. Everything else (a lost network, a restarting server) is retried and only logged.
 
 use std::{fmt, io, path::Path};
 
@@ -6,9 +6,9 @@ use std::{fmt, io, path::Path};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// What a run was told makes no sense, such as a file that cannot be read.
+    /// An argument is invalid, such as a file that cannot be read.
     BadArgument,
-    /// The bot's code gave something that is no answer.
+    /// The bot's code returned an invalid answer.
     BadAnswer,
     /// The bot's code panicked.
     BotFailed,
@@ -24,22 +24,22 @@ pub enum Kind {
     NoGameInCommon,
     /// The other side is no Arena server, or is newer than this client.
     ProtocolMismatch,
-    /// The same bot connected from somewhere else; the newest connection plays on.
+    /// The same bot connected from somewhere else; the newest one plays on.
     TakenOver,
-    /// The server ended the connection for a reason that trying again does not change.
+    /// The server ended the connection for a permanent reason.
     Refused,
-    /// The bot is given no seats until somebody un-parks it.
+    /// The bot gets no seats until it is un-parked.
     Parked,
-    /// There was no connection for longer than the caller wanted to wait, or there can be none at this address.
+    /// There was no connection for too long, or none is possible at this address.
     Unreachable,
 }
 
-/// Ends a run: the bot cannot go on. Its text says why and what to do.
+/// Ends a run: the bot cannot continue. Its text has the cause and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     pub kind: Kind,
     pub text: String,
-    /// The server's own reason for programs, such as `OWNER_BANNED`; empty where it gave none.
+    /// The server's own reason for programs, such as `OWNER_BANNED`; empty without one.
     pub reason: String,
 }
 
@@ -56,7 +56,7 @@ impl Error {
         Self::bad_argument(format!("the file {} cannot be used: {problem}", file.display()))
     }
 
-    /// Returns what a program ends with: 1 the bot's error, 2 a wrong command line, 3 a refusal, 4 nothing was reached.
+    /// Returns what a program ends with: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached.
     pub fn status(&self) -> u8 {
         match self.kind {
             Kind::BadAnswer | Kind::BotFailed => 1,

@@ -1,5 +1,5 @@
-//! Reads a view of Nullern: how strong a card is, what lies on the table, who wants tricks, which cards are out. It computes
-//! everything from one decision and remembers nothing.
+//! Reads a view of Nullern: the strengths of cards, the trick on the table, the seats that want tricks, the unseen cards. It
+//! computes everything from one decision and stores nothing.
 
 use crate::decision::{Catalog, NullernView};
 
@@ -9,14 +9,14 @@ pub const PLAIN: u32 = 20;
 /// The points that a missed bid costs at the end of the game.
 pub const HUPFER: i32 = 5;
 
-/// What the seat to choose knows, beyond its own hand.
+/// The knowledge of the seat to choose, beyond its own hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     /// By card: its value, whatever its colour, and 20 more for a trump. The strongest card takes the trick.
     pub strengths: Vec<u32>,
-    /// The strengths of the cards on the table; of equally strong ones the first takes the trick.
+    /// The strengths of the cards on the table; the first of equally strong cards takes the trick.
     pub trick: Vec<u32>,
-    /// The seats that play to this trick after the own one.
+    /// The seats that play to this trick after this one.
     pub to_come: Vec<usize>,
     /// The strengths of the cards that lie with the others or in the stock, by card.
     pub unseen: Vec<u32>,
@@ -36,7 +36,7 @@ pub fn read(game: &Catalog, view: &NullernView) -> Table {
     Table { strengths, trick, to_come, unseen }
 }
 
-/// Returns the seat that takes the trick on the table as it lies; `None` where no card lies there.
+/// Returns the seat that takes the trick so far; `None` where no card lies there.
 pub fn taker(game: &Catalog, view: &NullernView) -> Option<usize> {
     let trick = read(game, view).trick;
     let highest = trick.iter().max()?;
@@ -44,18 +44,18 @@ pub fn taker(game: &Catalog, view: &NullernView) -> Option<usize> {
     Some((view.leaders[view.takers.len()] as usize + place) % view.seats as usize)
 }
 
-/// Returns the tricks still missing for a seat's bid; negative where it has too many, or has not bid.
+/// Returns the number of tricks that a seat's bid still needs; negative where it has too many, or has not bid.
 pub fn wanted(view: &NullernView, seat: usize) -> i32 {
     let bid = view.bids.get(&(seat as u32)).map_or(-1, |&bid| bid as i32);
     bid - view.taken[seat] as i32
 }
 
-/// Returns whether a seat has a use for a trick: for its bid, or, when that is lost anyway, for the point.
+/// Returns true if a seat wants a trick: for its bid or, if that is lost, for the point.
 pub fn eager(view: &NullernView, seat: usize) -> bool {
     wanted(view, seat) != 0
 }
 
-/// Returns what a round brings with this bid and that many tricks, the cost of a missed bid counted at once.
+/// Returns the points of a round with this bid and this many tricks, including the later cost of a missed bid.
 pub fn points(bid: u32, tricks: u32) -> i32 {
     match tricks {
         _ if bid != tricks => tricks as i32 - HUPFER,

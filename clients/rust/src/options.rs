@@ -20,7 +20,7 @@ use crate::tokens::default_token_file;
 pub struct Options {
     /// The token itself.
     pub token: Option<String>,
-    /// Where the token is kept; else `ARENA_TOKEN_FILE`, else a file of the bot's own in `~/.arena/tokens`.
+    /// The file of the token; else `ARENA_TOKEN_FILE`, else a file of the bot's own in `~/.arena/tokens`.
     pub token_file: Option<PathBuf>,
     /// For a server that registers bots by invitation.
     pub invitation: Option<String>,
@@ -30,11 +30,11 @@ pub struct Options {
     pub tls: bool,
     /// Connects with TLS, trusting the authorities in this PEM file instead.
     pub tls_roots: Option<PathBuf>,
-    /// Stop after so many matches with a result; 0 for no end.
+    /// Stop after this number of matches with a result; 0 for no end.
     pub matches: u64,
     /// An error in the bot is logged and its first legal action played; else it ends the run.
     pub play_on: bool,
-    /// The time without any connection after which the run ends; never where there is none.
+    /// The time without any connection after which the run ends; never if there is none.
     pub give_up_after: Option<Duration>,
     /// Keep nothing of the server's log of results beside the token.
     pub no_receipts: bool,
@@ -46,12 +46,12 @@ pub struct Options {
     pub challengers: Vec<String>,
 }
 
-/// Where a server listens that nobody told otherwise.
+/// The default address of a server.
 pub const DEFAULT_ADDRESS: &str = "localhost:50051";
 
 /// What a bot has for its matches after Ctrl-C, unless `ARENA_DRAIN` says otherwise.
 pub(crate) const DRAIN: Duration = Duration::from_secs(30);
-/// The same after SIGTERM, at most: whoever sends it kills after 10 s as a rule.
+/// The same after SIGTERM, at most: its sender usually kills after 10 s.
 pub(crate) const DRAIN_TERMINATED: Duration = Duration::from_secs(8);
 const LONGEST_VERSION: usize = 40;
 
@@ -74,7 +74,8 @@ pub(crate) struct Settings {
     pub no_receipts: bool,
     pub casual: bool,
     pub challenges: bool,
-    /// Whose challenges it takes, in small letters; everybody's where there is no list.
+    /// The bots the bots whose challenges it accepts, in small letters; everybody's where there is no
+    /// list.
     pub challengers: Option<BTreeSet<String>>,
 }
 
@@ -85,7 +86,7 @@ pub(crate) enum Token {
 }
 
 impl Token {
-    /// Returns the file of the receipts, beside that of the token; `None` where there is none.
+    /// Returns the file of the receipts, beside that of the token; `None` if there is none.
     pub fn receipts(&self) -> Option<PathBuf> {
         match self {
             Token::Given(_) => None,
@@ -115,7 +116,7 @@ impl Settings {
             )));
         }
         if let Some(token) = variable("ARENA_TOKEN") {
-            // by whoever started it: `arena match`, not its author
+            // set by the starting program, not by the author
             address = variable("ARENA_SERVER").unwrap_or(address);
             given = Some(token);
             (tls, tls_roots) = (false, None);

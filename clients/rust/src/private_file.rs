@@ -13,7 +13,7 @@ pub(crate) fn beside(file: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Puts a text at the end of a file, which is made where there is none.
+/// Puts a text at the end of a file, which is made if there is none.
 pub(crate) fn append(file: &Path, text: &str) -> io::Result<()> {
     make_folder_of(file)?;
     let mut to = private().append(true).create(true).open(file)?;

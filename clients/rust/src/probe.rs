@@ -25,8 +25,8 @@ const NO_HOST: [&str; 3] = ["not known", "does not resolve", "No address associa
 /// What rustls says of a certificate before the reason.
 const UNTRUSTED: &str = "invalid peer certificate: ";
 
-/// Returns what trying again cannot change (no such host, TLS on one side only, a certificate that is not trusted), as a
-/// sentence with its remedy; `None` where another try may succeed.
+/// Returns permanent errors (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with
+/// its remedy; `None` where another try may succeed.
 ///
 /// `lost`: how the last try ended.
 pub(crate) async fn obstacle(settings: &Settings, lost: &str) -> Option<String> {

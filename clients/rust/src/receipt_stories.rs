@@ -17,7 +17,7 @@ use crate::v1::{LogEntry, LogHead, LogState, MatchReport};
 #[derive(Deserialize)]
 struct Story {
     title: String,
-    /// Whether it is true of a client that verifies nothing.
+    /// True if it is true of a client that verifies nothing.
     without_checks: bool,
     steps: Vec<Step>,
     kept: Vec<String>,

@@ -30,11 +30,11 @@ use crate::v1::PlayRequest;
 /// Connects a bot to the server at `host:port` and plays until Ctrl-C or until enough matches are finished.
 ///
 /// Where the address is empty it is the one in `ARENA_SERVER`, or `localhost:50051`. At Ctrl-C the bot begins no more matches
-/// and finishes those that go on, for 30 s at most or what `ARENA_DRAIN` says; after SIGTERM for 8 s. Then, or at the second
-/// signal, it leaves what is left in order.
+/// and finishes the current ones, for 30 s at most or what `ARENA_DRAIN` says; after SIGTERM for 8 s. Then, or at the second
+/// signal, it leaves the rest in order.
 ///
-/// A lost connection is tried again. What trying again cannot change comes back as an error, and so does an error in the bot,
-/// unless `Options::play_on`. It has a runtime of tokio of its own; within another one call [`play`].
+/// After a lost connection it reconnects. Permanent errors are returned as an error, and so does an error in the bot, unless
+/// `Options::play_on`. It has a runtime of tokio of its own; within another one call [`play`].
 pub fn run<B: Bot + Send + 'static>(bot: B, address: &str, options: &Options) -> Result<(), Error> {
     let limit = drain_limit()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -85,7 +85,7 @@ struct Run {
     /// To the bot's thread; `None` when nothing is added any more.
     deliveries: Option<threads::Sender<Delivery>>,
     lost: Arc<AtomicU64>,
-    /// Whether the bot is to be called no more; one that still computes is then not waited for.
+    /// True if the bot must not be called any more; one that still computes is then not waited for.
     interrupted: Arc<AtomicBool>,
     receipts: Option<Receipts>,
     looked: (mpsc::UnboundedSender<Look>, mpsc::UnboundedReceiver<Look>),

@@ -1,4 +1,5 @@
-//! The conversation of one stream, as far as it needs nothing of the bot: messages in, messages out. It never waits and moves no bytes.
+//! The conversation of one stream, as far as it does not need the bot: messages in, messages out. It never waits and
+//! moves no bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use crate::v1::{
     Hello, Invitation, MatchKind, MatchReport, MatchStart, NoticeKind, PlayRequest, PlayResponse, Ready, Welcome,
 };
 
-/// What a bot knows of a match from its beginning.
+/// A bot's knowledge of a match at its beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seat {
     /// Its own chance in the deal; empty where an earlier run of the program sent it.
@@ -20,21 +21,21 @@ pub(crate) struct Seat {
     pub commitment: Vec<u8>,
 }
 
-/// What outlives a stream: how many matches are wanted, and which are being played.
+/// What outlives a stream: the number of matches to play, and those in progress.
 #[derive(Default)]
 pub(crate) struct Progress {
-    /// How many matches to play in all; 0 for no end.
+    /// The number of matches to play; 0 for no end.
     wanted: u64,
     finished: u64,
     /// Matches that have begun.
     pub playing: BTreeSet<u64>,
-    /// Accepted invitations whose matches have yet to begin, with the bot's own chance in each deal.
+    /// Accepted invitations whose matches have yet to begin, with the bot's random bytes for each deal.
     accepted: BTreeMap<u64, Vec<u8>>,
-    /// What is known of the matches that have begun.
+    /// The known facts of the matches that have begun.
     seats: BTreeMap<u64, Seat>,
-    /// Whether no more matches are to begin, however many are wanted.
+    /// True if no more matches are to begin, whatever their number.
     pub ending: bool,
-    /// Why the server gives the bot no seats.
+    /// The reason the reason why the server gives the bot no seats.
     pub parked: Option<String>,
 }
 
@@ -52,7 +53,7 @@ impl Progress {
         !self.ending && (self.wanted == 0 || self.finished + (self.begun() as u64) < self.wanted)
     }
 
-    /// Returns how many matches may be played at once, given a capacity.
+    /// Returns the number of matches that may be played at once, given a capacity.
     fn room(&self, capacity: u32) -> u32 {
         if self.ending {
             0
@@ -68,8 +69,8 @@ impl Progress {
         !self.more() && self.begun() == 0
     }
 
-    /// Forgets what the server says again at a new connection: invitations, and the matches that go on. While the last
-    /// matches are finished these are kept: each has its report, or begins again.
+    /// Forgets the state that the server sends again at a new connection: invitations and running matches. While the
+    /// last matches are being finished they stay: each gets its report, or begins again.
     pub fn reconnect(&mut self) {
         if !self.ending {
             self.playing.clear();
@@ -95,14 +96,14 @@ impl Progress {
 /// One stream from the welcome on.
 pub(crate) struct Session {
     capacity: u32,
-    /// Whose challenges it accepts, in small letters; everybody's where there is no list.
+    /// The bots the bots whose challenges it accepts, in small letters; everybody's where there is no list.
     challengers: Option<BTreeSet<String>>,
     /// The capacity that the server knows; `None` where it has to be said again.
     room: Option<u32>,
 }
 
 impl Session {
-    /// Returns the conversation after a welcome; `NoGameInCommon` where there is none.
+    /// Returns the conversation after a welcome; `NoGameInCommon` if there is none.
     pub fn new(welcome: &Welcome, settings: &Settings, progress: &Progress) -> Result<Self, Error> {
         if !welcome.games.iter().any(|game| settings.games.contains(&game.name)) {
             let text = format!("the server plays none of the bot's games ({})", settings.games.join(", "));
@@ -112,7 +113,7 @@ impl Session {
         Ok(Self { capacity: settings.capacity, challengers: settings.challengers.clone(), room })
     }
 
-    /// Takes note of a message; returns what is to be said to it at once, if anything.
+    /// Applies a message; returns an immediate reply, if anything.
     ///
     /// `keep` takes the report of a match that the log of results has, and what is known from its beginning.
     pub fn receive(
@@ -138,7 +139,7 @@ impl Session {
         for notice in &message.notices {
             match notice.kind() {
                 NoticeKind::Withdrawn | NoticeKind::Taken => {
-                    progress.accepted.remove(&notice.invitation_id()); // no match comes of it
+                    progress.accepted.remove(&notice.invitation_id()); // it leads to no match
                 }
                 NoticeKind::Parked => {
                     progress.parked = Some(notice.text.clone());
@@ -200,7 +201,7 @@ fn over(progress: &mut Progress, report: &MatchReport) -> Option<Seat> {
     progress.seats.remove(&report.match_id)
 }
 
-/// Returns whether a message has anything for the bot itself.
+/// Returns true if a message has anything for the bot itself.
 pub(crate) fn concerns_bot(message: &PlayResponse) -> bool {
     !(message.decisions.is_empty()
         && message.starts.is_empty()

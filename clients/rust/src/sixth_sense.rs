@@ -1,5 +1,5 @@
-//! Reads a view of 6th Sense: the trick on the table, who would take it, which cards are out, who lacks a colour. It computes
-//! everything from one decision and remembers nothing.
+//! Reads a view of 6th Sense: the trick on the table, its taker, the unseen cards, the seats void of a colour. It computes
+//! everything from one decision and stores nothing.
 
 use std::{
     cmp::Reverse,
@@ -8,7 +8,7 @@ use std::{
 
 use crate::decision::{Action, Catalog, SixthSenseView};
 
-/// A card that lies in a trick and counts.
+/// A card in a trick that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Laid {
     pub seat: usize,
@@ -17,14 +17,14 @@ pub struct Laid {
     pub value: u32,
 }
 
-/// What the seat to choose knows, beyond its own hand.
+/// The knowledge of the seat to choose, beyond its own hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// The trump colour; `None` where there is none, or not yet.
+    /// The trump colour; `None` if there is none, or not yet.
     pub trump: Option<usize>,
     /// The cards of the current trick that count, in the order they were laid.
     pub trick: Vec<Laid>,
-    /// The seats that play to this trick after the own one.
+    /// The seats that play to this trick after this one.
     pub to_come: Vec<usize>,
     /// The cards that lie with the others or in the stock.
     pub unseen: Vec<usize>,
@@ -65,7 +65,7 @@ pub fn read(game: &Catalog, view: &SixthSenseView) -> Table {
     table
 }
 
-/// Returns the counting cards of a trick when an action is added: a block takes its victim out and itself does not count.
+/// Returns the counting cards of a trick when an action is added: a block removes its victim and does not count itself.
 pub fn after(trick: &[Laid], game: &Catalog, action: &Action, seat: usize, place: usize) -> Vec<Laid> {
     let mut made = trick.to_vec();
     if action.kind == "block" {
@@ -76,7 +76,7 @@ pub fn after(trick: &[Laid], game: &Catalog, action: &Action, seat: usize, place
     made
 }
 
-/// Returns the seat that takes a trick as it lies; `None` where no card counts.
+/// Returns the seat that takes a trick so far; `None` where no card counts.
 pub fn taker(trick: &[Laid], trump: Option<usize>) -> Option<usize> {
     let led = trick.first()?.colour;
     let rank = |laid: &&Laid| {
@@ -89,7 +89,7 @@ pub fn taker(trick: &[Laid], trump: Option<usize>) -> Option<usize> {
     taking.map(|laid| laid.seat)
 }
 
-/// Returns the numbers of tricks that a prediction card foretells: two for a 6/9.
+/// Returns the numbers of tricks that a prediction card predicts: two for a 6/9.
 pub fn targets(game: &Catalog, card: usize) -> &[u32] {
     &game.cards[card].values
 }

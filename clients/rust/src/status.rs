@@ -1,4 +1,4 @@
-//! What the end of a call means: a refusal for good, or another try.
+//! The meaning of a call's end: a refusal for good, or another try.
 
 use std::time::Duration;
 
@@ -12,7 +12,8 @@ use crate::errors::{Error, Kind, one_line};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Failure {
     ForGood(Error),
-    /// The connection is lost or was not made; another try may succeed, after `pause` beyond the usual wait.
+    /// The connection is lost or was never open; another try may succeed, after `pause` beyond the usual
+    /// wait.
     Dropped {
         text: String,
         pause: Duration,
@@ -25,7 +26,7 @@ const COME_BACK: [Code; 3] = [Code::Unavailable, Code::ResourceExhausted, Code::
 /// The statuses that are final without a reason, too, beside those that have errors of their own.
 const FINAL: [Code; 3] = [Code::InvalidArgument, Code::PermissionDenied, Code::FailedPrecondition];
 
-/// Nanoseconds that a server may ask to wait: what asks for more is a mistake, or answered sooner.
+/// Nanoseconds that a server may ask to wait: a longer time is a mistake.
 const LONGEST_PAUSE: i128 = 3600 * 1_000_000_000;
 
 fn reason_of(ended: &Status) -> String {

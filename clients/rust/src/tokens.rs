@@ -11,7 +11,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use crate::errors::Error;
 use crate::private_file::{beside, replace};
 
-/// Returns the file for one bot on one server, in the user's home. As on the server, capitals make no difference.
+/// Returns the file for one bot on one server, in the user's home. Case does not matter, as on the server.
 pub(crate) fn default_token_file(address: &str, name: &str) -> Result<PathBuf, Error> {
     let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty()).ok_or_else(|| {
         Error::bad_argument("there is no home for the token file: name one with `token_file` or ARENA_TOKEN_FILE")
@@ -32,8 +32,8 @@ pub(crate) fn read_token(file: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// A token for a bot that is to be registered. It lies beside its place until the server has answered, so nothing is lost to a
-/// full disk, nor where an answer is: the next try offers the same token.
+/// A token for a bot that is to be registered. It lies beside its final file until the server has answered. So a full disk or
+/// a lost answer costs nothing: the next try offers the same token.
 pub(crate) struct NewToken {
     pub token: String,
     file: PathBuf,

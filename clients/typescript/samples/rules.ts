@@ -1,4 +1,4 @@
-// A few plain rules: announce what the hand is worth, take tricks until that is reached, then duck.
+// A few plain rules: announce the worth of the hand, take tricks until it is reached, then duck.
 
 import { Bot, type Decision, GAMES, nullern, type NullernView, sixthSense, type SixthSenseView } from "../src/index.js";
 
@@ -11,7 +11,7 @@ export class RuleBot extends Bot {
   override name = "rules";
   override games = GAMES;
 
-  /** Sends each game to its rules; plays by chance where there are none. */
+  /** Sends each game to its rules; plays at random without rules. */
   override decide(decision: Decision): number {
     const { view, legal } = decision;
     if (view.$typeName === "arena.v1.NullernView") return playNullern(decision, view);
@@ -71,7 +71,7 @@ function playNullern({ game, legal, actions }: Decision, view: NullernView): num
   return takeOrDuck(legal, takes, strength, nullern.eager(view, view.seat), !toCome.length);
 }
 
-/** Takes the trick as cheaply as it can, or throws away the highest card that does not take it. */
+/** Takes the trick as cheaply as possible, or throws away the highest card that does not take it. */
 function takeOrDuck(legal: readonly number[], takes: (number: number) => boolean, strength: Rank, eager: boolean, last: boolean): number {
   const taking = legal.filter(takes);
   const losing = legal.filter((number) => !takes(number));

@@ -1,4 +1,4 @@
-// What waits for a bot, and the loop that takes it out and calls the bot's code.
+// The bot's waiting messages, and the loop that passes them to the bot's code.
 
 import { fromBinary } from "@bufbuild/protobuf";
 
@@ -42,13 +42,13 @@ export class Answering implements Inbox {
     this.caller.interrupt();
   }
 
-  /** Add nothing any more; `error`: why the connection has ended, if for no good reason. */
+  /** Close it; `error`: the reason if the connection ended badly. */
   end(error?: unknown): void {
     [this.#ended, this.#error] = [true, error];
     this.#wake();
   }
 
-  /** Call the bot for what comes, until the end. Throws what the bot throws, and the error of the end. */
+  /** Call the bot for each message, until the end. Throws what the bot throws, and the error of the end. */
   async answer(): Promise<void> {
     for (;;) {
       const delivery = this.#deliveries.shift();
@@ -74,7 +74,7 @@ export class Answering implements Inbox {
       }
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error;
-      this.#deliveries.length = 0; // whoever was told to stop decides no more
+      this.#deliveries.length = 0; // after a stop the bot decides no more
     }
   }
 }

@@ -1,4 +1,4 @@
-// The class that a bot author extends. It knows no connections: `run` brings decisions and takes answers.
+// The class that a bot author extends. It knows no connections: `run` passes it decisions and sends its answers.
 
 import { type Decision, GAMES } from "./decision.js";
 import { log } from "./log.js";
@@ -15,15 +15,15 @@ export type Choices = Iterable<number | Promise<number>> | AsyncIterable<number>
 
 /** A player. Override `decide` (or `decideMany`); the rest is optional. */
 export abstract class Bot {
-  /** 1 to 40 letters, digits, '.', '_' or '-'; the class's name where empty. */
+  /** 1 to 40 letters, digits, '.', '_' or '-'; the class's name if empty. */
   name = "";
-  /** Bots of one owner never meet in a match; the bot's own name where empty. */
+  /** Bots of one owner never meet in a match; the bot's own name if empty. */
   owner = "";
   /** The games it plays, by name. */
   games: readonly string[] = GAMES.slice(0, 1);
-  /** How many matches it plays at once. */
+  /** The number of matches that it plays at once. */
   capacity = 8;
-  /** Files that decide with the program's own, such as weights: the digest that is the version has them. */
+  /** Files that decide with the program's own, such as weights: the version's digest covers them. */
   files: readonly string[] = [];
   /** At most 40 printable characters; null for a digest of the program's file and of `files`. Each has a rating of its own. */
   version: string | null = null;
@@ -34,17 +34,17 @@ export abstract class Bot {
   }
 
   /**
-   * Choose for everything that is due at once: one action for each decision, in their order. Override it where many
+   * Choose for all open decisions at once: one action for each decision, in their order. Override it if many
    * decisions together are cheaper than one by one. What a generator has yielded is sent while it goes on.
    */
   decideMany(decisions: readonly Decision[]): Choices {
     return eachAlone(this, decisions);
   }
 
-  /** Handle the beginning of a match, with the seat and the names of all bots; again after a reconnect. */
+  /** Handle the beginning of a match, with the seat and the names of all bots; called called again after a reconnect. */
   onMatchStart(_start: MatchStart): void {}
 
-  /** Handle the end of a round; its cards are face up in the report. */
+  /** Handle the end of a round; the report shows all cards. */
   onRound(_report: RoundReport): void {}
 
   /** Handle the end of a match. The default logs place, points and rating. */
@@ -58,7 +58,7 @@ export abstract class Bot {
 
   /** Handle a notice from the server. The default logs one line: a warning where the bot is at fault. */
   onNotice(notice: Notice): void {
-    if (notice.kind === NoticeKind.PARKED) return; // with which the run ends, and says so
+    if (notice.kind === NoticeKind.PARKED) return; // the run ends with this error, which reports it
     const kind = NoticeKind[notice.kind]?.toLowerCase().replaceAll("_", " ") ?? `notice ${notice.kind}`;
     const match = notice.matchId === undefined ? "server" : `match ${notice.matchId}`;
     const where = notice.decisionId === undefined ? match : `${match}, decision ${notice.decisionId}`;

@@ -1,4 +1,4 @@
-// Calls the bot's own code for what a message says, and gives what it answers. It moves no bytes.
+// Calls the bot's own code for each message, and returns its answers. It does no input or output.
 
 import { create } from "@bufbuild/protobuf";
 
@@ -11,16 +11,16 @@ import { AnswerSchema, NoticeKind, type PlayRequest, PlayRequestSchema, type Pla
 /** Milliseconds that finished answers wait for further ones before they are sent without them. */
 export const HOLD = 10;
 
-/** What an error in the bot does: end the run, or be logged while the first legal action is played. */
+/** What an error in the bot does: end the run, or log it and play the first legal action. */
 export type OnError = "raise" | "continue";
 
-/** The bot's own code is not called any more: the program was told to stop. */
+/** The bot's own code is not called any more: the program must stop. */
 export class Interrupted extends Error {}
 
 /** The one place where a bot's methods are called, one at a time. */
 export class Caller {
   #out: PlayRequest | undefined;
-  /** When the message was begun, or the last part of what is said to it was taken. */
+  /** The time when the message was begun, or its last part was removed. */
   #since = 0;
   #mayThink = true;
 
@@ -37,7 +37,7 @@ export class Caller {
   }
 
   /**
-   * Yield what the bot says to a message: nothing, one thing, or several where it takes its time.
+   * Yield what the bot says to a message: none, one, or several if it takes long.
    *
    * `received`: when the message arrived, by the clock. Without `decide` the bot is not asked for decisions.
    * Throws what the bot throws (unless told to go on), BadAnswerError and ProtocolMismatchError.
@@ -58,7 +58,7 @@ export class Caller {
     for (const notice of message.notices) {
       this.#tell(() => this.bot.onNotice(notice));
       if (notice.kind === NoticeKind.SUSPENDED && notice.matchId !== undefined) {
-        this.#reply().resumed.push(notice.matchId); // a bot that gets to hear this is back
+        this.#reply().resumed.push(notice.matchId); // a bot that gets this notice is back
       }
       if (this.#held()) yield this.#take();
     }
@@ -138,7 +138,7 @@ export class Caller {
     return reply;
   }
 
-  /** Whether what is to be said has waited long enough. */
+  /** True if what is to be said has waited long enough. */
   #held(): boolean {
     return this.#out !== undefined && this.clock() - this.#since > HOLD;
   }

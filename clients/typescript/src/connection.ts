@@ -1,4 +1,4 @@
-// A bot's life on a server: register once, connect, and connect again when the connection is lost. Heartbeats and
+// A bot's connection to a server: register once, connect, and reconnect when the connection is lost. Heartbeats and
 // invitations are answered here, and the rest goes into the bot's inbox; so it may run beside the thread in which a bot
 // computes. Time, chance and gRPC are given to it.
 
@@ -34,9 +34,9 @@ const PROBES = 3;
 
 /** A clock and its alarms. */
 export interface Clock {
-  /** Milliseconds since whenever. */
+  /** Milliseconds since an arbitrary moment. */
   now(): number;
-  /** Make a call after so many milliseconds; returns a function that calls it off. */
+  /** Make a call after this many milliseconds; returns a function that calls it off. */
   after(ms: number, call: () => void): () => void;
 }
 
@@ -67,15 +67,15 @@ export interface Channel {
 export interface Inbox {
   /** A message of the server, as bytes; the first of a session has the welcome. `received`: when, by the clock. */
   deliver(session: number, bytes: Uint8Array, received: number): void;
-  /** A session is over: what it asked is asked again by the next one. */
+  /** A session is over: its open questions are asked again by the next one. */
   over(session: number): void;
-  /** There is no time left: the bot is to be called no more. */
+  /** There is no time left: the bot must not be called any more. */
   hurry(): void;
 }
 
 class Ended extends Error {}
 
-/** Return the longest wait before the next try, so many milliseconds after the last good connection. */
+/** Return the longest wait before the next try, given the milliseconds since the last good connection. */
 export function longestWait(outage: number): number {
   const longest = outage <= LONG_OUTAGE ? LONGEST_WAIT : LONGEST_OUTAGE_WAIT;
   return Math.min(longest, Math.max(FIRST_WAIT, outage));
@@ -91,13 +91,13 @@ export class Connection {
   #name: string;
   #call: Call | undefined;
   #session = 0;
-  /** Whether there was a welcome on this try. */
+  /** True if there was a welcome on this try. */
   #welcomed = false;
-  /** Whether there ever was a welcome. */
+  /** True if there ever was a welcome. */
   #reached = false;
   #leaving = false;
 
-  /** `chance`: a number from 0 to 1. `obstacle`: what is in the way for good, in words, where a first connection fails. */
+  /** `chance`: a number from 0 to 1. `obstacle`: a permanent obstacle, in words, where a first connection fails. */
   constructor(
     private readonly profile: Profile,
     private readonly open: () => Channel,
@@ -124,7 +124,7 @@ export class Connection {
     }
   }
 
-  /** Begin no more matches and finish those that go on; leave what is left after so many milliseconds. */
+  /** Begin no more matches and finish the current ones; leave the rest after this many milliseconds. */
   drain(ms: number): void {
     const { accepted, playing } = this.#progress;
     this.#progress.ending = true;
@@ -140,7 +140,7 @@ export class Connection {
     });
   }
 
-  /** Tell the server that the bot leaves, if it plays or is about to; the server then ends the stream. */
+  /** Send `leave` if the bot plays or is about to; the server then ends the stream. */
   leave(): void {
     const left = this.#progress.playing.size + this.#progress.accepted.size;
     if (this.#call === undefined || !left) return this.end();
@@ -151,12 +151,12 @@ export class Connection {
     this.#after(LEAVE_TIME, () => this.end());
   }
 
-  /** End it without a word. */
+  /** Cut the connection without notice. */
   end(): void {
     this.#end(new Ended());
   }
 
-  /** Have something said on a session's stream, if it is still there. */
+  /** Send a message on a session's stream, if it still exists. */
   say(session: number, request: PlayRequest): void {
     if (session === this.#session && this.#welcomed) this.#call?.write(request);
   }
@@ -194,7 +194,7 @@ export class Connection {
         }
         const now = clock.now();
         if (this.#welcomed) {
-          // One that ended at once may end so again; but the server is there.
+          // One that ended at once may do so again, but the server is there.
           good = now - begun > STEADY ? now : Math.max(good, now - LONGEST_WAIT);
           seen = now;
         }
@@ -290,7 +290,7 @@ export class Connection {
         },
         ended: (status) => {
           tooLate();
-          if (finishing) resolve(); // whatever is said to a goodbye
+          if (finishing) resolve(); // whatever the server sends after a goodbye
           else reject(playFailure(status));
         },
       });

@@ -1,4 +1,4 @@
-// What a bot is asked: a Decision, and the Catalog that says what its small numbers mean.
+// What a bot is asked: a Decision, and the Catalog that says the meaning of its small numbers.
 
 import { ProtocolMismatchError } from "./errors.js";
 import type { Action as ActionMessage, GameCatalog } from "./v1/arena/v1/game_pb.js";
@@ -19,7 +19,7 @@ export interface Card {
   readonly name: string;
   /** An index into the catalogue's `colours`. */
   readonly colour: number;
-  /** The values it can count as: one, or several where its player says which. */
+  /** The values it can count as: one, or several if its player chooses. */
   readonly values: readonly number[];
 }
 
@@ -27,9 +27,9 @@ export interface Card {
 export interface Action {
   /** Such as "red 7" or "red 0 blocks place 2". */
   readonly name: string;
-  /** The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise". */
+  /** The kind of choice it answers, in the game's own term, such as "play", "bid" or "raise". */
   readonly kind: string;
-  /** The card it plays or chooses, an index into the catalogue's `cards`; undefined where there is none or it is hidden. */
+  /** The card it plays or chooses, an index into the catalogue's `cards`; undefined if there is none or it is hidden. */
   readonly card: number | undefined;
   /** What a played card counts as, the number predicted or bid, or 1 for yes and 0 for no. */
   readonly value: number | undefined;
@@ -39,9 +39,9 @@ export interface Action {
 
 /** One game: its colours, cards and actions. Built once a connection; the same object for all its decisions. */
 export interface Catalog {
-  /** The name programs use, such as "sixth_sense". */
+  /** The name for programs, such as "sixth_sense". */
   readonly name: string;
-  /** The name people use, such as "6th Sense". */
+  /** The name for people, such as "6th Sense". */
   readonly title: string;
   readonly minSeats: number;
   readonly maxSeats: number;
@@ -58,7 +58,7 @@ export function catalogOf(message: GameCatalog): Catalog {
   return { name, title, minSeats, maxSeats, colours, cards, actions: message.actions.map(action) };
 }
 
-/** A choice to make, with everything the seat may know: a bot needs no memory of earlier decisions. */
+/** A choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions. */
 export class Decision {
   constructor(
     readonly matchId: bigint,
@@ -75,7 +75,7 @@ export class Decision {
     public bankMs: number,
   ) {}
 
-  /** The seat's own cards, in the order of `view.hand`; empty where it may not see them. */
+  /** The seat's own cards, in the order of `view.hand`; empty if it may not see them. */
   get hand(): Card[] {
     return this.view.hand.map((number) => this.game.cards[number]);
   }

@@ -1,10 +1,10 @@
-// What can go wrong for good. Everything else (a lost network, a server that restarts) is tried again and only logged.
+// Permanent errors. Everything else (a lost network, a restarting server) is retried and only logged.
 
-/** The bot cannot go on; the message says why and what to do. */
+/** The bot cannot continue; the message says why and what to do. */
 export class ArenaError extends Error {
-  /** The server's reason for programs, such as "OWNER_BANNED"; empty where it gave none. */
+  /** The server's reason for programs, such as "OWNER_BANNED"; empty without one. */
   reason = "";
-  /** What the program ends with: 1 the bot's error, 2 a wrong command line, 3 a refusal, 4 nothing was reached. */
+  /** What the program ends with: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached. */
   status = 3;
   override get name(): string {
     return this.constructor.name;
@@ -27,17 +27,17 @@ export class InvitationNeededError extends ArenaError {}
 export class NoGameInCommonError extends ArenaError {}
 /** The other side is no Arena server, or is newer than this client. */
 export class ProtocolMismatchError extends ArenaError {}
-/** The same bot connected from somewhere else; the newest connection plays on. */
+/** The same bot connected from somewhere else; the newest one plays on. */
 export class TakenOverError extends ArenaError {}
-/** The server ended the connection for a reason that trying again does not change. */
+/** The server ended the connection for a permanent reason. */
 export class RefusedError extends ArenaError {}
 /** The bot is parked: it is given no seats until somebody un-parks it. */
 export class ParkedError extends ArenaError {}
-/** There was no connection for longer than the caller wanted to wait, or there can be none at this address. */
+/** There was no connection for too long, or none is possible at this address. */
 export class UnreachableError extends ArenaError {
   override status = 4;
 }
-/** `decide` or `decideMany` gave something that is no answer. */
+/** `decide` or `decideMany` returned an invalid answer. */
 export class BadAnswerError extends ArenaError {
   override status = 1;
 }
@@ -48,7 +48,7 @@ export const ERRORS: Readonly<Record<string, new (message: string) => ArenaError
   ProtocolMismatchError, TakenOverError, RefusedError, ParkedError, UnreachableError, BadAnswerError,
 };
 
-/** The connection is lost or was not made; another try may succeed. */
+/** The connection is lost or was never open; another try may succeed. */
 export class DroppedError extends Error {
   /** Milliseconds that the server asks to wait beyond the usual. */
   pause = 0;

@@ -14,7 +14,7 @@ import { type PlayRequest, PlayRequestSchema, PlayService } from "./v1/arena/v1/
 const OPTIONS = {
   "grpc.keepalive_time_ms": 20_000,
   "grpc.keepalive_timeout_ms": 10_000,
-  "grpc.use_local_subchannel_pool": 1, // a new try is a new connection, not the old one's waiting time
+  "grpc.use_local_subchannel_pool": 1, // a new try is a new connection, without the old one's waiting time
   "grpc.enable_retries": 0,
 };
 

@@ -1,6 +1,6 @@
 // One line a thing that happens, on standard error. A program that wants them elsewhere says so with `logTo`.
 
-/** How much a line matters. */
+/** The level of a line. */
 export type Level = "info" | "warn" | "error";
 /** Takes a line. */
 export type Logger = (level: Level, text: string) => void;
@@ -18,7 +18,7 @@ export function logTo(other: Logger | undefined): void {
   logger = other ?? onStandardError;
 }
 
-/** Show on standard error only what matters at least so much. */
+/** Show on standard error only lines of this level or above. */
 export function logFrom(level: Level): void {
   lowest = RANKS[level];
 }

@@ -1,5 +1,5 @@
-// Reads a view of Nullern: how strong a card is, what lies on the table, who wants tricks, which cards are out.
-// It computes everything from one decision and remembers nothing.
+// Reads a view of Nullern: the strengths of cards, the trick on the table, the seats that want tricks, the
+// unseen cards. It computes everything from one decision and stores nothing.
 
 import type { Catalog } from "./decision.js";
 import type { NullernView } from "./v1/arena/v1/nullern_pb.js";
@@ -9,13 +9,13 @@ export const PLAIN = 20;
 /** Points that a missed bid costs at the end of the game. */
 export const HUPFER = 5;
 
-/** What the seat to choose knows, beyond its own hand. */
+/** The knowledge of the seat to choose, beyond its own hand. */
 export interface Table {
   /** By card: its value, whatever its colour, and 20 more for a trump. The strongest card takes the trick. */
   readonly strengths: readonly number[];
-  /** The strengths of the cards on the table; of equally strong ones the first takes the trick. */
+  /** The strengths of the cards on the table; the first of equally strong cards takes the trick. */
   readonly trick: readonly number[];
-  /** The seats that play to this trick after the own one. */
+  /** The seats that play to this trick after this one. */
   readonly toCome: readonly number[];
   /** The strengths of the cards that lie with the others or in the stock. */
   readonly unseen: readonly number[];
@@ -32,20 +32,20 @@ export function read(game: Catalog, view: NullernView): Table {
   return { strengths, trick, toCome, unseen: strengths.filter((_, card) => !seen.has(card)) };
 }
 
-/** Return the seat that takes the trick on the table as it lies; undefined where no card lies there. */
+/** Return the seat that takes the trick so far; undefined where no card lies there. */
 export function taker(game: Catalog, view: NullernView): number | undefined {
   const { trick } = read(game, view);
   if (!trick.length) return undefined;
   return (view.leaders[view.takers.length] + trick.indexOf(Math.max(...trick))) % view.seats;
 }
 
-/** Return the tricks still missing for a seat's bid; negative when it has too many. */
+/** Return the number of tricks that a seat's bid still needs; negative if it has too many. */
 export const wantedTricks = (view: NullernView, seat: number): number => (view.bids[seat] ?? -1) - view.taken[seat];
 
-/** Return whether a seat has a use for a trick: for its bid, or, when that is lost anyway, for the point. */
+/** Return true if a seat wants a trick: for its bid or, if that is lost, for the point. */
 export const eager = (view: NullernView, seat: number): boolean => wantedTricks(view, seat) !== 0;
 
-/** Return what a round brings with this bid and that many tricks, the cost of a missed bid counted at once. */
+/** Return the points of a round with this bid and this many tricks, including the later cost of a missed bid. */
 export function points(bid: number, tricks: number): number {
   if (bid !== tricks) return tricks - HUPFER;
   return tricks ? 10 + tricks : 20;

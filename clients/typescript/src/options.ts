@@ -14,25 +14,25 @@ export interface Options {
   address?: string;
   /** The token itself. */
   token?: string;
-  /** Where the token is kept; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens. */
+  /** The file of the token; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens. */
   tokenFile?: string;
   /** For a server that registers bots by invitation. */
   invitation?: string;
-  /** Goes before the bot's own, else ARENA_OWNER. */
+  /** Overrides the bot's own; by default ARENA_OWNER. */
   owner?: string;
   /** True for TLS with the authorities that Node trusts, or the path of a PEM file with those to trust. */
   tls?: boolean | string;
-  /** Stop after so many matches with a result. */
+  /** Stop after this number of matches with a result. */
   matches?: number;
-  /** What an error in the bot does: end the run, or be logged while the first legal action is played. */
+  /** What an error in the bot does: end the run, or log it and play the first legal action. */
   onError?: OnError;
   /** Seconds without any connection after which the run ends. */
   giveUpAfter?: number;
   /** False to keep nothing of the server's log of results beside the token. */
   receipts?: boolean;
-  /** Whether all its matches are with house bots only and unrated. */
+  /** True if all its matches are with house bots only and unrated. */
   casual?: boolean;
-  /** Whether it accepts challenges, or the names of the bots whose challenges it accepts. */
+  /** True if it accepts challenges, or the names of the bots whose challenges it accepts. */
   challenges?: boolean | readonly string[];
 }
 
@@ -54,15 +54,15 @@ export interface Profile {
   receipts: string | undefined;
   casual: boolean;
   challenges: boolean;
-  /** Whose challenges it takes, in small letters; undefined for everybody's. */
+  /** The bots the bots whose challenges it accepts, in small letters; undefined for all. */
   challengers: ReadonlySet<string> | undefined;
 }
 
 export const DEFAULT_ADDRESS = "localhost:50051";
 const DEFAULT_PORT = 50051;
-/** Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN says otherwise. */
+/** Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN has another number. */
 export const DRAIN = 30;
-/** The same after SIGTERM, at most: whoever sends it kills after 10 s as a rule. */
+/** The same after SIGTERM, at most: its sender usually kills after 10 s. */
 export const DRAIN_TERMINATED = 8;
 const LONGEST_VERSION = 40;
 const ADDRESS = /^(\[[^[\]\s]+\]|[^:/[\]\s]+):(\d{1,5})$/;
@@ -107,7 +107,7 @@ export function profileOf(bot: Bot, options: Options): Profile {
     const what = token.trim() ? "not one line of printable characters" : "empty";
     throw new ArgumentError(`the token is ${what}: give it as the server did, or none for the one in the token file`);
   }
-  const startedFor = environment("ARENA_TOKEN"); // by whoever started it: `arena match`, not its author
+  const startedFor = environment("ARENA_TOKEN"); // set by the starting program, not by the author
   if (startedFor !== undefined) {
     [address, token, tokenFile, tls] = [environment("ARENA_SERVER") ?? address, startedFor, undefined, false];
   }

@@ -1,5 +1,5 @@
-// Looks, when a first connection fails, for what trying again cannot change: no such host, TLS on one side only, a
-// certificate that is not trusted.
+// Looks, when a first connection fails, for permanent errors: no such host, TLS on one side only, a certificate
+// that is not trusted.
 
 import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const PATIENCE = 3_000;
 const PREFACE = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])]);
 const SETTINGS = 4;
 
-/** Return what is in the way for good, as a sentence with its remedy; empty where another try may succeed. */
+/** Return a permanent obstacle, as a sentence with its remedy; empty if another try may succeed. */
 export async function obstacle(address: string, tls: boolean | string): Promise<string> {
   const parts = /^(?:\[([^[\]]+)\]|([^:/]+)):(\d+)$/.exec(address);
   if (parts === null) return ""; // of another kind, which gRPC knows
@@ -46,7 +46,7 @@ function outcome<T>(socket: Socket, otherwise: T, listen: (settle: (value: T) =>
   });
 }
 
-/** Return the error of a TLS handshake; empty where there is none. */
+/** Return the error of a TLS handshake; empty if there is none. */
 function handshake(host: string, port: number, roots: boolean | string, anybody: boolean): Promise<string> {
   const ca = typeof roots === "string" ? readFileSync(roots) : undefined;
   const servername = isIP(host) ? undefined : host;

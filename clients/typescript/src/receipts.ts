@@ -14,7 +14,7 @@ import type { MatchReport } from "./v1/arena/v1/play_pb.js";
 const KEPT = 1000;
 const PIN = '{"arena_receipts"';
 
-/** What a bot knows of a match from its beginning. */
+/** A bot's knowledge of a match at its beginning. */
 export interface Seat {
   seat: number;
   /** The bot's own chance in the deal; empty if an earlier run of the program sent it. */

@@ -20,11 +20,12 @@ const TURN = 10;
  * Connect a bot to the server at "host:port" and play until Ctrl-C or until enough matches are finished.
  *
  * Without an address it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches and
- * finishes those that go on, for 30 s at most or what ARENA_DRAIN says; after SIGTERM for 8 s. Then, or at the second
- * Ctrl-C, it leaves what is left in order. Where the program handles a signal itself, that stays so.
+ * finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it
+ * leaves the rest in order. Where the program handles a signal itself, that stays so.
  *
- * A lost connection is tried again. What trying again cannot change rejects with an ArenaError, and so does an error in
- * the bot, unless `onError` is "continue"; a program that catches no ArenaError ends with its sentence and status.
+ * After a lost connection it reconnects. What trying again cannot change rejects with an ArenaError, and so does an
+ * error in the bot, unless `onError` is "continue"; a program that catches no ArenaError ends with its sentence and
+ * status.
  */
 export async function run(bot: Bot, address?: string, options: Options = {}): Promise<void> {
   try {

@@ -1,5 +1,5 @@
-// The conversation of one stream as far as it needs nothing of the bot: heartbeats, invitations, which matches go on.
-// So it goes on while the bot thinks. It never waits, moves no bytes (connection.ts does) and calls no bot (caller.ts does).
+// The conversation of one stream as far as it does not need the bot: heartbeats, invitations, the running matches. So it
+// continues while the bot thinks. It never waits, moves no bytes (connection.ts does) and calls no bot (caller.ts does).
 
 import { randomBytes } from "node:crypto";
 
@@ -13,43 +13,43 @@ import {
   type PlayResponse, ReadySchema, type Welcome,
 } from "./v1/arena/v1/play_pb.js";
 
-/** The state that outlives a stream: how many matches are wanted, and which are being played. */
+/** The state that outlives a stream: the number of matches to play, and those in progress. */
 export class Progress {
   finished = 0;
   /** Matches that have begun. */
   readonly playing = new Set<bigint>();
-  /** Accepted invitations whose matches have yet to begin, with the bot's own chance in each deal. */
+  /** Accepted invitations whose matches have yet to begin, with the bot's random bytes for each deal. */
   readonly accepted = new Map<bigint, Uint8Array>();
-  /** What is known of the matches that have begun. */
+  /** The known facts of the matches that have begun. */
   readonly seats = new Map<bigint, Seat>();
-  /** Whether no more matches are to begin, however many are wanted. */
+  /** True if no more matches are to begin, whatever their number. */
   ending = false;
-  /** Why the server gives the bot no seats; empty where it does. */
+  /** The reason the reason the reason why the server gives the bot no seats; empty if it does. */
   parked = "";
 
-  /** `wanted`: how many matches to play in all; undefined for no end. */
+  /** `wanted`: the number of matches to play; undefined for no end. */
   constructor(readonly wanted?: number) {}
 
-  /** Whether another match may begin. */
+  /** True if another match may begin. */
   get more(): boolean {
     if (this.ending) return false;
     return this.wanted === undefined || this.finished + this.playing.size + this.accepted.size < this.wanted;
   }
 
-  /** Return how many matches may be played at once, given a capacity. */
+  /** Return the number of matches that may be played at once, given a capacity. */
   room(capacity: number): number {
     if (this.ending) return 0;
     return this.wanted === undefined ? capacity : Math.min(capacity, this.wanted - this.finished);
   }
 
-  /** Whether nothing is left to play. */
+  /** True if nothing is left to play. */
   get done(): boolean {
     return !(this.more || this.playing.size || this.accepted.size);
   }
 
   /**
-   * Forget what the server says again at a new connection: invitations, and the matches that go on. While the last
-   * matches are finished these are kept: each has its report, or begins again.
+   * Forget the state that the server sends again at a new connection: invitations and running matches. While the last
+   * matches are being finished they stay: each gets its report, or begins again.
    */
   reconnect(): void {
     if (!this.ending) this.playing.clear();
@@ -59,10 +59,10 @@ export class Progress {
 
 /** The conversation of one stream, from the welcome on. */
 export class Session {
-  /** The capacity that the server knows; below all others where it has to be said again. */
+  /** The capacity that the server knows; smaller than any other if it must be sent again. */
   #room: number;
 
-  /** `challengers`: whose challenges it accepts, in small letters; undefined for everybody's. Throws NoGameInCommonError. */
+  /** `challengers`: the bots whose challenges it accepts, in small letters; undefined for all. Throws NoGameInCommonError. */
   constructor(
     readonly welcome: Welcome,
     games: readonly string[],
@@ -77,7 +77,7 @@ export class Session {
     }
   }
 
-  /** Take note of a message; return what is to be said to it at once, if anything. */
+  /** Apply a message; return an immediate reply, if anything. */
   receive(message: PlayResponse): PlayRequest | undefined {
     const progress = this.progress;
     const reply = create(PlayRequestSchema);
@@ -95,7 +95,7 @@ export class Session {
     for (const report of message.reports) this.#end(report);
     for (const notice of message.notices) {
       if (notice.kind === NoticeKind.WITHDRAWN || notice.kind === NoticeKind.TAKEN) {
-        progress.accepted.delete(notice.invitationId ?? 0n); // no match comes of it
+        progress.accepted.delete(notice.invitationId ?? 0n); // it leads to no match
       } else if (notice.kind === NoticeKind.PARKED) {
         [progress.parked, progress.ending] = [notice.text, true];
       }
@@ -148,7 +148,7 @@ export class Session {
   }
 }
 
-/** Return whether a message has anything for the bot itself. */
+/** Return true if a message has anything for the bot itself. */
 export function concernsBot({ decisions, starts, rounds, reports, notices }: PlayResponse): boolean {
   return [decisions, starts, rounds, reports, notices].some(({ length }) => length > 0);
 }

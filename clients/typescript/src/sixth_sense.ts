@@ -1,10 +1,10 @@
-// Reads a view of 6th Sense: the trick on the table, who would take it, which cards are out, who lacks a colour.
-// It computes everything from one decision and remembers nothing.
+// Reads a view of 6th Sense: the trick on the table, its taker, the unseen cards, the seats void of a colour. It
+// computes everything from one decision and stores nothing.
 
 import type { Action, Catalog } from "./decision.js";
 import type { SixthSenseView } from "./v1/arena/v1/sixth_sense_pb.js";
 
-/** A card that lies in a trick and counts. */
+/** A card in a trick that counts. */
 export interface Laid {
   readonly seat: number;
   readonly place: number;
@@ -12,13 +12,13 @@ export interface Laid {
   readonly value: number;
 }
 
-/** What the seat to choose knows, beyond its own hand. */
+/** The knowledge of the seat to choose, beyond its own hand. */
 export interface Table {
-  /** The trump colour; undefined where there is none, or not yet. */
+  /** The trump colour; undefined if there is none, or not yet. */
   readonly trump: number | undefined;
   /** The cards of the current trick that count, in the order they were laid. */
   readonly trick: readonly Laid[];
-  /** The seats that play to this trick after the own one. */
+  /** The seats that play to this trick after this one. */
   readonly toCome: readonly number[];
   /** The cards that lie with the others or in the stock. */
   readonly unseen: readonly number[];
@@ -52,13 +52,13 @@ export function read(game: Catalog, view: SixthSenseView): Table {
   return { trump: turned === undefined ? undefined : game.cards[turned].colour, trick, toCome, unseen: [...unseen].sort((a, b) => a - b), lacks };
 }
 
-/** Return the counting cards of a trick when an action is added: a block takes its victim out and itself does not count. */
+/** Return the counting cards of a trick when an action is added: a block removes its victim and does not count itself. */
 export function after(trick: readonly Laid[], game: Catalog, action: Action, seat: number, place: number): readonly Laid[] {
   if (action.kind === "block") return trick.filter((laid) => laid.place !== action.place);
   return [...trick, { seat, place, colour: game.cards[action.card!].colour, value: action.value! }];
 }
 
-/** Return the seat that takes a trick as it lies; undefined when no card counts. */
+/** Return the seat that takes a trick so far; undefined when no card counts. */
 export function taker(trick: readonly Laid[], trump: number | undefined): number | undefined {
   if (!trick.length) return undefined;
   const led = trick[0].colour;
@@ -72,10 +72,10 @@ export function taker(trick: readonly Laid[], trump: number | undefined): number
   return trick.reduce((best, laid) => ((reversed ? higher(best, laid) : higher(laid, best)) ? laid : best)).seat;
 }
 
-/** Return the numbers of tricks that a prediction card foretells: two for a 6/9. */
+/** Return the numbers of tricks that a prediction card predicts: two for a 6/9. */
 export const targets = (game: Catalog, card: number): readonly number[] => game.cards[card].values;
 
-/** Return what a round scores with these aims and that many tricks. */
+/** Return the points of a round with these aims and this many tricks. */
 export function points(aims: readonly number[], tricks: number, novice: boolean): number {
   const distance = Math.min(...aims.map((aim) => Math.abs(aim - tricks)));
   if (novice) return [6, 4, 3, 2, 1, 0][Math.min(distance, 5)];

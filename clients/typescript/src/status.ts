@@ -1,4 +1,4 @@
-// What the end of a call means: the statuses of the protocol, and which of them another try may change.
+// The meaning of a call's end: the statuses of the protocol, and which of them another try may change.
 
 import { fromBinary } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
@@ -11,13 +11,13 @@ import {
 
 /** How a call ended. */
 export interface CallStatus {
-  /** gRPC's word for it, such as "UNAVAILABLE". */
+  /** gRPC's name for it, such as "UNAVAILABLE". */
   status: string;
-  /** Words for people. */
+  /** Text for people. */
   text: string;
-  /** The reason of its `google.rpc.ErrorInfo`; empty where the server gave none. */
+  /** The reason of its `google.rpc.ErrorInfo`; empty if the server gave none. */
   reason: string;
-  /** Milliseconds of its `google.rpc.RetryInfo`; 0 where the server gave none. */
+  /** Milliseconds of its `google.rpc.RetryInfo`; 0 if the server gave none. */
   pause: number;
 }
 
@@ -25,7 +25,7 @@ export interface CallStatus {
 const COME_BACK = new Set(["UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"]);
 /** Statuses that are final without a reason, too, beside those that have errors of their own. */
 const FINAL = new Set(["INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION"]);
-/** Milliseconds that a server may ask to wait: what asks for more is a mistake, or answered sooner. */
+/** Milliseconds that a server may ask to wait: a longer time is a mistake. */
 const LONGEST_PAUSE = 3_600_000;
 
 /** Read the fields of a message that are bytes or texts, by number. */
@@ -40,7 +40,7 @@ function lengthDelimited(bytes: Uint8Array): [number, Uint8Array][] {
   return found;
 }
 
-/** Return reason and pause in the bytes of a `google.rpc.Status`; what cannot be read says nothing. */
+/** Return reason and pause in the bytes of a `google.rpc.Status`; unreadable details count as absent. */
 export function readDetails(details: Uint8Array | undefined): Pick<CallStatus, "reason" | "pause"> {
   const found = { reason: "", pause: 0 };
   try {

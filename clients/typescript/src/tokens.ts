@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 
 import { ArgumentError } from "./errors.js";
 
-/** Return the file for one bot on one server, in the user's home. As on the server, capitals make no difference. */
+/** Return the file for one bot on one server, in the user's home. Case does not matter, as on the server. */
 export function defaultTokenFile(address: string, name: string): string {
   const safe = (text: string) => text.toLowerCase().replace(/[^a-z0-9._-]/g, "_");
   return join(homedir(), ".arena", "tokens", `${safe(address)}-${safe(name)}.token`);
@@ -24,8 +24,8 @@ export function readToken(file: string): string | undefined {
 }
 
 /**
- * A token for a bot that is to be registered. It lies beside its place until the server has answered, so nothing is
- * lost to a full disk, nor where an answer is: the next try offers the same token.
+ * A token for a bot that is to be registered. It lies beside its final file until the server has answered. So a
+ * full disk or a lost answer costs nothing: the next try offers the same token.
  */
 export class NewToken {
   readonly token: string;

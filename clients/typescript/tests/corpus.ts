@@ -49,7 +49,7 @@ export function conversations(): [string, Conversation[]][] {
   return files.sort().map((name) => [name.replace(".json", ""), read(`conversations/${name}`) as Conversation[]]);
 }
 
-/** A clock whose time passes when it is told. */
+/** A clock that advances on request. */
 class VirtualClock implements Clock {
   time = 0;
   readonly #alarms: { at: number; call: () => void }[] = [];

@@ -1,4 +1,4 @@
-// What waits for a bot, and the loop that takes it out and calls the bot's code.
+// The bot's waiting messages, and the loop that passes them to the bot's code.
 #pragma once
 
 #include <condition_variable>
@@ -23,14 +23,14 @@ class Answering : public Inbox {
   void deliver(std::uint64_t session, std::shared_ptr<const v1::PlayResponse> message, double received) override;
   void over(std::uint64_t session) override;
   void hurry() override;
-  /// Add nothing any more; `error`: why the connection has ended, if for no good reason.
+  /// Close it; `error`: the reason if the connection ended badly.
   void end(std::exception_ptr error) override;
 
   /// What a step came to.
   enum class Step { answered, nothing_there, ended };
   /// Call the bot for the next delivery, if there is one. Throws ArenaError: the bot's, and that of the end.
   Step step();
-  /// Call the bot for what comes, until the end. Throws as `step`.
+  /// Call the bot for each message, until the end. Throws as `step`.
   void answer();
 
  private:

@@ -36,7 +36,7 @@ void Bot::on_match_end(const v1::MatchReport& report) {
 }
 
 void Bot::on_notice(const v1::Notice& notice) {
-  if (notice.kind() == v1::NOTICE_KIND_PARKED) return;  // with which the run ends, and says so
+  if (notice.kind() == v1::NOTICE_KIND_PARKED) return;  // the run ends with this error, which reports it
   bool fault = false;
   switch (notice.kind()) {
     case v1::NOTICE_KIND_ILLEGAL:

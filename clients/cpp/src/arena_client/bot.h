@@ -1,4 +1,4 @@
-// The class that a bot author derives from. It knows no connections: `run` brings decisions and takes answers.
+// The class that a bot author derives from. It knows no connections: `run` passes it decisions and sends its answers.
 #pragma once
 
 #include <functional>
@@ -20,13 +20,13 @@ class Bot {
 
   /// 1 to 40 letters, digits, '.', '_' or '-'.
   std::string name = "bot";
-  /// Bots of one owner never meet in a match; the bot's own name where empty.
+  /// Bots of one owner never meet in a match; the bot's own name if empty.
   std::string owner;
   /// The games it plays, by name.
   std::vector<std::string> games = {"sixth_sense"};
-  /// How many matches it plays at once.
+  /// The number of matches that it plays at once.
   int capacity = 8;
-  /// Files that decide with the program, such as weights: the digest that is the version has them.
+  /// Files that decide with the program, such as weights: the version's digest covers them.
   std::vector<std::string> files;
   /// At most 40 printable characters; without it a digest of the program and of `files`. Each has a rating of its own.
   std::optional<std::string> version;
@@ -34,13 +34,13 @@ class Bot {
   /// Choose one of `decision.legal`.
   virtual int decide(const Decision& decision);
 
-  /// Choose for everything that is due at once: give one action for each decision, in their order. Override it where
-  /// many decisions together are cheaper than one by one. What is given is sent while the bot goes on.
+  /// Choose for all open decisions at once: give one action for each decision, in their order. Override it if many
+  /// decisions together are cheaper than one by one. What is given is sent while the bot goes on.
   virtual void decide_many(const std::vector<Decision>& decisions, const Give& give);
 
-  /// Handle the beginning of a match, with the seat and the names of all bots; again after a reconnect.
+  /// Handle the beginning of a match, with the seat and the names of all bots; called called again after a reconnect.
   virtual void on_match_start(const v1::MatchStart& start);
-  /// Handle the end of a round; its cards are face up in the report.
+  /// Handle the end of a round; the report shows all cards.
   virtual void on_round(const v1::RoundReport& report);
   /// Handle the end of a match. The default logs place, points and rating.
   virtual void on_match_end(const v1::MatchReport& report);

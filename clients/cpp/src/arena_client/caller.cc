@@ -70,7 +70,7 @@ void Caller::tell_news(const v1::PlayResponse& message, const Say& say) {
   for (const auto& notice : message.notices()) {
     tell([&] { bot_.on_notice(notice); });
     if (notice.kind() == v1::NOTICE_KIND_SUSPENDED && notice.has_match_id()) {
-      reply().add_resumed(notice.match_id());  // a bot that gets to hear this is back
+      reply().add_resumed(notice.match_id());  // a bot that gets this notice is back
     }
     take_if_held(say);
   }

@@ -1,4 +1,4 @@
-// Calls the bot's own code for what a message says, and gives what it answers. It moves no bytes.
+// Calls the bot's own code for each message, and returns its answers. It does no input or output.
 #pragma once
 
 #include <atomic>
@@ -9,10 +9,10 @@
 
 namespace arena {
 
-/// What an error in the bot does: end the run, or be logged while the first legal action is played.
+/// What an error in the bot does: end the run, or log it and play the first legal action.
 enum class OnError { raise, proceed };
 
-/// The bot's own code is not called any more: the program was told to stop.
+/// The bot's own code is not called any more: the program must stop.
 struct Interrupted {};
 
 /// The one place where a bot's methods are called, one at a time.
@@ -27,8 +27,8 @@ class Caller {
   /// Call the bot no more: what calls it throws Interrupted. From any thread.
   void interrupt();
 
-  /// Have said what the bot says to a message: nothing, one thing, or several where it takes its time. Without `decide`
-  /// the bot is not asked for decisions. Throws Interrupted and ArenaError.
+  /// Have said what the bot says to a message: none, one, or several if it takes long. Without `decide` the bot is not
+  /// asked for decisions. Throws Interrupted and ArenaError.
   void react(const v1::PlayResponse& message, const Catalogs& catalogs, double received, bool decide, const Say& say);
 
  private:
@@ -45,7 +45,7 @@ class Caller {
   const OnError on_error_;
   const std::function<double()> clock_;
   std::optional<v1::PlayRequest> out_;
-  double since_ = 0;  // when the message was begun, or the last part of what is said to it was taken
+  double since_ = 0;  // the time when the message was begun, or its last part was removed
   std::atomic<bool> interrupted_ = false;
 };
 

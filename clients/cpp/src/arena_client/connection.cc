@@ -142,7 +142,7 @@ void Connection::converse(const std::string& token) {
     if (current != try_) return;
     attempt([&] {
       if (!finishing_) return failed(play_failure(status));
-      finish(nullptr);  // whatever is said to a goodbye
+      finish(nullptr);  // whatever the server sends after a goodbye
     });
   };
   call_ = channel_->play(token, std::move(events));
@@ -203,7 +203,7 @@ void Connection::failed(Failure failure) {
 void Connection::retry(const Failure& failure, bool welcomed) {
   const double now = clock_.now();
   if (welcomed) {
-    // One that ended at once may end so again; but the server is there.
+    // One that ended at once may do so again, but the server is there.
     good_ = now - begun_ > STEADY ? now : std::max(good_, now - LONGEST_WAIT);
     seen_ = now;
   }

@@ -1,4 +1,4 @@
-// A bot's life on a server: register once, connect, and connect again when the connection is lost. Heartbeats and
+// A bot's connection to a server: register once, connect, and reconnect when the connection is lost. Heartbeats and
 // invitations are answered here, and the rest goes into the bot's inbox. Time, chance and gRPC are given to it; it never
 // waits: whoever has the clock and the channel calls it, always from one thread.
 #pragma once
@@ -24,9 +24,9 @@ namespace arena {
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// Milliseconds since whenever.
+  /// Milliseconds since an arbitrary moment.
   virtual double now() = 0;
-  /// Make a call after so many milliseconds; returns the alarm's number.
+  /// Make a call after this many milliseconds; returns the alarm's number.
   virtual std::uint64_t after(double ms, std::function<void()> call) = 0;
   /// Call an alarm off, if it has yet to come.
   virtual void call_off(std::uint64_t alarm) = 0;
@@ -66,15 +66,15 @@ class Inbox {
   virtual ~Inbox() = default;
   /// A message of the server; the first of a session has the welcome. `received`: when, by the clock.
   virtual void deliver(std::uint64_t session, std::shared_ptr<const v1::PlayResponse> message, double received) = 0;
-  /// A session is over: what it asked is asked again by the next one.
+  /// A session is over: its open questions are asked again by the next one.
   virtual void over(std::uint64_t session) = 0;
-  /// There is no time left: the bot is to be called no more.
+  /// There is no time left: the bot must not be called any more.
   virtual void hurry() = 0;
   /// The connection has ended; `error`: why, if for no good reason.
   virtual void end(std::exception_ptr error) = 0;
 };
 
-/// Looks, where a first connection fails, for what is in the way for good, and tells it later, in words; empty if nothing is.
+/// Looks, where a first connection fails, for a permanent obstacle, and tells it later, in words; empty if nothing is.
 using Probe = std::function<void(std::function<void(std::string)> found)>;
 
 /// One stream at a time, for as long as the bot plays.
@@ -86,13 +86,13 @@ class Connection {
 
   /// Connect, and stay connected until the matches wanted are played, the server has taken leave, or `end`.
   void start();
-  /// Begin no more matches and finish those that go on; leave what is left after so many milliseconds.
+  /// Begin no more matches and finish the current ones; leave the rest after this many milliseconds.
   void drain(double ms);
-  /// Tell the server that the bot leaves, if it plays or is about to; the server then ends the stream.
+  /// Send `leave` if the bot plays or is about to; the server then ends the stream.
   void leave();
-  /// End it without a word.
+  /// Cut the connection without notice.
   void end();
-  /// Have something said on a session's stream, if it is still there.
+  /// Send a message on a session's stream, if it still exists.
   void say(std::uint64_t session, const v1::PlayRequest& request);
 
  private:
@@ -136,7 +136,7 @@ class Connection {
   bool leaving_ = false, ended_ = false;
 };
 
-/// Return the longest wait before the next try, so many milliseconds after the last good connection.
+/// Return the longest wait before the next try, given the milliseconds since the last good connection.
 double longest_wait(double outage_ms);
 
 }  // namespace arena

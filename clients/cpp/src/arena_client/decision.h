@@ -1,4 +1,4 @@
-// What a bot is asked: a Decision, and the Catalog that says what its small numbers mean.
+// What a bot is asked: a Decision, and the Catalog that says the meaning of its small numbers.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ using Catalogs = std::map<std::string, Catalog>;
 /// Return the games whose views this client can read, by the names that requests use.
 const std::vector<std::string>& games();
 
-/// A choice to make, with everything the seat may know: a bot needs no memory of earlier decisions. What it points to
-/// lasts for as long as the call that it is given to.
+/// A choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions. What it
+/// points to lasts for as long as the call that it is given to.
 class Decision {
  public:
   /// Throws ArenaError (protocol_mismatch) where its game has no catalogue.
@@ -50,7 +50,7 @@ class Decision {
     auto found = std::get_if<const Kind*>(&view);
     return found ? *found : nullptr;
   }
-  /// The seat's own cards, in the order of the view's hand; empty where it may not see them.
+  /// The seat's own cards, in the order of the view's hand; empty if it may not see them.
   std::vector<const Card*> hand() const;
   /// The legal actions with their meaning, in the order of `legal`.
   std::vector<const Action*> actions() const;

@@ -1,4 +1,4 @@
-// What can go wrong for good. Everything else (a lost network, a server that restarts) is tried again and only logged.
+// Permanent errors. Everything else (a lost network, a restarting server) is retried and only logged.
 #pragma once
 
 #include <stdexcept>
@@ -23,13 +23,13 @@ enum class ErrorKind {
   unreachable,        ///< there was no connection for longer than the caller wanted to wait
 };
 
-/// The bot cannot go on; `what()` says why and what to do.
+/// The bot cannot continue; `what()` says why and what to do.
 class ArenaError : public std::runtime_error {
  public:
   ArenaError(ErrorKind kind, const std::string& what, std::string reason = "")
       : std::runtime_error(what), kind(kind), reason(std::move(reason)) {}
 
-  /// What a program ends with: 1 the bot's error, 2 a wrong command line, 3 a refusal, 4 nothing was reached.
+  /// What a program ends with: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached.
   int status() const {
     switch (kind) {
       case ErrorKind::bot_failed:
@@ -41,7 +41,7 @@ class ArenaError : public std::runtime_error {
   }
 
   ErrorKind kind;
-  /// The server's reason for programs, such as "OWNER_BANNED"; empty where it gave none.
+  /// The server's reason for programs, such as "OWNER_BANNED"; empty without one.
   std::string reason;
 };
 

@@ -14,7 +14,7 @@ using Object = google::protobuf::Struct;
 
 /// Read an object. Throws std::runtime_error that says why a text is none.
 Object object(const std::string& text);
-/// Return a field; null where there is none.
+/// Return a field; null if there is none.
 const Value& field(const Object& object, const std::string& name);
 /// Return a text, a whole number from 0, an object or texts. Throw std::runtime_error where a value is something else.
 const std::string& text_of(const Value& value);

@@ -6,19 +6,19 @@
 
 namespace arena {
 
-/// How much a line matters.
+/// The level of a line.
 enum class Level { info, warn, error };
 /// Takes a line; called from the bot's thread and from the one that speaks to the server, one at a time.
 using Logger = std::function<void(Level, const std::string&)>;
 
 /// Have another function take the lines; an empty one for standard error again.
 void log_to(Logger logger);
-/// Show on standard error only what matters at least so much.
+/// Show on standard error only lines of this level or above.
 void log_from(Level level);
 /// Log a line.
 void log(Level level, const std::string& text);
 
-/// Return a text in one line, its words a space apart; "no reason given" where it has none.
+/// Return a text in one line, its words a space apart; "no reason given" if it has none.
 std::string one_line(const std::string& text);
 
 }  // namespace arena

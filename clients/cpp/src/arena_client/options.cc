@@ -110,7 +110,7 @@ Profile profile_of(const Bot& bot, const Options& options) {
   if (options.matches) check_count("matches", *options.matches);
   check_count("the bot's capacity", bot.capacity);
   if (options.token) check_token(*options.token);
-  if (const auto started_for = environment("ARENA_TOKEN")) {  // by whoever started it: `arena match`, not its author
+  if (const auto started_for = environment("ARENA_TOKEN")) {  // set by the starting program, not by the author
     profile.address = environment("ARENA_SERVER").value_or(profile.address);
     profile.token = started_for;
     token_file.reset();

@@ -12,9 +12,9 @@
 namespace arena {
 
 inline constexpr char DEFAULT_ADDRESS[] = "localhost:50051";
-/// Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN says otherwise.
+/// Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN has another number.
 inline constexpr double DRAIN = 30;
-/// The same after SIGTERM, at most: whoever sends it kills after 10 s as a rule.
+/// The same after SIGTERM, at most: its sender usually kills after 10 s.
 inline constexpr double DRAIN_TERMINATED = 8;
 
 /// What `run` takes; each may be left as it is.
@@ -23,27 +23,27 @@ struct Options {
   std::optional<std::string> address;
   /// The token itself.
   std::optional<std::string> token;
-  /// Where the token is kept; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens.
+  /// The file of the token; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens.
   std::optional<std::string> token_file;
   /// For a server that registers bots by invitation.
   std::string invitation;
-  /// Goes before the bot's own, else ARENA_OWNER.
+  /// Overrides the bot's own; by default ARENA_OWNER.
   std::string owner;
-  /// Whether to connect with TLS, trusting the authorities that gRPC trusts.
+  /// True if to connect with TLS, trusting the authorities that gRPC trusts.
   bool tls = false;
   /// A PEM file with the authorities to trust instead; TLS is then meant.
   std::string tls_roots;
-  /// Stop after so many matches with a result.
+  /// Stop after this number of matches with a result.
   std::optional<int> matches;
-  /// What an error in the bot does: end the run, or be logged while the first legal action is played.
+  /// What an error in the bot does: end the run, or log it and play the first legal action.
   OnError on_error = OnError::raise;
   /// Seconds without any connection after which the run ends.
   std::optional<double> give_up_after;
-  /// Whether it keeps receipts of the server's log of results beside the token.
+  /// True if it keeps receipts of the server's log of results beside the token.
   bool receipts = true;
-  /// Whether all its matches are with house bots only and unrated.
+  /// True if all its matches are with house bots only and unrated.
   bool casual = false;
-  /// Whether it accepts challenges.
+  /// True if it accepts challenges.
   bool challenges = false;
   /// The names of the bots whose challenges it accepts, and no others.
   std::vector<std::string> challengers;
@@ -60,7 +60,7 @@ struct Profile {
   std::string receipts;
   std::optional<int> matches;
   std::optional<double> give_up_after;
-  /// Whose challenges it takes, in small letters; empty for everybody's.
+  /// The bots the bots whose challenges it accepts, in small letters; empty for all.
   std::set<std::string> challengers;
 };
 

@@ -10,8 +10,9 @@
 
 namespace arena {
 
-/// Return what trying again cannot change (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with
-/// its remedy; empty where another try may succeed. It waits for the other side, 3 s at most a look, and blocks its thread's signals.
+/// Return permanent errors (no such host, TLS on one side only, a certificate that is not trusted),
+/// as a sentence with its remedy; empty if another try may succeed. It waits for the other side, 3
+/// s at most a look, and blocks its thread's signals.
 std::string obstacle(const Profile& profile);
 
 /// The same for a connection: looked at in a thread of its own, and found within the loop.

@@ -12,7 +12,7 @@
 
 namespace arena {
 
-/// What a bot knows of a match from its beginning.
+/// A bot's knowledge of a match at its beginning.
 struct Seat {
   std::uint32_t number = 0;
   /// Its own chance in the deal; empty if an earlier run of the program sent it.

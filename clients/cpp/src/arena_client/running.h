@@ -12,11 +12,11 @@ namespace arena {
 /// Connect a bot to the server and play until Ctrl-C or until enough matches are finished.
 ///
 /// Without an address it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches and
-/// finishes those that go on, for 30 s at most or what ARENA_DRAIN says; after SIGTERM for 8 s. Then, or at the second
-/// Ctrl-C, it leaves what is left in order; a third ends the program. Where it handles a signal itself, that stays so.
+/// finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it
+/// leaves the rest in order; a third ends the program. Where it handles a signal itself, that stays so.
 ///
-/// A lost connection is tried again. What trying again cannot change throws ArenaError, and so does an error in the
-/// bot, unless `on_error` says otherwise.
+/// After a lost connection it reconnects. What trying again cannot change throws ArenaError, and so does an error in
+/// the bot, unless `on_error` says otherwise.
 void play(Bot& bot, const Options& options = {});
 
 /// The same for a program's last line: what `play` throws is a line on standard error. Returns the exit status.

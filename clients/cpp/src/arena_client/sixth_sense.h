@@ -1,5 +1,5 @@
-// Reads a view of 6th Sense: the trick on the table, who would take it, which cards are out, who lacks a colour.
-// It computes everything from one decision and remembers nothing.
+// Reads a view of 6th Sense: the trick on the table, its taker, the unseen cards, the seats void of a colour. It
+// computes everything from one decision and stores nothing.
 #pragma once
 
 #include <map>
@@ -11,18 +11,18 @@
 
 namespace arena::sixth_sense {
 
-/// A card that lies in a trick and counts.
+/// A card in a trick that counts.
 struct Laid {
   int seat, place, colour, value;
 };
 
-/// What the seat to choose knows, beyond its own hand.
+/// The knowledge of the seat to choose, beyond its own hand.
 struct Table {
-  /// The trump colour; none where there is none, or not yet.
+  /// The trump colour; none if there is none, or not yet.
   std::optional<int> trump;
   /// The cards of the current trick that count, in the order they were laid.
   std::vector<Laid> trick;
-  /// The seats that play to this trick after the own one.
+  /// The seats that play to this trick after this one.
   std::vector<int> to_come;
   /// The cards that lie with the others or in the stock, in rising order.
   std::set<int> unseen;
@@ -32,13 +32,13 @@ struct Table {
 
 /// Return the table as the view shows it.
 Table read(const Catalog& game, const v1::SixthSenseView& view);
-/// Return the counting cards of a trick when an action is added: a block takes its victim out and itself does not count.
+/// Return the counting cards of a trick when an action is added: a block removes its victim and does not count itself.
 std::vector<Laid> after(std::vector<Laid> trick, const Catalog& game, const Action& action, int seat, int place);
-/// Return the seat that takes a trick as it lies; none when no card counts.
+/// Return the seat that takes a trick so far; none when no card counts.
 std::optional<int> taker(const std::vector<Laid>& trick, std::optional<int> trump);
-/// Return the numbers of tricks that a prediction card foretells: two for a 6/9.
+/// Return the numbers of tricks that a prediction card predicts: two for a 6/9.
 std::vector<int> targets(const Catalog& game, int card);
-/// Return what a round scores with these aims and that many tricks.
+/// Return the points of a round with these aims and this many tricks.
 int points(const std::vector<int>& aims, int tricks, bool novice);
 
 }  // namespace arena::sixth_sense

@@ -18,7 +18,7 @@ const std::set<std::string> COME_BACK = {"UNAVAILABLE", "RESOURCE_EXHAUSTED", "D
 /// Statuses that are final without a reason, too, beside those that have errors of their own.
 const std::set<std::string> FINAL = {"INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION"};
 
-/// Milliseconds that a server may ask to wait: what asks for more is a mistake, or answered sooner.
+/// Milliseconds that a server may ask to wait: a longer time is a mistake.
 constexpr double LONGEST_PAUSE = 3'600'000;
 
 /// Return the fields of a message with this number that are bytes or texts.

@@ -1,4 +1,4 @@
-// What the end of a call means: the statuses of the protocol, and which of them another try may change.
+// The meaning of a call's end: the statuses of the protocol, and which of them another try may change.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@ namespace arena {
 
 /// How a call ended.
 struct CallStatus {
-  /// gRPC's word for it, such as "UNAVAILABLE".
+  /// gRPC's name for it, such as "UNAVAILABLE".
   std::string status;
-  /// Words for people.
+  /// Text for people.
   std::string text;
-  /// The reason of its `google.rpc.ErrorInfo`; empty where the server gave none.
+  /// The reason of its `google.rpc.ErrorInfo`; empty if the server gave none.
   std::string reason;
-  /// Milliseconds of its `google.rpc.RetryInfo`; 0 where the server gave none.
+  /// Milliseconds of its `google.rpc.RetryInfo`; 0 if the server gave none.
   double pause_ms = 0;
 };
 
@@ -27,7 +27,7 @@ struct Failure {
   double pause_ms = 0;
 };
 
-/// Take reason and pause out of the bytes of a `google.rpc.Status`; what cannot be read says nothing.
+/// Take reason and pause out of the bytes of a `google.rpc.Status`; unreadable details count as absent.
 void read_details(const std::string& details, CallStatus& status);
 /// Return what the end of a stream means.
 Failure play_failure(const CallStatus& status);

@@ -6,14 +6,14 @@
 
 namespace arena {
 
-/// Return the file for one bot on one server, in the user's home. As on the server, capitals make no difference.
+/// Return the file for one bot on one server, in the user's home. Case does not matter, as on the server.
 std::string default_token_file(const std::string& address, const std::string& name);
 
 /// Return the token in the file; none where there is no file or nothing in it. Throws ArenaError (argument).
 std::optional<std::string> read_token(const std::string& file);
 
-/// A token for a bot that is to be registered. It lies beside its place until the server has answered, so nothing is
-/// lost to a full disk, nor where an answer is: the next try offers the same token.
+/// A token for a bot that is to be registered. It lies beside its final file until the server has answered. So a
+/// full disk or a lost answer costs nothing: the next try offers the same token.
 class NewToken {
  public:
   /// Take the token that an earlier try left beside the file, or make a new one. Throws ArenaError (argument).

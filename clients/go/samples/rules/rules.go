@@ -1,4 +1,4 @@
-// A few plain rules: announce what the hand is worth, take tricks until that is reached, then duck. It knows which card takes the
+// A few plain rules: announce the worth of the hand, take tricks until it is reached, then duck. It knows which card takes the
 // trick on the table, and counts nothing.
 package main
 
@@ -11,7 +11,7 @@ import (
 	"arena/client/sixthsense"
 )
 
-// decide sends each game to its rules; it plays by chance where there are none.
+// decide sends each game to its rules; it plays at random without rules.
 func decide(decision *client.Decision) int {
 	switch view := decision.View.(type) {
 	case *client.NullernView:
@@ -117,7 +117,7 @@ func playNullern(decision *client.Decision, view *client.NullernView) int {
 	return takeOrDuck(legal, takes, strength, nullern.Eager(view, int(view.Seat)), len(table.ToCome) == 0)
 }
 
-// takeOrDuck takes the trick as cheaply as it can, or throws away the highest card that does not take it.
+// takeOrDuck takes the trick as cheaply as possible, or throws away the highest card that does not take it.
 func takeOrDuck(legal []int, takes func(int) bool, strength func(int) int, eager, last bool) int {
 	var taking, losing []int
 	for _, number := range legal {

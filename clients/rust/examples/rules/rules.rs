@@ -1,11 +1,11 @@
-//! A few plain rules: announce what the hand is worth, take tricks until that is reached, then duck. It knows which card takes
+//! A few plain rules: announce the worth of the hand, take tricks until it is reached, then duck. It knows which card takes
 //! the trick on the table, and counts nothing.
 
 use std::cmp::Reverse;
 
 use arena_client::{Decision, NullernView, SixthSenseView, View, nullern, sixth_sense};
 
-/// Sends each game to its rules; it plays by chance where there are none.
+/// Sends each game to its rules; it plays at random without rules.
 pub fn decide(decision: &Decision) -> usize {
     match &decision.view {
         View::SixthSense(view) => play_sixth_sense(decision, view),
@@ -86,7 +86,7 @@ fn play_nullern(decision: &Decision, view: &NullernView) -> usize {
     take_or_duck(legal, takes, strength, nullern::eager(view, view.seat as usize), table.to_come.is_empty())
 }
 
-/// Takes the trick as cheaply as it can, or throws away the highest card that does not take it.
+/// Takes the trick as cheaply as possible, or throws away the highest card that does not take it.
 fn take_or_duck(
     legal: &[usize],
     takes: impl Fn(usize) -> bool,

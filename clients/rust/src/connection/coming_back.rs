@@ -20,7 +20,7 @@ const LONGEST_OUTAGE_WAIT: Duration = Duration::from_secs(30);
 /// The time after which a connection counts as a good one, and the waits begin anew.
 const STEADY: Duration = Duration::from_secs(1);
 
-/// Returns the longest wait before the next try, so long after the last good connection.
+/// Returns the longest wait before the next try, given the time since the last good connection.
 fn longest(outage: Duration) -> Duration {
     let limit = if outage > LONG_OUTAGE { LONGEST_OUTAGE_WAIT } else { LONGEST_WAIT };
     outage.max(FIRST_WAIT).min(limit)
@@ -50,7 +50,7 @@ impl Connection {
         self.effects.push_back(Effect::Look { attempt: self.attempt, lost: failure });
     }
 
-    /// Is told what is in the way for good, in words, if anything.
+    /// Is told a permanent obstacle, in words, if anything.
     pub fn looked(&mut self, now: Duration, attempt: u64, obstacle: Option<String>, lost: Failure) {
         if !self.during(now, attempt) {
             return;
@@ -65,7 +65,7 @@ impl Connection {
         let Failure::Dropped { text, pause } = lost else { return };
         let (now, address) = (self.now, &self.settings.address);
         if self.greeted {
-            // one that ended at once may end so again; but the server is there
+            // one that ended at once may do so again, but the server is there
             self.good = self.good.max(now.saturating_sub(LONGEST_WAIT));
             if now - self.begun > STEADY {
                 self.good = now;

@@ -24,13 +24,13 @@ pub(crate) enum Effect {
     Deliver { session: u64, message: Box<PlayResponse>, received: Duration },
     /// What a session asked is asked again by the next one.
     Over { session: u64 },
-    /// There is no time left, and the bot is to be called no more.
+    /// There is no time left, and the bot must not be called any more.
     Hurry,
     /// Record the log of results that a welcome shows.
     RecordLog(LogState),
     /// Record a report's entry of the log, and what is known from the match's beginning.
     RecordMatch { report: Box<MatchReport>, seat: Option<Seat> },
-    /// Look for what is in the way for good; it goes to `looked`.
+    /// Look for a permanent obstacle; it goes to `looked`.
     Look { attempt: u64, lost: Failure },
     /// The end, once.
     Done(Result<(), Error>),

@@ -10,9 +10,9 @@ public final class Arena {
     /** That of this client, which a server is told. */
     public static final String VERSION = "0.1.0";
 
-    /** What a bot has for its matches after Ctrl-C, unless ARENA_DRAIN says otherwise. */
+    /** What a bot has for its matches after Ctrl-C, unless ARENA_DRAIN has another number. */
     private static final Duration DRAIN = Duration.ofSeconds(30);
-    /** The same after SIGTERM, at most: whoever sends it kills after 10 s as a rule. */
+    /** The same after SIGTERM, at most: its sender usually kills after 10 s. */
     private static final Duration DRAIN_TERMINATED = Duration.ofSeconds(8);
 
     private Arena() {}
@@ -26,8 +26,8 @@ public final class Arena {
      * Connects a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
      *
      * <p>Where the address is empty it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches
-     * and finishes those that go on, for 30 s at most or what ARENA_DRAIN says; after SIGTERM for 8 s. Then, or at the second
-     * signal, or when this thread is interrupted, it leaves what is left in order. A lost connection is tried again.
+     * and finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second signal, or
+     * when this thread is interrupted, it leaves the rest in order. After a lost connection it reconnects.
      *
      * @throws ArenaException what trying again cannot change, and an error in the bot, unless {@link Options#playOn}
      */

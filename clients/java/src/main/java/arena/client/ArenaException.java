@@ -1,14 +1,14 @@
 package arena.client;
 
-/** Ends a run: the bot cannot go on. Its message says why and what to do. */
+/** Ends a run: the bot cannot continue. Its message says why and what to do. */
 public final class ArenaException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
-    /** What went wrong for good. Everything else (a lost network, a server that restarts) is tried again and only logged. */
+    /** What went wrong for good. Everything else (a lost network, a restarting server) is retried and only logged. */
     public enum Kind {
-        /** What a run was told makes no sense, such as a file that cannot be read. */
+        /** An argument is invalid, such as a file that cannot be read. */
         BAD_ARGUMENT,
-        /** The bot's code gave something that is no answer. */
+        /** The bot's code returned an invalid answer. */
         BAD_ANSWER,
         /** The bot's code threw an exception, which is the cause. */
         BOT_FAILED,
@@ -24,13 +24,13 @@ public final class ArenaException extends RuntimeException {
         NO_GAME_IN_COMMON,
         /** The other side is no Arena server, or is newer than this client. */
         PROTOCOL_MISMATCH,
-        /** The same bot connected from somewhere else; the newest connection plays on. */
+        /** The same bot connected from somewhere else; the newest one plays on. */
         TAKEN_OVER,
-        /** The server ended the connection for a reason that trying again does not change. */
+        /** The server ended the connection for a permanent reason. */
         REFUSED,
-        /** The bot is given no seats until somebody un-parks it. */
+        /** The bot gets no seats until it is un-parked. */
         PARKED,
-        /** There was no connection for longer than the caller wanted to wait, or there can be none at this address. */
+        /** There was no connection for too long, or none is possible at this address. */
         UNREACHABLE
     }
 
@@ -74,12 +74,12 @@ public final class ArenaException extends RuntimeException {
         return kind;
     }
 
-    /** The server's own reason for programs, such as "OWNER_BANNED"; empty where it gave none. */
+    /** The server's own reason for programs, such as "OWNER_BANNED"; empty without one. */
     public String reason() {
         return reason;
     }
 
-    /** What a program ends with: 1 the bot's error, 2 a wrong command line, 3 a refusal, 4 nothing was reached. */
+    /** What a program ends with: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached. */
     public int status() {
         return switch (kind) {
             case BAD_ANSWER, BOT_FAILED -> 1;

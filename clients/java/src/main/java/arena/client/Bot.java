@@ -33,23 +33,23 @@ public abstract class Bot {
         return games;
     }
 
-    /** Bots of one owner never meet in a match; the bot's own name where empty. */
+    /** Bots of one owner never meet in a match; the bot's own name if empty. */
     public String owner() {
         return "";
     }
 
-    /** How many matches it plays at once. */
+    /** The number of matches that it plays at once. */
     public int capacity() {
         return 8;
     }
 
-    /** What decides with the program itself, such as weights: the digest that is the version has these files. */
+    /** Files that belong to the bot's behaviour, such as weights: the digest that is the version has these files. */
     public List<Path> files() {
         return List.of();
     }
 
     /**
-     * At most 40 printable characters; where empty a digest of {@link #files()} and of the program: the jar, the source file or
+     * At most 40 printable characters; if empty a digest of {@link #files()} and of the program: the jar, the source file or
      * the folder of classes that the bot's class is in. Each version has a rating of its own.
      */
     public String version() {
@@ -62,9 +62,9 @@ public abstract class Bot {
     }
 
     /**
-     * Chooses for everything that is due at once: one action for each decision, in their order. It is for where many decisions
-     * together are cheaper than one by one. A list will do; of an iterable that computes them one by one, what it has given is
-     * sent while it goes on.
+     * Chooses for all open decisions at once: one action for each decision, in their order. Use it if many decisions together
+     * are cheaper than one by one. A list will do; of an iterable that computes them one by one, what it has given is sent
+     * while it goes on.
      */
     public Iterable<Integer> decideMany(List<Decision> decisions) {
         return () -> {
@@ -83,18 +83,18 @@ public abstract class Bot {
         };
     }
 
-    /** Is told the beginning of a match, with the seat and the names of all bots; again after a reconnect. */
+    /** Called at the beginning of a match, with the seat and the names of all bots; called called again after a reconnect. */
     public void onMatchStart(MatchStart start) {}
 
-    /** Is told the end of a round; its cards are face up in the report. */
+    /** Called at the end of a round; the report shows all cards. */
     public void onRound(RoundReport report) {}
 
-    /** Is told the end of a match; unless overridden place, points and rating are logged. */
+    /** Called at the end of a match; unless overridden place, points and rating are logged. */
     public void onMatchEnd(MatchReport report) {
         News.log(report);
     }
 
-    /** Is told what else the server says; unless overridden that is logged, as a warning where the bot is at fault. */
+    /** Called for any other notice of the server; unless overridden that is logged, as a warning where the bot is at fault. */
     public void onNotice(Notice notice) {
         News.log(notice);
     }

@@ -15,9 +15,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/** The one place where a bot's code is called, one call at a time. It moves no bytes. */
+/** The one place where a bot's code is called, one call at a time. It does no input or output. */
 final class Caller {
-    /** The bot's own code is not called any more, because the program was told to stop. */
+    /** The bot's own code is not called any more, because the program must stop. */
     static final class Interrupted extends RuntimeException {
         private static final long serialVersionUID = 1;
     }
@@ -29,11 +29,11 @@ final class Caller {
     /** An error in the bot is logged and the first legal action played, instead of ending the run. */
     private final boolean playOn;
     private final Clock clock;
-    /** Whether the bot is to be called no more. */
+    /** True if the bot must not be called any more. */
     volatile boolean interrupted;
     /** What is to be said, null for nothing yet. */
     private PlayRequest.Builder out;
-    /** When the message was begun, or the last part of what is said to it was taken. */
+    /** The time when the message was begun, or its last part was removed. */
     private long since;
     private Consumer<PlayRequest> say;
 
@@ -44,7 +44,7 @@ final class Caller {
     }
 
     /**
-     * Says what the bot says to a message: nothing, one thing, or several where it takes its time.
+     * Says what the bot says to a message: none, one, or several if it takes long.
      *
      * @param received when the message arrived, by the clock
      * @param decide whether the bot is asked for decisions
@@ -72,7 +72,7 @@ final class Caller {
     private void notice(Notice notice) {
         tell(() -> bot.onNotice(notice));
         if (notice.getKind() == NoticeKind.NOTICE_KIND_SUSPENDED && notice.hasMatchId()) {
-            reply().addResumed(notice.getMatchId()); // a bot that gets to hear this is back
+            reply().addResumed(notice.getMatchId()); // a bot that gets this notice is back
         }
         part();
     }

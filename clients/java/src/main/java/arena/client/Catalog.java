@@ -4,7 +4,7 @@ import arena.v1.GameCatalog;
 import java.util.List;
 
 /**
- * One game: its colours, cards and actions. It is built once a connection and shared by all its decisions.
+ * One game: its colours, cards and actions. It is created once for each connection and shared by its decisions.
  *
  * @param name the one programs use, such as "sixth_sense"
  * @param title the one people use, such as "6th Sense"

@@ -17,7 +17,7 @@ import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 
 /**
- * A bot's life on a server: it registers once, connects, and connects again when the connection is lost. Heartbeats and
+ * A bot's connection to a server: it registers once, connects, and reconnects when the connection is lost. Heartbeats and
  * invitations are answered here, in whatever thread brings them, and the rest goes into the bot's inbox. It waits for nothing.
  * Times are in nanoseconds.
  */
@@ -30,7 +30,7 @@ final class Connection {
         /** What a session asked is asked again by the next one. */
         void over(int session);
 
-        /** There is no time left, and the bot is to be called no more. */
+        /** There is no time left, and the bot must not be called any more. */
         void hurry();
     }
 
@@ -74,17 +74,17 @@ final class Connection {
     private final Progress progress;
     private final Set<Alarm> alarms = new HashSet<>();
     private String name;
-    /** Counts the tries to connect: what comes of an earlier one is passed over. */
+    /** Counts the tries to connect: events of an earlier one are ignored. */
     private int attempt;
     private Channel channel;
     private Channel.Call call;
     private Session session;
     private int number;
-    /** Whether the token of this try was known before it. */
+    /** True if the token of this try was known before it. */
     private boolean known;
-    /** Whether there was a welcome on this try. */
+    /** True if there was a welcome on this try. */
     private boolean greeted;
-    /** Whether there ever was one. */
+    /** True if there ever was one. */
     private boolean reached;
     private int probed;
     private boolean leaving;
@@ -136,7 +136,7 @@ final class Connection {
         });
     }
 
-    /** Begins no more matches and finishes those that go on; leaves what is left after a while. */
+    /** Begins no more matches and finishes the current ones; leaves what is left after a while. */
     void drain(long limit) {
         locked(() -> {
             progress.ending = true;
@@ -179,7 +179,7 @@ final class Connection {
         new Alarm(LEAVE_TIME, () -> finish(null));
     }
 
-    /** Ends it without a word; why is null where all is well. */
+    /** Ends it without a word; why is null if all is well. */
     void end(RuntimeException why) {
         locked(() -> finish(why));
     }
@@ -303,7 +303,7 @@ final class Connection {
             public void ended(Status status) {
                 during(since, () -> {
                     tooLate.off();
-                    if (finishing) { // whatever is said to a goodbye
+                    if (finishing) { // whatever the server sends after a goodbye
                         close();
                     } else {
                         fail(Failures.ofPlay(status));
@@ -386,7 +386,7 @@ final class Connection {
 
     private void retry(Dropped lost) {
         long now = around.clock.now();
-        if (greeted) { // one that ended at once may end so again; but the server is there
+        if (greeted) { // one that ended at once may do so again, but the server is there
             good = Math.max(good, now - LONGEST_WAIT);
             if (now - begun > STEADY) {
                 good = now;

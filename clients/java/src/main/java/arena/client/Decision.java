@@ -6,7 +6,7 @@ import com.google.protobuf.Message;
 import java.util.List;
 import java.util.Map;
 
-/** A choice to make, with everything the seat may know: a bot needs no memory of earlier decisions. */
+/** A choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions. */
 public final class Decision {
     private final arena.v1.Decision message;
     private final Catalog game;
@@ -66,7 +66,7 @@ public final class Decision {
         return legal.stream().map(game.actions()::get).toList();
     }
 
-    /** The seat's own cards, in the order of the view's hand; none where it may not see them. */
+    /** The seat's own cards, in the order of the view's hand; none if it may not see them. */
     public List<Catalog.Card> hand() {
         List<Integer> hand = message.hasNullern() ? message.getNullern().getHandList() : message.getSixthSense().getHandList();
         return hand.stream().map(game.cards()::get).toList();

@@ -1,6 +1,6 @@
 package arena.client;
 
-/** The connection is lost or was not made; another try may succeed. */
+/** The connection is lost or was never open; another try may succeed. */
 final class Dropped extends RuntimeException {
     private static final long serialVersionUID = 1;
 

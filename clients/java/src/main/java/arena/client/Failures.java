@@ -12,13 +12,13 @@ import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** What the end of a call means: an {@link ArenaException} for good, or {@link Dropped}. */
+/** The meaning of a call's end: an {@link ArenaException} for good, or {@link Dropped}. */
 final class Failures {
     /** The statuses after which another try may succeed, whatever the reason. Any other with a reason is final. */
     private static final Set<Code> COME_BACK =
             EnumSet.of(Code.UNAVAILABLE, Code.RESOURCE_EXHAUSTED, Code.DEADLINE_EXCEEDED);
 
-    /** What a server may ask to wait: what asks for more is a mistake, or answered sooner. */
+    /** What a server may ask to wait: a longer time is a mistake. */
     private static final long LONGEST_PAUSE = TimeUnit.HOURS.toNanos(1);
 
     private final Status status;

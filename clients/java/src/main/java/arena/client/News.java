@@ -50,7 +50,7 @@ final class News {
     }
 
     static void log(Notice notice) {
-        if (notice.getKind() == NoticeKind.NOTICE_KIND_PARKED) { // with which the run ends, and says so
+        if (notice.getKind() == NoticeKind.NOTICE_KIND_PARKED) { // the run ends with this error, which reports it
             return;
         }
         Level level = switch (notice.getKind()) {

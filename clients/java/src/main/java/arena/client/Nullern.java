@@ -6,8 +6,8 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * A view of Nullern, read: how strong a card is, what lies on the table, who wants tricks, which cards are out. It is computed
- * from one decision and remembers nothing.
+ * A view of Nullern, read: the strengths of cards, the trick on the table, the seats that want tricks, the unseen cards. It is
+ * computed from one decision and remembers nothing.
  *
  * @param view the view itself
  * @param strengths by card: its value, whatever its colour, and 20 more for a trump; the strongest card takes the trick
@@ -43,7 +43,7 @@ public record Nullern(NullernView view, List<Integer> strengths, List<Integer> t
         return new Nullern(view, strengths, trick, toCome, unseen);
     }
 
-    /** The seat that takes the trick on the table as it lies; {@link Catalog#NONE} where no card lies there. */
+    /** The seat that takes the trick so far; {@link Catalog#NONE} where no card lies there. */
     public int taker() {
         if (trick.isEmpty()) {
             return Catalog.NONE;
@@ -52,18 +52,18 @@ public record Nullern(NullernView view, List<Integer> strengths, List<Integer> t
         return (view.getLeaders(view.getTakersCount()) + place) % view.getSeats();
     }
 
-    /** The tricks still missing for a seat's bid; negative when it has too many. */
+    /** The tricks still missing for a seat's bid; negative if it has too many. */
     public int wanted(int seat) {
         int bid = view.getBidsOrDefault(seat, -1);
         return bid - view.getTaken(seat);
     }
 
-    /** Whether a seat has a use for a trick: for its bid, or, when that is lost anyway, for the point. */
+    /** True if a seat wants a trick: for its bid or, if that is lost, for the point. */
     public boolean eager(int seat) {
         return wanted(seat) != 0;
     }
 
-    /** What a round brings with this bid and that many tricks, the cost of a missed bid counted at once. */
+    /** What a round brings with this bid and that many tricks, including the later cost of a missed bid. */
     public static int points(int bid, int tricks) {
         if (bid != tricks) {
             return tricks - HUPFER;

@@ -63,7 +63,7 @@ public final class Options {
         return this;
     }
 
-    /** Where the token is kept; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens. */
+    /** The file of the token; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens. */
     public Options tokenFile(Path value) {
         tokenFile = value;
         return this;

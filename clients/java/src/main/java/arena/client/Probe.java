@@ -27,7 +27,7 @@ import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509TrustManager;
 
-/** Finds what is in the way for good where a first connection fails. */
+/** Finds a permanent obstacle where a first connection fails. */
 final class Probe {
     /** What the other side has to show what it speaks, in milliseconds. */
     private static final int GLANCE = 3000;
@@ -39,7 +39,7 @@ final class Probe {
 
     /**
      * What trying again cannot change (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with
-     * its remedy; empty where another try may succeed.
+     * its remedy; empty if another try may succeed.
      */
     static String obstacle(Profile profile) {
         String address = profile.address;
@@ -80,7 +80,7 @@ final class Probe {
         return "";
     }
 
-    /** The authorities in a PEM file; BAD_ARGUMENT where there are none. */
+    /** The authorities in a PEM file; BAD_ARGUMENT if there are none. */
     static KeyStore rootsOf(Path file) {
         try (InputStream text = Files.newInputStream(file)) {
             Collection<? extends Certificate> found = CertificateFactory.getInstance("X.509").generateCertificates(text);
@@ -114,7 +114,7 @@ final class Probe {
         }
     }
 
-    /** Whether the other side answers HTTP/2 without TLS. */
+    /** True if the other side answers HTTP/2 without TLS. */
     private static boolean speaksPlainly(InetSocketAddress server) {
         try (Socket line = connected(server)) {
             line.getOutputStream().write(PREFACE);

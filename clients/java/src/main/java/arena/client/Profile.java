@@ -31,7 +31,7 @@ final class Profile {
     final String version;
     final String address;
     final String token;
-    /** Where the token is kept; null where it is given. */
+    /** The file of the token; null where it is given. */
     final Path tokenFile;
     /** The file of receipts; null to keep none. */
     final Path receipts;
@@ -46,7 +46,7 @@ final class Profile {
     final long giveUpAfter;
     final boolean casual;
     final boolean challenges;
-    /** Whose challenges it takes, in small letters; empty for everybody's. */
+    /** The bots the bots whose challenges it accepts, in small letters; empty for all. */
     final Set<String> challengers;
 
     Profile(Bot bot, String address, Options options, Map<String, String> environment) {
@@ -70,7 +70,7 @@ final class Profile {
             token = options.token;
             tls = options.tls;
             tlsRoots = options.tlsRoots;
-        } else { // by whoever started it: `arena match`, not its author
+        } else { // set by the starting program, not by the author
             this.address = first(server, address, DEFAULT_ADDRESS);
             token = startedFor;
             tls = false;

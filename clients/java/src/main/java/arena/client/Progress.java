@@ -8,21 +8,21 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** What outlives a stream: how many matches are wanted, and which are being played. */
+/** What outlives a stream: the number of matches to play, and those in progress. */
 final class Progress {
-    /** How many matches to play in all; 0 for no end. */
+    /** The number of matches to play; 0 for no end. */
     private final int wanted;
 
     int finished;
     /** Matches that have begun. */
     final Set<Long> playing = new TreeSet<>(Long::compareUnsigned);
-    /** Accepted invitations whose matches have yet to begin, with the bot's own chance in each deal. */
+    /** Accepted invitations whose matches have yet to begin, with the bot's random bytes for each deal. */
     final Map<Long, ByteString> accepted = new HashMap<>();
-    /** What is known of the matches that have begun. */
+    /** The known facts of the matches that have begun. */
     final Map<Long, Seat> seats = new HashMap<>();
-    /** Whether no more matches are to begin, however many are wanted. */
+    /** True if no more matches are to begin, whatever their number. */
     boolean ending;
-    /** Why the server gives the bot no seats; empty where it does. */
+    /** The reason the reason the reason why the server gives the bot no seats; empty if it does. */
     String parked = "";
 
     Progress(int wanted) {
@@ -34,12 +34,12 @@ final class Progress {
         return playing.size() + accepted.size();
     }
 
-    /** Whether another match may begin. */
+    /** True if another match may begin. */
     boolean more() {
         return !ending && (wanted == 0 || finished + begun() < wanted);
     }
 
-    /** How many matches may be played at once, given a capacity. */
+    /** The number of matches that may be played at once, given a capacity. */
     int room(int capacity) {
         if (ending) {
             return 0;
@@ -47,14 +47,14 @@ final class Progress {
         return wanted == 0 ? capacity : Math.max(0, Math.min(capacity, wanted - finished));
     }
 
-    /** Whether nothing is left to play. */
+    /** True if nothing is left to play. */
     boolean done() {
         return !more() && begun() == 0;
     }
 
     /**
-     * Forgets what the server says again at a new connection: invitations, and the matches that go on. While the last matches are
-     * finished these are kept: each has its report, or begins again.
+     * Forgets the state that the server sends again at a new connection: invitations and running matches. While the last matches
+     * are being finished they stay: each gets its report, or begins again.
      */
     void reconnect() {
         if (!ending) {

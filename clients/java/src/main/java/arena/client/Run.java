@@ -56,7 +56,7 @@ public final class Run {
         made.start();
     }
 
-    /** Begins no more matches and finishes those that go on; after a while it leaves what is left. */
+    /** Begins no more matches and finishes the current ones; after a while it leaves what is left. */
     public void drain(Duration limit) {
         connection.drain(limit.toNanos());
     }

@@ -15,8 +15,8 @@ import java.security.SecureRandom;
 import java.util.Locale;
 
 /**
- * The conversation of one stream from the welcome on, as far as it needs nothing of the bot: heartbeats, invitations, which
- * matches go on. So it goes on while the bot thinks. It never waits and moves no bytes.
+ * The conversation of one stream from the welcome on, as far as it does not need the bot: heartbeats, invitations, the
+ * running matches. So it continues while the bot thinks. It never waits and moves no bytes.
  */
 final class Session {
     private static final SecureRandom CHANCE = new SecureRandom();
@@ -24,7 +24,7 @@ final class Session {
     private final Profile profile;
     private final Progress progress;
     private final Receipts receipts;
-    /** The capacity that the server knows; below all others where it has to be said again. */
+    /** The capacity that the server knows; smaller than any other if it must be sent again. */
     private int room;
 
     /**
@@ -44,7 +44,7 @@ final class Session {
         room = progress.room(profile.capacity);
     }
 
-    /** Whether a message has anything for the bot itself. */
+    /** True if a message has anything for the bot itself. */
     static boolean concernsBot(PlayResponse message) {
         return message.getDecisionsCount() + message.getStartsCount() + message.getRoundsCount() + message.getReportsCount()
                         + message.getNoticesCount() > 0;
@@ -76,7 +76,7 @@ final class Session {
 
     private void notice(Notice notice) {
         switch (notice.getKind()) {
-            case NOTICE_KIND_WITHDRAWN, NOTICE_KIND_TAKEN -> progress.accepted.remove(notice.getInvitationId()); // no match comes of it
+            case NOTICE_KIND_WITHDRAWN, NOTICE_KIND_TAKEN -> progress.accepted.remove(notice.getInvitationId()); // it leads to no match
             case NOTICE_KIND_PARKED -> {
                 progress.parked = notice.getText();
                 progress.ending = true;
@@ -101,7 +101,7 @@ final class Session {
         }
     }
 
-    /** Whether a challenge is accepted, which is logged. */
+    /** True if a challenge is accepted, which is logged. */
     private boolean takes(Invitation invitation) {
         boolean taken = profile.challengers.isEmpty()
                 || invitation.getBotsList().stream().anyMatch(name -> profile.challengers.contains(name.toLowerCase(Locale.ROOT)));

@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * A view of 6th Sense, read: the trick on the table, who would take it, which cards are out, who lacks a colour. It is computed
+ * A view of 6th Sense, read: the trick on the table, its taker, the unseen cards, the seats void of a colour. It is computed
  * from one decision and remembers nothing.
  *
  * @param trump the trump colour; {@link Catalog#NONE} where there is none, or not yet
@@ -23,7 +23,7 @@ import java.util.TreeSet;
 public record SixthSense(
         int trump, List<Laid> trick, List<Integer> toCome, List<Integer> unseen, Map<Integer, Set<Integer>> lacks) {
 
-    /** A card that lies in a trick and counts. */
+    /** A card in a trick that counts. */
     public record Laid(int seat, int place, int colour, int value) {}
 
     /** Reads the table as the view shows it. */
@@ -70,7 +70,7 @@ public record SixthSense(
         return new SixthSense(trump, trick, toCome, unseen, lacks);
     }
 
-    /** The counting cards of a trick when an action is added: a block takes its victim out and itself does not count. */
+    /** The counting cards of a trick when an action is added: a block removes its victim and does not count itself. */
     public static List<Laid> after(List<Laid> trick, Catalog game, Catalog.Action action, int seat, int place) {
         if (action.kind().equals("block")) {
             return trick.stream().filter(laid -> laid.place() != action.place()).toList();
@@ -80,12 +80,12 @@ public record SixthSense(
         return longer;
     }
 
-    /** The seat that takes the trick on the table as it lies; {@link Catalog#NONE} when no card counts. */
+    /** The seat that takes the trick so far; {@link Catalog#NONE} when no card counts. */
     public int taker() {
         return taker(trick, trump);
     }
 
-    /** The seat that takes a trick as it lies; {@link Catalog#NONE} when no card counts. */
+    /** The seat that takes a trick so far; {@link Catalog#NONE} when no card counts. */
     public static int taker(List<Laid> trick, int trump) {
         if (trick.isEmpty()) {
             return Catalog.NONE;
@@ -99,7 +99,7 @@ public record SixthSense(
         return trick.stream().max(better).orElseThrow().seat();
     }
 
-    /** The numbers of tricks that a prediction card foretells: two for a 6/9. */
+    /** The numbers of tricks that a prediction card predicts: two for a 6/9. */
     public static List<Integer> targets(Catalog game, int card) {
         return game.cards().get(card).values();
     }

@@ -11,8 +11,8 @@ import java.util.Base64;
 import java.util.Locale;
 
 /**
- * A token for a bot that is to be registered. It lies beside its place until the server has answered, so nothing is lost to a
- * full disk, nor where an answer is: the next try offers the same token.
+ * A token for a bot that is to be registered. It lies beside its final file until the server has answered. So a full disk or
+ * a lost answer costs nothing: the next try offers the same token.
  */
 final class Tokens {
     final String token;
@@ -25,7 +25,7 @@ final class Tokens {
         this.token = token;
     }
 
-    /** The file for one bot on one server, in the user's home. As on the server, capitals make no difference. */
+    /** The file for one bot on one server, in the user's home. Case does not matter, as on the server. */
     static Path defaultFile(String address, String name) {
         return Path.of(System.getProperty("user.home"), ".arena", "tokens", safe(address) + "-" + safe(name) + ".token");
     }

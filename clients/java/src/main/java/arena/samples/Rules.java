@@ -15,7 +15,7 @@ import java.util.function.IntUnaryOperator;
 import java.util.function.Predicate;
 
 /**
- * A few plain rules: announce what the hand is worth, take tricks until that is reached, then duck. It knows which card takes the
+ * A few plain rules: announce the worth of the hand, take tricks until it is reached, then duck. It knows which card takes the
  * trick on the table, and counts nothing.
  */
 public final class Rules extends Bot {
@@ -106,7 +106,7 @@ public final class Rules extends Bot {
         return takeOrDuck(legal, takes, strength, table.eager(view.getSeat()), table.toCome().isEmpty());
     }
 
-    /** Takes the trick as cheaply as it can, or throws away the highest card that does not take it. */
+    /** Takes the trick as cheaply as possible, or throws away the highest card that does not take it. */
     private static int takeOrDuck(List<Integer> legal, IntPredicate takes, IntUnaryOperator strength, boolean eager, boolean last) {
         List<Integer> taking = legal.stream().filter(takes::test).toList();
         List<Integer> losing = legal.stream().filter(number -> !takes.test(number)).toList();

@@ -150,6 +150,7 @@ def encode(message: Outgoing) -> bytes:
         starts=map(_start, message.starts),
         notices=map(_notice, message.notices),
         reports=map(_report, message.reports),
+        closed=[play_pb2.ClosedDecision(match_id=match, decision_id=decision) for match, decision in message.closed],
         heartbeat=message.heartbeat,
     )
     return b"".join((response.SerializeToString(), *parts))

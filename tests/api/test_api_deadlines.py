@@ -40,7 +40,7 @@ async def test_a_stream_without_a_hello_is_closed(nursery: trio.Nursery, autojum
         await peer.converse(PlayService(arena).Play)
         assert trio.current_time() - began == pytest.approx(10.0)
         assert peer.status is not None
-        assert peer.status.code is grpc.StatusCode.FAILED_PRECONDITION
+        assert peer.status.code is grpc.StatusCode.DEADLINE_EXCEEDED
         assert peer.status.text == "no hello came within 10 s of the opening of the stream"
 
 

@@ -10,6 +10,7 @@ import grpc
 from arena_client.v1 import play_pb2 as pb
 
 from arena.api import play_service, statuses
+from arena.server.sessions.messages import Reason
 
 ROOT = Path(__file__).parents[2]
 CODES = {code.name for code in grpc.StatusCode}
@@ -35,6 +36,7 @@ def written() -> dict[str, str]:
 
 def test_every_reason_of_the_server_is_in_the_protocol_with_its_status() -> None:
     given = {reason.name: code.name for reason, code in play_service.STATUS.items()}
+    assert play_service.STATUS.keys() == {*Reason}
     given |= {statuses._reason(error): code.name for error, code in statuses.STATUS.items()}
     given |= written()
     assert given == documented()

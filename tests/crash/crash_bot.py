@@ -40,7 +40,7 @@ class CrashBot(Bot):
         self._thinks = thinks
         self._notes = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
-    def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int]:
+    def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int | None]:
         time.sleep(self._thinks)  # so that a match outlasts several servers
         return super().decide_many(decisions)
 

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from arena_client.v1 import play_pb2
 
 from tests.cli.cli_rig import PATIENCE, serving, shown
 
@@ -97,3 +98,42 @@ def test_the_author_of_a_slow_bot_reads_once_what_is_the_matter_and_what_to_do(t
     assert sum(": place " in line for line in lines) == 3, text
     for fault in ("forced by time", "stale", "suspended", "unknown"):
         assert sum(f": {fault}: " in line for line in lines) <= minutes, text
+
+
+OVERSLEPT = """
+import sys, time
+from arena_client import Bot, run
+
+class Oversleeps(Bot):
+    name = "oversleeps"
+    games = ("sixth_sense",)
+    capacity = 4
+
+    def decide(self, decision):
+        print("asked", decision.closed, decision.soft_ms + decision.bank_ms, flush=True)
+        time.sleep(0.8)
+        print("thought", decision.closed, flush=True)
+        return decision.legal[0]
+
+    def on_notice(self, notice):
+        print("notice", notice.kind, flush=True)
+
+run(Oversleeps(), sys.argv[1], token_file="token", matches=3)
+"""
+
+
+def test_a_bot_that_oversleeps_is_asked_about_no_decision_that_was_made(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(OVERSLEPT)
+    hasty = ("--soft-limit", "0.3", "--bank", "1", "--seats", "2", "--patience", "0")
+    with serving(tmp_path / "data", *hasty) as running:
+        command = [sys.executable, "bot.py", running.server]
+        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    lines = [line.split() for line in ran.stdout.splitlines()]
+    asked = [line[1:] for line in lines if line[0] == "asked"]
+    assert asked, ran.stderr
+    assert {closed for closed, _ in asked} == {"False"}
+    assert sum(left == "0" for _, left in asked) <= len(asked) / 3, asked
+    assert ["thought", "True"] in lines, "the one that it thinks about says that it is closed"
+    notices = {int(line[1]) for line in lines if line[0] == "notice"}
+    assert play_pb2.NOTICE_KIND_SUSPENDED in notices
+    assert play_pb2.NOTICE_KIND_UNKNOWN not in notices

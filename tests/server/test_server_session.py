@@ -111,7 +111,7 @@ async def test_questions_wait_together_while_an_answer_is_owed(rig: Rig) -> None
     other.ask(rig.session, 1)
     other.ask(rig.session, 2)
     assert await rig.sent() is None
-    rig.session.settle(1, 1)
+    rig.session.settle(1, 1, trio.current_time())
     assert asked(await rig.sent()) == [(2, 1), (2, 2)]
 
 
@@ -121,10 +121,26 @@ async def test_a_partial_answer_keeps_the_batch_in_flight(rig: Rig) -> None:
     one.ask(rig.session, 2)
     assert asked(await rig.sent()) == [(1, 1), (1, 2)]
     one.ask(rig.session, 3)
-    rig.session.settle(1, 2)
+    rig.session.settle(1, 2, trio.current_time())
     assert await rig.sent() is None
-    rig.session.settle(1, 1)
+    rig.session.settle(1, 1, trio.current_time())
     assert asked(await rig.sent()) == [(1, 3)]
+
+
+async def test_a_question_withdrawn_is_closed_for_a_bot_that_has_it_and_only_then(
+    rig: Rig,
+) -> None:
+    Asking(1).ask(rig.session, 1)
+    assert asked(await rig.sent()) == [(1, 1)]
+    Asking(2).ask(rig.session, 1)
+    rig.session.withdraw(2, 1)
+    assert await rig.sent() is None, "it was never asked, so it learns nothing"
+    rig.session.withdraw(1, 1)
+    message = await rig.sent()
+    assert message is not None
+    assert (message.closed, message.questions) == ([(1, 1)], [])
+    rig.session.withdraw(1, 1)
+    assert await rig.sent() is None
 
 
 async def test_a_bot_that_thinks_about_half_of_its_matches_is_asked_about_the_other_half(rig: Rig) -> None:
@@ -133,10 +149,10 @@ async def test_a_bot_that_thinks_about_half_of_its_matches_is_asked_about_the_ot
     assert asked(await rig.sent()) == [(0, 1), (1, 1), (2, 1)], "a message has half of what it can play at most"
     assert asked(rig.line.unread()) == [(3, 1), (4, 1), (5, 1)], "and the other half does not wait"
     for match in (0, 3):
-        rig.session.settle(match, 1)
+        rig.session.settle(match, 1, trio.current_time())
         Asking(match).ask(rig.session, 2)
     assert await rig.sent() is None
-    rig.session.settle(4, 1)
+    rig.session.settle(4, 1, trio.current_time())
     Asking(4).ask(rig.session, 2)
     assert asked(await rig.sent()) == [(0, 2), (3, 2), (4, 2)]
     rig.session.capacity = 1
@@ -149,8 +165,8 @@ async def test_a_question_settled_before_it_was_sent_never_goes_out(rig: Rig) ->
     one.ask(rig.session, 1)
     assert asked(await rig.sent()) == [(1, 1)]
     one.ask(rig.session, 2)
-    rig.session.settle(1, 2)
-    rig.session.settle(1, 1)
+    rig.session.settle(1, 2, trio.current_time())
+    rig.session.settle(1, 1, trio.current_time())
     assert await rig.sent() is None
     assert [decision for _, decision in one.went] == [1]
 
@@ -226,7 +242,7 @@ async def test_a_question_that_is_taken_back_tells_no_round_trip(rig: Rig) -> No
     rig.session.beaten(trio.current_time(), message.heartbeat)
     Asking(1).ask(rig.session, 1)
     await rig.sent()
-    rig.session.settle(1, 1)
+    rig.session.withdraw(1, 1)
     assert rig.session.round_trip == pytest.approx(0.25, abs=1e-5)
 
 

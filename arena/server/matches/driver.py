@@ -347,7 +347,7 @@ class MatchDriver(SeatedMatch):
         """Count a forced decision and notify its bot, unless it is suspended."""
         self.forced.append(effect.why)
         if (session := self._session(effect.seat)) is not None:
-            session.settle(self.match_id, effect.decision)
+            session.withdraw(self.match_id, effect.decision)
             if effect.why is not Cause.SUSPENSION:
                 session.notify(self._notices.to_seat(effect, self._advice(effect, session)))
 

@@ -94,10 +94,13 @@ class RemoteSession(Session):
         self._asked[match_id, ask.decision] = ask
         self._turns.due(self)
 
-    def settle(self, match_id: int, decision: int, answered_at: float | None = None) -> None:
-        """Have a question dropped that is taken back; of one that is answered the other process knows."""
-        if answered_at is None and self._asked.pop((match_id, decision), None) is None and not self._over:
-            self._line.call("session", self.number, "settle", match_id, decision)
+    def settle(self, match_id: int, decision: int, answered_at: float) -> None:
+        """Do nothing: the other process knows the answer."""
+
+    def withdraw(self, match_id: int, decision: int) -> None:
+        """Drop a question here, or where the bot has it."""
+        if self._asked.pop((match_id, decision), None) is None and not self._over:
+            self._line.call("session", self.number, "withdraw", match_id, decision)
 
     def send(self) -> None:
         """Pass on what waits; what led to it is stored."""

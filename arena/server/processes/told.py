@@ -42,8 +42,8 @@ def tell_bot(session: Session, sent_to: Callable[[int], Sent | None], method: st
             for match_id, seat, decision, question in questions:
                 if (sent := sent_to(match_id)) is not None:
                     session.ask(match_id, EncodedAsk(seat, decision, question), sent)
-        case "settle", (match_id, decision):
-            session.settle(match_id, decision)
+        case "withdraw", (match_id, decision):
+            session.withdraw(match_id, decision)
         case "close", (reason, text):
             session.close(Reason[reason], text)
 

@@ -265,6 +265,8 @@ class Outgoing:
     notices: list[Notice]
     rounds: list[RoundOver]
     reports: list[MatchOver]
+    closed: list[tuple[int, int]]
+    """Matches and numbers of decisions that the bot was asked and that were made without its answer."""
     heartbeat: int | None
     encoded: bytes
     """A message from another process, as the bytes for the bot."""
@@ -279,6 +281,7 @@ class Outgoing:
         self.notices = []
         self.rounds = []
         self.reports = []
+        self.closed = []
         self.heartbeat = None
         self.encoded = b""
         self.encoded_asks = 0
@@ -295,7 +298,7 @@ class Outgoing:
     def routine(self) -> bool:
         """True if it holds questions and rounds only, as nearly all messages do."""
         return (
-            not (self.notices or self.reports or self.invitations or self.starts)
+            not (self.notices or self.reports or self.invitations or self.starts or self.closed)
             and self.heartbeat is None
             and self.welcome is None
         )

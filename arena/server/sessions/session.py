@@ -190,15 +190,25 @@ class Session:
         if self._may_ask():
             self._turns.due(self)
 
-    def settle(self, match_id: int, decision: int, answered_at: float | None = None) -> None:
-        """Drop a question that is answered or withdrawn: it is no longer sent or awaited."""
+    def settle(self, match_id: int, decision: int, answered_at: float) -> None:
+        """Drop a question that is answered: it is no longer sent or awaited."""
+        sent = self._drop(match_id, decision)
+        if sent is not None:
+            self._round_trip.answered(answered_at - sent)
+
+    def withdraw(self, match_id: int, decision: int) -> None:
+        """Drop a question whose decision was made without the bot's answer; a bot that has it learns so."""
+        if self._drop(match_id, decision) is not None:
+            self._letter().closed.append((match_id, decision))
+
+    def _drop(self, match_id: int, decision: int) -> float | None:
+        """Drop a question; return the instant at which it was sent, None if it was not."""
         key = (match_id, decision)
         self._questions.pop(key, None)
         sent = self._in_flight.pop(key, None)
-        if sent is not None and answered_at is not None:
-            self._round_trip.answered(answered_at - sent)
         if self._may_ask():
             self._turns.due(self)
+        return sent
 
     def _lag(self) -> int:
         """The round trip in microseconds; 0 if unknown."""

@@ -732,7 +732,10 @@ type PlayResponse struct {
 	// A number to send back at once; absent otherwise. Who answers late gains nothing: the shortest time of anything counts.
 	Heartbeat *uint64 `protobuf:"varint,7,opt,name=heartbeat,proto3,oneof" json:"heartbeat,omitempty"`
 	// Matches that begin, or that the bot has come back to.
-	Starts        []*MatchStart `protobuf:"bytes,8,rep,name=starts,proto3" json:"starts,omitempty"`
+	Starts []*MatchStart `protobuf:"bytes,8,rep,name=starts,proto3" json:"starts,omitempty"`
+	// Decisions that this bot was asked and that were made without its answer. Its own answers are not confirmed, a report closes its whole
+	// match, and after a new welcome only the decisions that are sent again are open.
+	Closed        []*ClosedDecision `protobuf:"bytes,9,rep,name=closed,proto3" json:"closed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -823,6 +826,68 @@ func (x *PlayResponse) GetStarts() []*MatchStart {
 	return nil
 }
 
+func (x *PlayResponse) GetClosed() []*ClosedDecision {
+	if x != nil {
+		return x.Closed
+	}
+	return nil
+}
+
+// A decision that is no longer open.
+type ClosedDecision struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The match.
+	MatchId uint64 `protobuf:"varint,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
+	// The decision.
+	DecisionId    uint32 `protobuf:"varint,2,opt,name=decision_id,json=decisionId,proto3" json:"decision_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClosedDecision) Reset() {
+	*x = ClosedDecision{}
+	mi := &file_arena_v1_play_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClosedDecision) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClosedDecision) ProtoMessage() {}
+
+func (x *ClosedDecision) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_play_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClosedDecision.ProtoReflect.Descriptor instead.
+func (*ClosedDecision) Descriptor() ([]byte, []int) {
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ClosedDecision) GetMatchId() uint64 {
+	if x != nil {
+		return x.MatchId
+	}
+	return 0
+}
+
+func (x *ClosedDecision) GetDecisionId() uint32 {
+	if x != nil {
+		return x.DecisionId
+	}
+	return 0
+}
+
 // The server's first words.
 type Welcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -845,7 +910,7 @@ type Welcome struct {
 
 func (x *Welcome) Reset() {
 	*x = Welcome{}
-	mi := &file_arena_v1_play_proto_msgTypes[5]
+	mi := &file_arena_v1_play_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +922,7 @@ func (x *Welcome) String() string {
 func (*Welcome) ProtoMessage() {}
 
 func (x *Welcome) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[5]
+	mi := &file_arena_v1_play_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +935,7 @@ func (x *Welcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Welcome.ProtoReflect.Descriptor instead.
 func (*Welcome) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{5}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Welcome) GetServer() string {
@@ -932,7 +997,7 @@ type StreamLimits struct {
 
 func (x *StreamLimits) Reset() {
 	*x = StreamLimits{}
-	mi := &file_arena_v1_play_proto_msgTypes[6]
+	mi := &file_arena_v1_play_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -944,7 +1009,7 @@ func (x *StreamLimits) String() string {
 func (*StreamLimits) ProtoMessage() {}
 
 func (x *StreamLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[6]
+	mi := &file_arena_v1_play_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -957,7 +1022,7 @@ func (x *StreamLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamLimits.ProtoReflect.Descriptor instead.
 func (*StreamLimits) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{6}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StreamLimits) GetCapacity() uint32 {
@@ -1023,7 +1088,7 @@ type Conduct struct {
 
 func (x *Conduct) Reset() {
 	*x = Conduct{}
-	mi := &file_arena_v1_play_proto_msgTypes[7]
+	mi := &file_arena_v1_play_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1035,7 +1100,7 @@ func (x *Conduct) String() string {
 func (*Conduct) ProtoMessage() {}
 
 func (x *Conduct) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[7]
+	mi := &file_arena_v1_play_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1048,7 +1113,7 @@ func (x *Conduct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Conduct.ProtoReflect.Descriptor instead.
 func (*Conduct) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{7}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Conduct) GetSoftLimitMs() uint32 {
@@ -1164,7 +1229,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_arena_v1_play_proto_msgTypes[8]
+	mi := &file_arena_v1_play_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1176,7 +1241,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[8]
+	mi := &file_arena_v1_play_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1189,7 +1254,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{8}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Invitation) GetInvitationId() uint64 {
@@ -1261,7 +1326,7 @@ type MatchStart struct {
 
 func (x *MatchStart) Reset() {
 	*x = MatchStart{}
-	mi := &file_arena_v1_play_proto_msgTypes[9]
+	mi := &file_arena_v1_play_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1338,7 @@ func (x *MatchStart) String() string {
 func (*MatchStart) ProtoMessage() {}
 
 func (x *MatchStart) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[9]
+	mi := &file_arena_v1_play_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1351,7 @@ func (x *MatchStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MatchStart.ProtoReflect.Descriptor instead.
 func (*MatchStart) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{9}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *MatchStart) GetMatchId() uint64 {
@@ -1378,7 +1443,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_arena_v1_play_proto_msgTypes[10]
+	mi := &file_arena_v1_play_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1390,7 +1455,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[10]
+	mi := &file_arena_v1_play_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1403,7 +1468,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{10}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Decision) GetMatchId() uint64 {
@@ -1512,7 +1577,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_arena_v1_play_proto_msgTypes[11]
+	mi := &file_arena_v1_play_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1589,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[11]
+	mi := &file_arena_v1_play_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1602,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{11}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Notice) GetMatchId() uint64 {
@@ -1627,7 +1692,7 @@ type RoundReport struct {
 
 func (x *RoundReport) Reset() {
 	*x = RoundReport{}
-	mi := &file_arena_v1_play_proto_msgTypes[12]
+	mi := &file_arena_v1_play_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1639,7 +1704,7 @@ func (x *RoundReport) String() string {
 func (*RoundReport) ProtoMessage() {}
 
 func (x *RoundReport) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[12]
+	mi := &file_arena_v1_play_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1652,7 +1717,7 @@ func (x *RoundReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundReport.ProtoReflect.Descriptor instead.
 func (*RoundReport) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{12}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RoundReport) GetMatchId() uint64 {
@@ -1757,7 +1822,7 @@ type MatchReport struct {
 
 func (x *MatchReport) Reset() {
 	*x = MatchReport{}
-	mi := &file_arena_v1_play_proto_msgTypes[13]
+	mi := &file_arena_v1_play_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1769,7 +1834,7 @@ func (x *MatchReport) String() string {
 func (*MatchReport) ProtoMessage() {}
 
 func (x *MatchReport) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[13]
+	mi := &file_arena_v1_play_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1782,7 +1847,7 @@ func (x *MatchReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MatchReport.ProtoReflect.Descriptor instead.
 func (*MatchReport) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{13}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MatchReport) GetMatchId() uint64 {
@@ -1868,7 +1933,7 @@ type RatingChange struct {
 
 func (x *RatingChange) Reset() {
 	*x = RatingChange{}
-	mi := &file_arena_v1_play_proto_msgTypes[14]
+	mi := &file_arena_v1_play_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1880,7 +1945,7 @@ func (x *RatingChange) String() string {
 func (*RatingChange) ProtoMessage() {}
 
 func (x *RatingChange) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_play_proto_msgTypes[14]
+	mi := &file_arena_v1_play_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1893,7 +1958,7 @@ func (x *RatingChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RatingChange.ProtoReflect.Descriptor instead.
 func (*RatingChange) Descriptor() ([]byte, []int) {
-	return file_arena_v1_play_proto_rawDescGZIP(), []int{14}
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RatingChange) GetBefore() float64 {
@@ -1944,7 +2009,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12\x1f\n" +
 	"\vdecision_id\x18\x02 \x01(\rR\n" +
 	"decisionId\x12\x16\n" +
-	"\x06action\x18\x03 \x01(\rR\x06action\"\x94\x03\n" +
+	"\x06action\x18\x03 \x01(\rR\x06action\"\xc6\x03\n" +
 	"\fPlayResponse\x12+\n" +
 	"\awelcome\x18\x01 \x01(\v2\x11.arena.v1.WelcomeR\awelcome\x126\n" +
 	"\vinvitations\x18\x02 \x03(\v2\x14.arena.v1.InvitationR\vinvitations\x120\n" +
@@ -1953,9 +2018,14 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x06rounds\x18\x05 \x03(\v2\x15.arena.v1.RoundReportR\x06rounds\x12/\n" +
 	"\areports\x18\x06 \x03(\v2\x15.arena.v1.MatchReportR\areports\x12%\n" +
 	"\theartbeat\x18\a \x01(\x04B\x020\x02H\x00R\theartbeat\x88\x01\x01\x12,\n" +
-	"\x06starts\x18\b \x03(\v2\x14.arena.v1.MatchStartR\x06startsB\f\n" +
+	"\x06starts\x18\b \x03(\v2\x14.arena.v1.MatchStartR\x06starts\x120\n" +
+	"\x06closed\x18\t \x03(\v2\x18.arena.v1.ClosedDecisionR\x06closedB\f\n" +
 	"\n" +
-	"_heartbeat\"\xe3\x01\n" +
+	"_heartbeat\"P\n" +
+	"\x0eClosedDecision\x12\x1d\n" +
+	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12\x1f\n" +
+	"\vdecision_id\x18\x02 \x01(\rR\n" +
+	"decisionId\"\xe3\x01\n" +
 	"\aWelcome\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x10\n" +
 	"\x03bot\x18\x02 \x01(\tR\x03bot\x12+\n" +
@@ -2151,7 +2221,7 @@ func file_arena_v1_play_proto_rawDescGZIP() []byte {
 }
 
 var file_arena_v1_play_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_arena_v1_play_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_arena_v1_play_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_arena_v1_play_proto_goTypes = []any{
 	(Reason)(0),             // 0: arena.v1.Reason
 	(MatchKind)(0),          // 1: arena.v1.MatchKind
@@ -2161,60 +2231,62 @@ var file_arena_v1_play_proto_goTypes = []any{
 	(*Ready)(nil),           // 5: arena.v1.Ready
 	(*Answer)(nil),          // 6: arena.v1.Answer
 	(*PlayResponse)(nil),    // 7: arena.v1.PlayResponse
-	(*Welcome)(nil),         // 8: arena.v1.Welcome
-	(*StreamLimits)(nil),    // 9: arena.v1.StreamLimits
-	(*Conduct)(nil),         // 10: arena.v1.Conduct
-	(*Invitation)(nil),      // 11: arena.v1.Invitation
-	(*MatchStart)(nil),      // 12: arena.v1.MatchStart
-	(*Decision)(nil),        // 13: arena.v1.Decision
-	(*Notice)(nil),          // 14: arena.v1.Notice
-	(*RoundReport)(nil),     // 15: arena.v1.RoundReport
-	(*MatchReport)(nil),     // 16: arena.v1.MatchReport
-	(*RatingChange)(nil),    // 17: arena.v1.RatingChange
-	nil,                     // 18: arena.v1.Invitation.OptionsEntry
-	nil,                     // 19: arena.v1.MatchStart.OptionsEntry
-	(*GameCatalog)(nil),     // 20: arena.v1.GameCatalog
-	(*LogState)(nil),        // 21: arena.v1.LogState
-	(*SixthSenseView)(nil),  // 22: arena.v1.SixthSenseView
-	(*NullernView)(nil),     // 23: arena.v1.NullernView
-	(*SixthSenseRound)(nil), // 24: arena.v1.SixthSenseRound
-	(*NullernRound)(nil),    // 25: arena.v1.NullernRound
-	(*LogEntry)(nil),        // 26: arena.v1.LogEntry
+	(*ClosedDecision)(nil),  // 8: arena.v1.ClosedDecision
+	(*Welcome)(nil),         // 9: arena.v1.Welcome
+	(*StreamLimits)(nil),    // 10: arena.v1.StreamLimits
+	(*Conduct)(nil),         // 11: arena.v1.Conduct
+	(*Invitation)(nil),      // 12: arena.v1.Invitation
+	(*MatchStart)(nil),      // 13: arena.v1.MatchStart
+	(*Decision)(nil),        // 14: arena.v1.Decision
+	(*Notice)(nil),          // 15: arena.v1.Notice
+	(*RoundReport)(nil),     // 16: arena.v1.RoundReport
+	(*MatchReport)(nil),     // 17: arena.v1.MatchReport
+	(*RatingChange)(nil),    // 18: arena.v1.RatingChange
+	nil,                     // 19: arena.v1.Invitation.OptionsEntry
+	nil,                     // 20: arena.v1.MatchStart.OptionsEntry
+	(*GameCatalog)(nil),     // 21: arena.v1.GameCatalog
+	(*LogState)(nil),        // 22: arena.v1.LogState
+	(*SixthSenseView)(nil),  // 23: arena.v1.SixthSenseView
+	(*NullernView)(nil),     // 24: arena.v1.NullernView
+	(*SixthSenseRound)(nil), // 25: arena.v1.SixthSenseRound
+	(*NullernRound)(nil),    // 26: arena.v1.NullernRound
+	(*LogEntry)(nil),        // 27: arena.v1.LogEntry
 }
 var file_arena_v1_play_proto_depIdxs = []int32{
 	4,  // 0: arena.v1.PlayRequest.hello:type_name -> arena.v1.Hello
 	5,  // 1: arena.v1.PlayRequest.ready:type_name -> arena.v1.Ready
 	6,  // 2: arena.v1.PlayRequest.answers:type_name -> arena.v1.Answer
-	8,  // 3: arena.v1.PlayResponse.welcome:type_name -> arena.v1.Welcome
-	11, // 4: arena.v1.PlayResponse.invitations:type_name -> arena.v1.Invitation
-	13, // 5: arena.v1.PlayResponse.decisions:type_name -> arena.v1.Decision
-	14, // 6: arena.v1.PlayResponse.notices:type_name -> arena.v1.Notice
-	15, // 7: arena.v1.PlayResponse.rounds:type_name -> arena.v1.RoundReport
-	16, // 8: arena.v1.PlayResponse.reports:type_name -> arena.v1.MatchReport
-	12, // 9: arena.v1.PlayResponse.starts:type_name -> arena.v1.MatchStart
-	20, // 10: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
-	10, // 11: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
-	9,  // 12: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
-	21, // 13: arena.v1.Welcome.log:type_name -> arena.v1.LogState
-	1,  // 14: arena.v1.Invitation.kind:type_name -> arena.v1.MatchKind
-	18, // 15: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
-	1,  // 16: arena.v1.MatchStart.kind:type_name -> arena.v1.MatchKind
-	19, // 17: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
-	22, // 18: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
-	23, // 19: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
-	2,  // 20: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
-	24, // 21: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
-	25, // 22: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
-	17, // 23: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
-	1,  // 24: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
-	26, // 25: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
-	3,  // 26: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
-	7,  // 27: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
-	27, // [27:28] is the sub-list for method output_type
-	26, // [26:27] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	9,  // 3: arena.v1.PlayResponse.welcome:type_name -> arena.v1.Welcome
+	12, // 4: arena.v1.PlayResponse.invitations:type_name -> arena.v1.Invitation
+	14, // 5: arena.v1.PlayResponse.decisions:type_name -> arena.v1.Decision
+	15, // 6: arena.v1.PlayResponse.notices:type_name -> arena.v1.Notice
+	16, // 7: arena.v1.PlayResponse.rounds:type_name -> arena.v1.RoundReport
+	17, // 8: arena.v1.PlayResponse.reports:type_name -> arena.v1.MatchReport
+	13, // 9: arena.v1.PlayResponse.starts:type_name -> arena.v1.MatchStart
+	8,  // 10: arena.v1.PlayResponse.closed:type_name -> arena.v1.ClosedDecision
+	21, // 11: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
+	11, // 12: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
+	10, // 13: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
+	22, // 14: arena.v1.Welcome.log:type_name -> arena.v1.LogState
+	1,  // 15: arena.v1.Invitation.kind:type_name -> arena.v1.MatchKind
+	19, // 16: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
+	1,  // 17: arena.v1.MatchStart.kind:type_name -> arena.v1.MatchKind
+	20, // 18: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
+	23, // 19: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
+	24, // 20: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
+	2,  // 21: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
+	25, // 22: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
+	26, // 23: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
+	18, // 24: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
+	1,  // 25: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
+	27, // 26: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
+	3,  // 27: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
+	7,  // 28: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
+	28, // [28:29] is the sub-list for method output_type
+	27, // [27:28] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_arena_v1_play_proto_init() }
@@ -2228,12 +2300,12 @@ func file_arena_v1_play_proto_init() {
 	file_arena_v1_sixth_sense_proto_init()
 	file_arena_v1_play_proto_msgTypes[0].OneofWrappers = []any{}
 	file_arena_v1_play_proto_msgTypes[4].OneofWrappers = []any{}
-	file_arena_v1_play_proto_msgTypes[10].OneofWrappers = []any{
+	file_arena_v1_play_proto_msgTypes[11].OneofWrappers = []any{
 		(*Decision_SixthSense)(nil),
 		(*Decision_Nullern)(nil),
 	}
-	file_arena_v1_play_proto_msgTypes[11].OneofWrappers = []any{}
-	file_arena_v1_play_proto_msgTypes[12].OneofWrappers = []any{
+	file_arena_v1_play_proto_msgTypes[12].OneofWrappers = []any{}
+	file_arena_v1_play_proto_msgTypes[13].OneofWrappers = []any{
 		(*RoundReport_SixthSense)(nil),
 		(*RoundReport_Nullern)(nil),
 	}
@@ -2243,7 +2315,7 @@ func file_arena_v1_play_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arena_v1_play_proto_rawDesc), len(file_arena_v1_play_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -109,14 +109,14 @@ class Bot:
         """Choose one of `decision.legal`."""
         raise NotImplementedError(f"{type(self).__name__} has neither decide() nor decide_many()")
 
-    def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int]:
+    def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int | None]:
         """Choose for all open decisions at once: one action for each, in their order.
 
         Override it if many decisions together are cheaper than one by one, as with a neural network. It may be a
-        generator: yielded actions are sent while it thinks on.
+        generator: yielded actions are sent while it thinks on. None answers a decision that has been closed.
         """
         for decision in decisions:
-            yield self.decide(decision)
+            yield None if decision.closed else self.decide(decision)
 
     def on_match_start(self, start: MatchStart) -> None:
         """Handle the beginning of a match, with the seat and the names of all bots; called again after a reconnect."""
@@ -167,6 +167,9 @@ class Bot:
             " ".join(notice.text.split()) or "no reason given",
             f" (and {others} more like it before)" if others else "",
         )
+
+    def _on_closed(self, match_id: int, decision_ids: Sequence[int]) -> None:
+        """Learn at once, in the network's thread, which decisions of a match are closed."""
 
     def _match_in_words(self, number: int) -> str:
         """Describe a match and its game."""

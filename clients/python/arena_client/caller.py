@@ -9,8 +9,8 @@ import inspect
 import logging
 import operator
 import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeVar, get_args
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 from arena_client.bot import Bot
 from arena_client.decision import Catalog, Decision
@@ -18,6 +18,9 @@ from arena_client.errors import ArgumentError, BadAnswerError, ProtocolMismatchE
 from arena_client.options import OnError
 from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2 import Notice, NoticeKind, PlayRequest, PlayResponse
+
+if TYPE_CHECKING:
+    from arena_client.session import Session
 
 _M = TypeVar("_M")
 _log = logging.getLogger("arena_client")
@@ -49,22 +52,21 @@ class Caller:
         self._now = 0.0
         """Time of the last clock reading: the start of the bot's own code, while it runs."""
 
-    def react(
-        self, message: PlayResponse, games: Mapping[str, Catalog], received: float, decide: bool = True
-    ) -> Iterator[PlayRequest]:
+    def react(self, message: PlayResponse, session: Session, received: float) -> Iterator[PlayRequest]:
         """Yield the bot's replies to a message: none, one, or several if it takes long.
 
-        `games` are the catalogues of the connection, `received` is the message's time of arrival in seconds of the
-        clock. With `decide` false, the bot is not asked for decisions. Raises the bot's own exceptions (unless it
-        continues after errors), `BadAnswerError` and `ProtocolMismatchError`.
+        `session` is the conversation of its stream, `received` is the message's time of arrival in seconds of the
+        clock. The bot is not asked for closed decisions, nor for any of a stream that has ended. Raises the bot's own
+        exceptions (unless it continues after errors), `BadAnswerError` and `ProtocolMismatchError`.
         """
         self._since = self._read_clock()
-        decisions = message.decisions[:] if decide else []
+        decisions = [] if session.over else message.decisions[:]
         # Other fields than decisions: cheaper than to look for each kind.
         if len(message.ListFields()) > bool(decisions):
-            yield from self.news(message)
+            yield from self.news(message, session)
         if decisions:
-            yield from self._answers([as_decision(each, games) for each in decisions], received)
+            questions = [as_decision(each, session.games, session.open) for each in decisions]
+            yield from self._answers(questions, session, received)
         del message, decisions  # While this one waits, another's message finds their memory still in the cache.
         if self._out is not None:
             yield self._take()
@@ -118,7 +120,7 @@ class Caller:
         self._now = self._clock()
         return self._now
 
-    def news(self, message: PlayResponse) -> Iterator[PlayRequest]:
+    def news(self, message: PlayResponse, session: Session | None = None) -> Iterator[PlayRequest]:
         """Call the bot for everything but decisions, and add the necessary answers to the reply."""
         for start in message.starts:
             self._bot._games_by_match[start.match_id] = start.game
@@ -129,17 +131,18 @@ class Caller:
             self._tell(self._bot.on_match_end, report)
             self._bot._games_by_match.pop(report.match_id, None)
         for notice in message.notices:
-            self._note(notice)
+            self._note(notice, session)
             if self._held():
                 yield self._take()
 
-    def _note(self, notice: Notice) -> None:
+    def _note(self, notice: Notice, session: Session | None) -> None:
         self._tell(self._bot.on_notice, notice)
-        if notice.kind == NoticeKind.NOTICE_KIND_SUSPENDED:
+        if notice.kind == NoticeKind.NOTICE_KIND_SUSPENDED and (session is None or session.plays(notice.match_id)):
             self._reply().resumed.append(notice.match_id)  # A bot that gets this notice is back.
 
-    def _answers(self, decisions: list[Decision], received: float) -> Iterator[PlayRequest]:
+    def _answers(self, decisions: list[Decision], session: Session, received: float) -> Iterator[PlayRequest]:
         """Fill the reply with answers; yield the parts to be sent before everything is answered."""
+        decisions = [each for each in decisions if not each.closed]
         left = [(each.soft_ms, each.bank_ms) for each in decisions]  # Time of their arrival.
         while decisions:
             done = 0
@@ -153,7 +156,10 @@ class Caller:
                     _tell_time(decision, soft, bank, self._now - received)
                     choice = next(choices, None)
                     self.thinking = False
-                    self._answer(decision, checked(decision, choice, done + 1, len(decisions)))
+                    if choice is not None or not decision.closed:
+                        action = checked(decision, choice, done + 1, len(decisions))
+                        if session.plays(decision.match_id) or not decision.closed:
+                            self._answer(decision, action)  # one that is late brings a notice of how late it was
                     done += 1
                     if self._held():
                         yield self._take()
@@ -195,7 +201,9 @@ class Caller:
             self.thinking = False
 
 
-def as_decision(message: play_pb2.Decision, games: Mapping[str, Catalog]) -> Decision:
+def as_decision(
+    message: play_pb2.Decision, games: Mapping[str, Catalog], open_ones: Collection[tuple[int, int]] | None = None
+) -> Decision:
     """Return a decision for the bot. Raises `ProtocolMismatchError` if its game has no catalogue."""
     game = message.WhichOneof("view") or ""
     if (catalog := games.get(game)) is None:
@@ -210,6 +218,7 @@ def as_decision(message: play_pb2.Decision, games: Mapping[str, Catalog]) -> Dec
         message.legal[:],
         message.soft_ms,
         message.bank_ms,
+        open_ones,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from arena_client.v1 import game_pb2, play_pb2
@@ -97,6 +98,16 @@ class Decision:
     """Milliseconds until the bank is used."""
     bank_ms: int
     """Milliseconds left in the bank, for the rest of the match."""
+    _open: Collection[tuple[int, int]] | None = field(default=None, repr=False)
+    """The decisions that are open on the stream; None where there is no stream."""
+
+    @property
+    def closed(self) -> bool:
+        """True if the server has made the decision meanwhile, or the match is over: thinking on gains nothing.
+
+        Look at it now and then in a long search, in any thread.
+        """
+        return self._open is not None and (self.match_id, self.decision_id) not in self._open
 
     @property
     def hand(self) -> list[Card]:

@@ -12,9 +12,12 @@ import json
 import os
 import re
 import subprocess
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
@@ -27,6 +30,8 @@ from arena_client.errors import ArgumentError, BadAnswerError
 from arena_client.v1 import game_pb2, play_pb2
 from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, PlayRequest, PlayResponse, RoundReport
 
+MOST_CLOSED = 10_000
+"""Closed decisions to which an answer may still come."""
 END = 2.0
 """Seconds in which the command must end after its standard input."""
 
@@ -42,12 +47,21 @@ class PipeBot(Bot):
         self._words = words
         self._told: set[str] = set()
         self._answers: dict[tuple[int, int], int] = {}
+        self._asked: set[tuple[int, int]] = set()
+        """The open decisions that the command has been asked and has not answered."""
+        self._closed: deque[tuple[int, int]] = deque(maxlen=MOST_CLOSED)
+        """Decisions that were closed before the command answered; it may still do so."""
+        self._lines: SimpleQueue[bytes | None] = SimpleQueue()
+        """The command's lines, empty after the last; None where a decision was closed."""
+        self._writing = Lock()
         try:
             self._command = subprocess.Popen(  # noqa: S603 - it is what the user wants run
                 [*words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0 if os.name == "posix" else None
             )
         except OSError as error:
             raise ArgumentError(f"the command {words[0]!r} cannot be started: {error.strerror}") from error
+        self._reader = Thread(target=self._read, name="arena-pipe", daemon=True)
+        self._reader.start()
 
     def end(self) -> None:
         """End the command: its input first, then itself."""
@@ -59,20 +73,23 @@ class PipeBot(Bot):
         except subprocess.TimeoutExpired:
             self._command.kill()
             self._command.wait()
+        self._reader.join(END)  # a process of the command's may have its output open still
 
-    def decide_many(self, decisions: Sequence[Decision]) -> Iterator[int]:
+    def decide_many(self, decisions: Sequence[Decision]) -> Iterator[int | None]:
         """Send the decisions to the command. It may answer in any order and in any number of lines."""
         for game in {each.game.name: each.game for each in decisions if each.game.name not in self._told}.values():
             self._told.add(game.name)
             self._tell(PlayResponse(welcome=play_pb2.Welcome(bot=self.name, games=[_catalogue(game)])))
+        self._asked.update((each.match_id, each.decision_id) for each in decisions)
         self._tell(PlayResponse(decisions=map(_message, decisions)))
-        open_ones = {(each.match_id, each.decision_id) for each in decisions}
+        for decision in decisions:
+            if decision.closed:  # before it was asked: nobody has said so to the command
+                self._on_closed(decision.match_id, [decision.decision_id])
         for decision in decisions:
             key = decision.match_id, decision.decision_id
-            while key not in self._answers:
-                self._take(open_ones)
-            open_ones.discard(key)
-            yield self._answers.pop(key)
+            while key in self._asked:
+                self._take()
+            yield self._answers.pop(key, None)
 
     def on_match_start(self, start: MatchStart) -> None:
         self._tell(PlayResponse(starts=[start]))
@@ -88,20 +105,40 @@ class PipeBot(Bot):
         super().on_notice(notice)
         self._tell(PlayResponse(notices=[notice]))
 
+    def _on_closed(self, match_id: int, decision_ids: Sequence[int]) -> None:
+        asked = [each for each in decision_ids if (match_id, each) in self._asked]
+        if asked:
+            self._closed.extend((match_id, each) for each in asked)
+            self._asked.difference_update((match_id, each) for each in asked)
+            with suppress(BadAnswerError):  # of a command that has ended the bot's thread says so
+                closed = [play_pb2.ClosedDecision(match_id=match_id, decision_id=each) for each in asked]
+                self._tell(PlayResponse(closed=closed))
+            self._lines.put(None)
+
+    def _read(self) -> None:
+        assert self._command.stdout is not None, "it is a pipe"
+        with self._command.stdout as output:
+            for line in output:
+                self._lines.put(line)
+        self._lines.put(b"")
+
     def _tell(self, message: PlayResponse) -> None:
         document = {field.json_name: _mapped(value) for field, value in message.ListFields()}
         assert self._command.stdin is not None, "it is a pipe"
         try:
-            self._command.stdin.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
-            self._command.stdin.flush()
-        except OSError:
+            with self._writing:
+                self._command.stdin.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
+                self._command.stdin.flush()
+        except (OSError, ValueError):  # closed at the other end, or here
             raise self._ended() from None
 
-    def _take(self, open_ones: set[tuple[int, int]]) -> None:
-        """Handle a line of the command."""
-        assert self._command.stdout is not None, "it is a pipe"
-        line = self._command.stdout.readline()
+    def _take(self) -> None:
+        """Handle a line of the command, or return when a decision is closed."""
+        line = self._lines.get()
+        if line is None:
+            return
         if not line:
+            self._lines.put(line)
             raise self._ended()
         try:
             said = ParseDict(json.loads(line), PlayRequest())
@@ -109,9 +146,12 @@ class PipeBot(Bot):
             raise BadAnswerError(f"the command said {_short(line)}, which is no PlayRequest in JSON: {error}") from None
         for answer in said.answers:
             key = answer.match_id, answer.decision_id
-            if key not in open_ones or key in self._answers:
+            if key in self._closed:
+                continue
+            if key not in self._asked:
                 nothing = f"nothing is open as decision {key[1]} of match {key[0]}"
                 raise BadAnswerError(f"the command said {_short(line)}; {nothing}")
+            self._asked.discard(key)
             self._answers[key] = answer.action
 
     def _ended(self) -> BadAnswerError:
@@ -194,7 +234,7 @@ def _catalogue(game: Catalog) -> game_pb2.GameCatalog:
 
 def _name(words: Sequence[str]) -> str:
     """Return the name of the file with the command's program."""
-    files = [word for word in words[1:] if Path(word).is_file()]
+    files = [word for word in words[1:] if os.path.isfile(word)]  # noqa: PTH113 - Path raises if a word is too long
     return re.sub(r"[^A-Za-z0-9._-]", "-", Path((files or words)[0]).stem).strip("-._")[:40] or "bot"
 
 
@@ -203,8 +243,8 @@ def _version(words: Sequence[str]) -> str:
     digest = hashlib.sha256()
     for word in words:
         digest.update(f"{len(word)} {word}".encode())
-        if (file := Path(word)).is_file():
-            digest.update(hashlib.sha256(file.read_bytes()).digest())
+        if os.path.isfile(word):  # noqa: PTH113 - as above
+            digest.update(hashlib.sha256(Path(word).read_bytes()).digest())
     return digest.hexdigest()[:16]
 
 

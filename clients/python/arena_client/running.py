@@ -124,7 +124,7 @@ async def answer(caller: Caller, inbox: Inbox) -> None:
     """Call the bot for each message in its inbox, and send its replies, until the end. Raises the errors of either."""
     while (delivery := await inbox.get()) is not None:
         session = delivery.session
-        said = caller.react(delivery.message, session.games, delivery.received, decide=not session.over)
+        said = caller.react(delivery.message, session, delivery.received)
         del delivery  # Its memory serves the next one.
         for request in said:
             session.send(request)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Set
+from collections import deque
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 
 from arena_client.bot import Bot
@@ -29,6 +30,8 @@ from arena_client.v1.play_pb2 import (
 
 _log = logging.getLogger("arena_client")
 
+MOST_ENDED = 1000
+"""Matches that are over whose messages may still wait for the bot, at most."""
 _NO_MATCH = (NoticeKind.NOTICE_KIND_WITHDRAWN, NoticeKind.NOTICE_KIND_TAKEN)
 """Notices after which an accepted invitation leads to no match."""
 
@@ -104,6 +107,11 @@ class Session:
         """True if the stream has ended: its open questions are asked again by the next one."""
         self.games = {game.name: Catalog.of(game) for game in welcome.games}
         """The games that both the server and the bot play, by name."""
+        self.open: set[tuple[int, int]] = set()
+        """Open decisions, as pairs of match and decision. The bot's thread only reads it."""
+        self._ended: deque[int] = deque(maxlen=MOST_ENDED)
+        """The latest matches that ended."""
+        self._bot = bot
         self._capacity = bot.capacity
         self._progress = progress
         self._receipts = receipts
@@ -115,12 +123,17 @@ class Session:
                 f"the server plays none of the bot's games ({', '.join(bot.games) or 'it names none'})"
             )
 
+    def plays(self, match_id: int) -> bool:
+        """Return whether a match goes on on this stream, as far as is known."""
+        return match_id not in self._ended and not self.over
+
     def receive(self, message: PlayResponse) -> PlayRequest | None:
         """Apply a message; return an immediate reply, if any."""
         progress = self._progress
         decisions = message.decisions
         for decision in decisions:
             progress.playing.add(decision.match_id)
+            self.open.add((decision.match_id, decision.decision_id))
         reply = None
         # Other fields than decisions: cheaper than to look for each kind.
         if len(message.ListFields()) > bool(decisions):
@@ -147,7 +160,11 @@ class Session:
                 self._room = -1
         for start in message.starts:
             self._start(start)
+        for closed in message.closed:
+            self._close(closed.match_id, [closed.decision_id])
         for report in message.reports:
+            self._ended.append(report.match_id)
+            self._close(report.match_id, [decision for match, decision in self.open if match == report.match_id])
             self._end(report)
         for notice in message.notices:
             if notice.kind in _NO_MATCH:
@@ -156,6 +173,10 @@ class Session:
             elif notice.kind == NoticeKind.NOTICE_KIND_PARKED:
                 self._progress.parked, self._progress.ending = notice.text, True
         return reply if reply.ListFields() else None
+
+    def _close(self, match_id: int, decision_ids: Sequence[int]) -> None:
+        self.open -= {(match_id, decision) for decision in decision_ids}
+        self._bot._on_closed(match_id, decision_ids)
 
     def _takes(self, challenge: Invitation) -> bool:
         """Decide whether a challenge is accepted, and log it."""

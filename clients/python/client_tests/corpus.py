@@ -102,7 +102,7 @@ class _Scripted(Bot):
         self._loop.now += self._spec["thinks_ms"] / 1000
         return decision.legal[0]
 
-    def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int]:
+    def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int | None]:
         if self._spec["gives"] is None and not self._spec["batch"]:
             return super().decide_many(decisions)
         for decision in decisions:

@@ -191,7 +191,7 @@ def test_it_beats_the_counting_sample(game: str, deals: int) -> None:
         for own in (0, 1):
             state = GAMES[game].new(2, SampledDecks(deal))
             while (seat := state.player) != OVER:
-                (action,) = bots[seat != own].decide_many([asked(game, state)])
+                action = bots[seat != own].decide(asked(game, state))
                 state.apply(action, seat)
             ahead.append(state.scores[own] - state.scores[1 - own])
     assert mean(ahead) > 2, ahead

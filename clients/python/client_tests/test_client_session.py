@@ -47,7 +47,7 @@ class Conversation:
         if (reply := self.session.receive(message)) is not None:
             yield reply
         if concerns_bot(message):
-            yield from self.caller.react(message, self.session.games, received)
+            yield from self.caller.react(message, self.session, received)
 
 
 def session(
@@ -180,7 +180,8 @@ def test_what_a_stream_that_is_over_asked_is_not_decided() -> None:
     playing = session(Greets())
     message = starts(5)
     message.MergeFrom(asks((5, 1)))
-    assert not list(playing.caller.react(message, playing.session.games, 0.0, decide=False))
+    playing.session.over = True
+    assert not list(playing.caller.react(message, playing.session, 0.0))
     assert [start.match_id for start in met] == [5]
 
 
@@ -535,9 +536,11 @@ class Lingers(Bot):
 
 
 def test_each_call_of_a_bot_is_timed_by_itself() -> None:
-    bot, games = Lingers(), {"sixth_sense": Catalog.of(CATALOG)}
+    bot = Lingers()
+    stream = session(bot).session
     for message in (starts(1, 2), asks((1, 1), (1, 2))):
-        list(bot.caller.react(message, games, bot.now))
+        stream.receive(message)
+        list(bot.caller.react(message, stream, bot.now))
     assert bot.said == [
         "bot has been thinking for 6 s in on_match_start()",
         "bot has been thinking for 6 s in on_match_start()",
@@ -559,3 +562,68 @@ def test_who_is_interrupted_while_an_answer_is_sent_decides_no_more() -> None:
     with pytest.raises(KeyboardInterrupt):
         list(said)
     assert bot.calls == ["decide"]
+
+
+class Slow(Bot):
+    """Has a message of the server arrive while it decides about its first decision."""
+
+    def __init__(self, arrives: play_pb2.PlayResponse) -> None:
+        super().__init__(name="slow")
+        self.arrives = arrives
+        self.asked: list[tuple[int, int]] = []
+        self.closed: list[bool] = []
+
+    def decide(self, decision: Decision) -> int:
+        self.asked.append((decision.match_id, decision.decision_id))
+        assert not decision.closed
+        if len(self.asked) == 1:
+            self.stream.receive(self.arrives)
+            self.closed.append(decision.closed)
+        return decision.legal[0]
+
+    def plays_on(self, *messages: play_pb2.PlayResponse) -> list[list[tuple[int, int, int]]]:
+        """Let the messages arrive, then react to each in turn; return the answers."""
+        conversation = session(self)
+        self.stream = conversation.session
+        for message in messages:
+            self.stream.receive(message)
+        return answers(
+            request for message in messages for request in conversation.caller.react(message, self.stream, 0.0)
+        )
+
+
+def closes(*keys: tuple[int, int]) -> play_pb2.PlayResponse:
+    return play_pb2.PlayResponse(
+        closed=[play_pb2.ClosedDecision(match_id=match, decision_id=decision) for match, decision in keys]
+    )
+
+
+def test_a_decision_that_was_made_is_not_asked_and_a_late_answer_goes_to_a_match_that_runs() -> None:
+    bot = Slow(closes((1, 1), (2, 1), (4, 1)))
+    assert bot.plays_on(asks((1, 1), (2, 1), (3, 1)), asks((4, 1))) == [[(1, 1, 0), (3, 1, 0)]]
+    assert bot.asked == [(1, 1), (3, 1)]
+    assert bot.closed == [True], "and the one that it thinks about says so"
+
+
+def test_a_report_closes_its_match_and_no_answer_follows_it() -> None:
+    bot = Slow(reports(1, 2))
+    assert bot.plays_on(asks((1, 1), (2, 1)), asks((3, 1)), asks((4, 1))) == [[(3, 1, 0)], [(4, 1, 0)]]
+    assert bot.asked == [(1, 1), (3, 1), (4, 1)]
+
+
+def test_a_batch_that_was_computed_before_it_was_closed_is_sent_late() -> None:
+    class Batch(Slow):
+        def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int]:
+            self.stream.receive(self.arrives)
+            return [each.legal[0] for each in decisions]
+
+    assert Batch(closes((1, 1))).plays_on(asks((1, 1), (2, 1))) == [[(1, 1, 0), (2, 1, 0)]]
+    assert Batch(reports(1)).plays_on(asks((1, 1), (2, 1))) == [[(2, 1, 0)]]
+
+
+def test_who_was_suspended_in_a_match_that_is_over_does_not_resume_it() -> None:
+    conversation = session(First())
+    suspended = notice(NoticeKind.NOTICE_KIND_SUSPENDED)
+    suspended.notices[0].match_id = 1
+    conversation.session.receive(reports(1))
+    assert not list(conversation.caller.react(suspended, conversation.session, 0.0))

@@ -480,6 +480,7 @@ class PlayResponse(google.protobuf.message.Message):
     REPORTS_FIELD_NUMBER: builtins.int
     HEARTBEAT_FIELD_NUMBER: builtins.int
     STARTS_FIELD_NUMBER: builtins.int
+    CLOSED_FIELD_NUMBER: builtins.int
     heartbeat: builtins.int
     """A number to send back at once; absent otherwise. Who answers late gains nothing: the shortest time of anything counts."""
     @property
@@ -510,6 +511,12 @@ class PlayResponse(google.protobuf.message.Message):
     def starts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MatchStart]:
         """Matches that begin, or that the bot has come back to."""
 
+    @property
+    def closed(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ClosedDecision]:
+        """Decisions that this bot was asked and that were made without its answer. Its own answers are not confirmed, a report closes its whole
+        match, and after a new welcome only the decisions that are sent again are open.
+        """
+
     def __init__(
         self,
         *,
@@ -521,12 +528,35 @@ class PlayResponse(google.protobuf.message.Message):
         reports: collections.abc.Iterable[global___MatchReport] | None = ...,
         heartbeat: builtins.int | None = ...,
         starts: collections.abc.Iterable[global___MatchStart] | None = ...,
+        closed: collections.abc.Iterable[global___ClosedDecision] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_heartbeat", b"_heartbeat", "heartbeat", b"heartbeat", "welcome", b"welcome"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_heartbeat", b"_heartbeat", "decisions", b"decisions", "heartbeat", b"heartbeat", "invitations", b"invitations", "notices", b"notices", "reports", b"reports", "rounds", b"rounds", "starts", b"starts", "welcome", b"welcome"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_heartbeat", b"_heartbeat", "closed", b"closed", "decisions", b"decisions", "heartbeat", b"heartbeat", "invitations", b"invitations", "notices", b"notices", "reports", b"reports", "rounds", b"rounds", "starts", b"starts", "welcome", b"welcome"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_heartbeat", b"_heartbeat"]) -> typing.Literal["heartbeat"] | None: ...
 
 global___PlayResponse = PlayResponse
+
+@typing.final
+class ClosedDecision(google.protobuf.message.Message):
+    """A decision that is no longer open."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: builtins.int
+    DECISION_ID_FIELD_NUMBER: builtins.int
+    match_id: builtins.int
+    """The match."""
+    decision_id: builtins.int
+    """The decision."""
+    def __init__(
+        self,
+        *,
+        match_id: builtins.int = ...,
+        decision_id: builtins.int = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["decision_id", b"decision_id", "match_id", b"match_id"]) -> None: ...
+
+global___ClosedDecision = ClosedDecision
 
 @typing.final
 class Welcome(google.protobuf.message.Message):

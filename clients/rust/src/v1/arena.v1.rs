@@ -730,6 +730,20 @@ pub struct PlayResponse {
     /// Matches that begin, or that the bot has come back to.
     #[prost(message, repeated, tag = "8")]
     pub starts: ::prost::alloc::vec::Vec<MatchStart>,
+    /// Decisions that this bot was asked and that were made without its answer. Its own answers are not confirmed, a report closes its whole
+    /// match, and after a new welcome only the decisions that are sent again are open.
+    #[prost(message, repeated, tag = "9")]
+    pub closed: ::prost::alloc::vec::Vec<ClosedDecision>,
+}
+/// A decision that is no longer open.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ClosedDecision {
+    /// The match.
+    #[prost(uint64, tag = "1")]
+    pub match_id: u64,
+    /// The decision.
+    #[prost(uint32, tag = "2")]
+    pub decision_id: u32,
 }
 /// The server's first words.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -1,0 +1,68 @@
+"""A command that decides: what reaches it while it thinks."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from arena_client.pipe import PipeBot
+from arena_client.v1 import play_pb2
+from client_tests.peer import Peer, Playing, Talk, asks, invites, reports, starts, welcome
+
+COMMAND = """
+import json, sys
+seen = open(sys.argv[1], "w")
+waits = []
+for line in sys.stdin:
+    message = json.loads(line)
+    print(sorted(message), file=seen, flush=True)
+    waits += message.get("decisions", ())
+    if message.get("closed") or len(waits) > 1:
+        answers = [{"matchId": e["matchId"], "decisionId": e["decisionId"], "action": 0} for e in waits]
+        waits = []
+        print(json.dumps({"answers": answers}), flush=True)
+"""
+"""Answers a decision only when it is closed, or when it has two."""
+
+
+@pytest.fixture
+def token_file(tmp_path: Path) -> Path:
+    return tmp_path / "bot.token"
+
+
+@pytest.mark.process
+def test_a_command_learns_at_once_what_is_closed_and_may_answer_it_all_the_same(
+    token_file: Path, tmp_path: Path
+) -> None:
+    answered: list[tuple[int, int]] = []
+    seen = tmp_path / "seen"
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield invites(1)
+        talk.next()
+        yield starts(1)
+        yield asks((1, 1))
+        while "decisions" not in seen.read_text():
+            time.sleep(0.01)
+        yield play_pb2.PlayResponse(closed=[play_pb2.ClosedDecision(match_id=1, decision_id=1)])
+        yield asks((1, 2), (1, 3))
+        while len(answered) < 2:
+            answered.extend((each.decision_id, each.action) for each in talk.next().answers)
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    bot = PipeBot([sys.executable, "-c", COMMAND, str(seen)])
+    try:
+        with Peer([script]) as peer:
+            Playing(bot, peer.address, token_file, matches=1).result()
+    finally:
+        bot.end()
+    assert answered == [(2, 0), (3, 0)], "the answer to the closed decision is passed over"
+    lines = [json.loads(line.replace("'", '"')) for line in seen.read_text().splitlines()]
+    assert lines == [["starts"], ["welcome"], ["decisions"], ["closed"], ["decisions"], ["reports"]]

@@ -20,8 +20,7 @@ import numpy as np
 
 from arena.ladder.events import Entrant, Node
 from arena.ladder.ladder import Ladder
-from arena.ladder.live import Rating, start, update
-from arena.ladder.rebase import rebased
+from arena.ladder.live import Rating, rebased, start, update
 from arena.scheduling.candidate import Waiting
 from arena.scheduling.information_gain import MatchValues, match_values
 from arena.scheduling.pool import Pool

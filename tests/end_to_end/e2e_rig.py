@@ -26,7 +26,7 @@ from sqlalchemy import Connection, select
 from arena.ladder import live
 from arena.ladder.events import Entrant, MatchResult
 from arena.ladder.ladder import FieldFigures, Ladder
-from arena.ladder.rebase import replayed_since
+from arena.ladder.live import replayed_since
 from arena.replay.header import MatchKind
 from arena.replay.read import read
 from arena.replay.replay import Replay

@@ -11,8 +11,7 @@ from arena.ladder.columns import Columns
 from arena.ladder.errors import UnknownNode
 from arena.ladder.events import Entrant, Event, MatchResult, Node, Void
 from arena.ladder.fitted import ladder
-from arena.ladder.live import NEW, Rating, start, update
-from arena.ladder.rebase import rebased, replayed_since
+from arena.ladder.live import NEW, Rating, rebased, replayed_since, start, update
 
 FIELD = [Entrant(Node(node)) for node in range(8)]
 

@@ -10,8 +10,7 @@ from sqlalchemy import Connection, select, update
 
 from arena.ladder.events import Entrant, Node
 from arena.ladder.ladder import Ladder
-from arena.ladder.live import Rating
-from arena.ladder.rebase import replayed_since
+from arena.ladder.live import Rating, replayed_since
 from arena.store import schema
 from arena.store.base.rows import instant
 from arena.store.bots.bots import BotId, ensure_house_bots

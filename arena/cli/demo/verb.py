@@ -65,7 +65,7 @@ def command(data: Path, game: str, seconds: float) -> None:
     except (ChildFailed, OSError) as error:
         raise click.ClickException(str(error)) from error
     if before is not None:
-        from arena.cli.demo.summary import look_back
+        from arena.cli.demo.progress import look_back
 
         look_back(console, data, game, before)
 
@@ -88,7 +88,7 @@ def _play(console: Console, signals: Signals, programs: Children, data: Path, ga
         with connect(address) as client:
             before = newest(client)
             _start_bots(programs, address, data, game)
-            import arena.cli.demo.summary  # noqa: F401 - takes a second: import it while the bots start
+            import arena.cli.demo.progress  # noqa: F401 - takes a second: import it while the bots start
 
             _watch(console, signals, programs, client, game, before, seconds)
             return before

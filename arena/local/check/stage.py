@@ -11,9 +11,9 @@ from arena_client.v1 import play_pb2
 
 from arena.local.check.match import Puppet
 from arena.local.check.program import Program, shown
-from arena.local.check.relay import LOOPBACK, Relay
 from arena.local.check.server import CheckServer
 from arena.local.check.verdict import Fault
+from arena.local.check.wire import LOOPBACK, Relay
 from arena.local.server.host import new_token
 from arena.replay.header import MatchKind
 from arena.server.sessions.player import BotPlayer

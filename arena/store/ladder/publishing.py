@@ -12,9 +12,8 @@ from sqlalchemy import Connection, Row, bindparam, delete, insert, select, updat
 
 from arena.ladder.events import Entrant, Node, day_of
 from arena.ladder.ladder import NO_QUOTA, FieldFigures, Figure, Flag, FlagKind, Ladder, LadderLine, Quota
-from arena.ladder.live import start
+from arena.ladder.live import replayed_since, start
 from arena.ladder.luck_columns import LuckFigures
-from arena.ladder.rebase import replayed_since
 from arena.store import schema
 from arena.store.base.rows import PastLadder, PastLadderRow, instant
 from arena.store.ladder import events, pair_days

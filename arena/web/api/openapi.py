@@ -1,23 +1,107 @@
-"""The OpenAPI 3.1 document of the interface, from the endpoints' declarations."""
+"""The OpenAPI 3.1 document of the interface, from the endpoints' declarations, and the JSON Schema of their rows.
+
+A row's schema follows from its fields' types and docstrings.
+"""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
+import types
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from enum import Enum
 from functools import cache
-from typing import Any, Final
+from itertools import pairwise
+from textwrap import dedent
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
+from arena.queries.json_form import json_key
 from arena.version import __version__
 from arena.web.answers.responses import PROBLEM_TYPE, REPLAY_TYPE, SCHEMA
 from arena.web.api.endpoints import ENDPOINTS, Endpoint
 from arena.web.api.parameters import Parameter
-from arena.web.api.schemas import Schemas
 
+SIMPLE: Final[Mapping[object, Mapping[str, Any]]] = {
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    type(None): {"type": "null"},
+    datetime: {"type": "string", "format": "date-time"},
+    Any: {},
+}
 DESCRIPTION: Final = (
     "Games, ladders, bots, matches, replays and the log, with the names and values of `--json` on the command line. "
     "Anybody may read it, from any page (CORS). A list is paged: `Link` names the next page until there is none. "
     "An answer has an `ETag`; who has it already and says so with `If-None-Match` is told 304."
 )
+
+
+class Schemas:
+    """A collection of row schemas, to which other schemas refer."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Mapping[str, Any]] = {}
+        """Schemas by the name of a row's class."""
+
+    def schema(self, shape: Any) -> Mapping[str, Any]:
+        """Return the schema of a type, of an object `{"name": shape}` or of an array `[shape]`. Raises: TypeError."""
+        if isinstance(shape, Mapping):
+            return _object({name: self.schema(inner) for name, inner in shape.items()})
+        if isinstance(shape, list):
+            return {"type": "array", "items": self.schema(shape[0])}
+        if shape in SIMPLE:
+            return SIMPLE[shape]
+        if get_origin(shape) is not None:
+            return self._composed(get_origin(shape), get_args(shape))
+        if isinstance(shape, type) and issubclass(shape, Enum):
+            return {"type": "string", "enum": [each.value for each in shape]}
+        if isinstance(shape, type) and is_dataclass(shape):
+            return self._row(shape)
+        raise TypeError(f"{shape!r} has no schema")
+
+    def _composed(self, origin: Any, inner: tuple[Any, ...]) -> Mapping[str, Any]:
+        if origin in (Union, types.UnionType):
+            return {"anyOf": [self.schema(each) for each in inner]}
+        if origin is tuple and inner[1:] == (Ellipsis,):
+            return {"type": "array", "items": self.schema(inner[0])}
+        if isinstance(origin, type) and issubclass(origin, Mapping):
+            return {"type": "object"}
+        raise TypeError(f"{origin!r} of {inner!r} has no schema")
+
+    def _row(self, row: type) -> Mapping[str, Any]:
+        if row.__name__ not in self.rows:
+            self.rows[row.__name__] = {}  # a row may contain rows of its own kind
+            hints, meanings = get_type_hints(row), field_docstrings(row)
+            properties = {}
+            for each in fields(row):
+                schema = dict(self.schema(hints[each.name]))
+                if each.name in meanings:
+                    schema["description"] = meanings[each.name]
+                properties[json_key(each)] = schema
+            self.rows[row.__name__] = {"description": inspect.getdoc(row) or "", **_object(properties)}
+        return {"$ref": f"#/components/schemas/{row.__name__}"}
+
+
+@cache
+def field_docstrings(row: type) -> Mapping[str, str]:
+    """Return the docstring below each field of a class, by name; nothing without the source."""
+    try:
+        [definition] = ast.parse(dedent(inspect.getsource(row))).body
+    except (OSError, TypeError):
+        return {}
+    found = {}
+    for node, below in pairwise(definition.body if isinstance(definition, ast.ClassDef) else []):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(below, ast.Expr):
+            found[node.target.id] = " ".join(str(ast.literal_eval(below.value)).split())
+    return found
+
+
+def _object(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {"type": "object", "properties": dict(properties), "required": [*properties]}
 
 
 @cache

@@ -25,7 +25,7 @@ def documented() -> dict[str, str]:
 def written() -> dict[str, str]:
     """Return reasons and statuses that the sources name where they refuse something."""
     found: dict[str, str] = {}
-    for source in (ROOT / "arena").rglob("*.py"):
+    for source in [*(ROOT / "arena").rglob("*.py"), *(ROOT / "trio_grpc").rglob("*.py")]:
         for call in ast.walk(ast.parse(source.read_text())):
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") in {"refused", "explained"}:
                 words = [each.value for each in call.args if isinstance(each, ast.Constant)]

@@ -18,7 +18,7 @@ OVER: Final = -1
 """`State.player` of a game that is over."""
 
 LARGEST_DIE: Final = 20
-"""Most faces of a die: libraries that build the tree of a game need to know the number of outcomes beforehand."""
+"""Maximum number of faces of a die: libraries that build game trees need to know the number of outcomes."""
 
 Option: TypeAlias = bool | int
 

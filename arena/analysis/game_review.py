@@ -21,7 +21,7 @@ from arena.replay.replay import Replay
 from arena.replay.steps import Course
 
 MOST: Final = 3
-"""Most costly choices in a review."""
+"""Maximum number of costly choices in a review."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,9 +35,9 @@ WORLDS: Final = 200
 CLOSELY: Final = 3
 """Number of candidates for each named choice."""
 ENDING_LINES: Final = 200
-"""Most lines of play after a choice that counts as one of an ending."""
+"""Maximum number of lines of play after a choice that counts as one of an ending."""
 ALL_WORLDS: Final = 4_000
-"""Most worlds of an ending of which all are solved."""
+"""Maximum number of worlds of an ending up to which all are solved."""
 CLEAR: Final = 2.0
 """Standard errors above which a cost is significant."""
 

@@ -42,9 +42,9 @@ from engine.sixth_sense import SixthSenseRound, SixthSenseView
 
 LARGEST_HELLO: Final = 4096
 LONGEST_VERSION: Final = 40
-"""Most characters of a bot's version."""
+"""Maximum number of characters of a bot's version."""
 MOST_AT_ONCE: Final = 10_000
-"""Most acceptances and answers in one message: more than any bot owes, yet processed quickly."""
+"""Maximum number of acceptances and answers in one message: more than any bot owes, yet processed quickly."""
 RECENT: Final = 128
 """Serialized round reports that are cached, so that each is encoded once for all seats."""
 

@@ -215,7 +215,7 @@ def server_options(words: str) -> tuple[Callable[[Callable[..., None]], Callable
         click.option("--server", metavar="HOST:PORT", envvar="ARENA_SERVER", show_envvar=True, help=words),
         click.option("--tls", is_flag=True, help="Talk to the server with TLS."),
         click.option(
-            "--tls-roots", metavar="FILE", type=roots, help="The same, trusting the authorities in this PEM file."
+            "--tls-roots", metavar="FILE", type=roots, help="Use TLS and trust the authorities in this PEM file."
         ),
     )
 

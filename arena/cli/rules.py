@@ -23,7 +23,9 @@ WIDEST: Final = 100
 @click.argument("game", type=click.Choice([*GAMES]))
 @click.option("--ruling", metavar="NUMBER", help="Only this ruling, such as S7.")
 @click.option(
-    "--language", type=click.Choice(LANGUAGES, case_sensitive=False), help="Default: that of the locale, else en."
+    "--language",
+    type=click.Choice(LANGUAGES, case_sensitive=False),
+    help="Language of the rules.  [default: the locale's, else en]",
 )
 def command(game: str, ruling: str | None, language: str | None) -> None:
     """Read the rules of a game, with rulings where the printed rules are unclear.

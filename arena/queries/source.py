@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LARGEST_MATCH: Final = (1 << 63) - 1
 """Largest possible match number."""
 LARGEST_PAGE: Final = 1000
-"""Most matches or events that one query may return."""
+"""Maximum number of matches or events that one query may return."""
 
 
 class DataSource(Protocol):

@@ -20,7 +20,7 @@ MIN_ERROR: Final = 1e-6
 BLOCK_PAIRS: Final = 1_000_000
 """Pairs of bots computed at a time; bounds memory."""
 MOST_COMPARED: Final = 2_000
-"""Most bots that a bot is compared with; of more, a sample at equal distances by rating represents all."""
+"""Maximum number of bots that a bot is compared with; of more, a sample at equal distances by rating represents all."""
 
 
 class MatchValue(NamedTuple):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 MOST_MATCHES: Final = 100_000
-"""Most matches that one profile covers."""
+"""Maximum number of matches that one profile covers."""
 
 
 @click.group(epilog="Example: arena bots list")
@@ -55,7 +55,7 @@ def list_bots(place: DataPlace, as_json: bool) -> None:
 
 
 @command.command(epilog="Example: arena bots invite --owner alice --data ./arena-data")
-@click.option("--owner", metavar="NAME", required=True, help="Whose bot it will be; bots of one owner never meet.")
+@click.option("--owner", metavar="NAME", required=True, help="The bot's owner; bots of one owner never meet.")
 @takes_data
 @json_option
 def invite(owner: str, place: DataPlace, as_json: bool) -> None:
@@ -83,13 +83,13 @@ def invite(owner: str, place: DataPlace, as_json: bool) -> None:
 
 @command.command(epilog="Example: arena bots show counter --game nullern --last 500")
 @click.argument("name")
-@click.option("--game", metavar="NAME", help="Only this game; without it, every game of the server.")
+@click.option("--game", metavar="NAME", help="Only this game.  [default: every game of the server]")
 @click.option(
     "--last",
     type=click.IntRange(1, MOST_MATCHES),
     default=1000,
     show_default=True,
-    help="Its latest matches of a game, at most.",
+    help="Maximum number of latest matches of a game.",
 )
 @takes_source
 @json_rows(BotProfile)
@@ -125,17 +125,23 @@ def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool
 
 @command.command(epilog="Example: arena bots opponents counter --game nullern --limit 20")
 @click.argument("name")
-@click.option("--game", metavar="NAME", required=True, help="In which game.")
-@click.option("--limit", type=click.IntRange(1, LARGEST_PAGE), default=50, show_default=True, help="Bots, at most.")
+@click.option("--game", metavar="NAME", required=True, help="The game.")
 @click.option(
-    "--after", type=click.IntRange(0, (1 << 31) - 1), default=0, help="Only bots after so many: the next page."
+    "--limit",
+    type=click.IntRange(1, LARGEST_PAGE),
+    default=50,
+    show_default=True,
+    help="Maximum number of bots to list.",
+)
+@click.option(
+    "--after", type=click.IntRange(0, (1 << 31) - 1), default=0, help="Skip this number of bots, for the next page."
 )
 @click.option(
     "--last",
     type=click.IntRange(1, 1000),
     default=1000,
     show_default=True,
-    help="Its latest matches that are summed up, at most.",
+    help="Maximum number of latest matches to sum up.",
 )
 @takes_source
 @json_rows(OpponentRow)
@@ -235,7 +241,7 @@ def revoke(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
 
 
 takes_reason = click.option(
-    "--reason", metavar="TEXT", default="", help="Why, in at most 200 characters; everybody can read it."
+    "--reason", metavar="TEXT", default="", help="The public reason, in at most 200 characters."
 )
 
 
@@ -377,7 +383,11 @@ def rename(name: str, new_name: str, reason: str, place: DataPlace, as_json: boo
 
 @command.command(epilog="Example: arena bots events --limit 5 --before 100")
 @click.option(
-    "--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="Events to list, at most."
+    "--limit",
+    type=click.IntRange(1, LARGEST_PAGE),
+    default=20,
+    show_default=True,
+    help="Maximum number of events to list.",
 )
 @click.option(
     "--before", metavar="EVENT", type=click.IntRange(1, LARGEST_MATCH), help="Only events older than this one."

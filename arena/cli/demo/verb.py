@@ -39,11 +39,15 @@ POLL: Final = 0.25
     type=click.Path(path_type=Path),
     default=Path("demo-data"),
     show_default=True,
-    help="Directory of the database and the logs; kept, and used again the next time.",
+    help="Directory of the database and the logs; it stays for the next time.",
 )
 @click.option("--game", type=click.Choice([*GAMES]), default=GAME, show_default=True, help="The game they play.")
 @click.option(
-    "--seconds", type=click.FloatRange(1, 86400), default=20, show_default=True, help="How long matches are played."
+    "--seconds",
+    type=click.FloatRange(1, 86400),
+    default=20,
+    show_default=True,
+    help="Seconds for which matches are played.",
 )
 def command(data: Path, game: str, seconds: float) -> None:
     """Play rated matches between three sample bots and show the ladder and a replay.

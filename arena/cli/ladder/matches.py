@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 @click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
 @click.option("--bot", metavar="NAME", default="", help="Only matches of this bot.")
 @click.option(
-    "--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="Matches to list, at most."
+    "--limit",
+    type=click.IntRange(1, LARGEST_PAGE),
+    default=20,
+    show_default=True,
+    help="Maximum number of matches to list.",
 )
 @click.option(
     "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only matches older than this one."

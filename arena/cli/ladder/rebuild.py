@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: arena ladder rebuild --verify --data ./arena-data")
-@click.option("--verify", is_flag=True, help="Only compare with the published ladder; a server may use the directory.")
-@click.option("--game", metavar="NAME", help="Only this game's.  [default: every game's]")
+@click.option("--verify", is_flag=True, help="Only compare with the published ladder; also beside a running server.")
+@click.option("--game", metavar="NAME", help="Only this game.  [default: every game]")
 @data_option("The data directory of the server.", required=True)
 @json_option
 def rebuild(verify: bool, game: str | None, data: Path, as_json: bool) -> None:

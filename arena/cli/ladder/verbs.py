@@ -48,18 +48,20 @@ def _past_instant(context: click.Context, parameter: click.Parameter, text: str 
 @click.group(
     invoke_without_command=True, epilog="Example: arena ladder --game sixth_sense --seats 4 --data ./arena-data"
 )
-@click.option("--game", metavar="NAME", help="Only this game's.  [default: every game's]")
+@click.option("--game", metavar="NAME", help="Only this game.  [default: every game]")
 @click.option(
-    "--seats", metavar="N", type=click.IntRange(1, 99), help="Only from results at tables of this size; computed now."
+    "--seats", metavar="N", type=click.IntRange(1, 99), help="Only results at tables of this size; computed on request."
 )
-@click.option("--history", "bot", metavar="BOT", help="Draw how this bot's live rating moved instead.")
-@click.option("--versions", "changed", metavar="BOT", help="Every version of this bot beside the one before instead.")
-@click.option("--flags", is_flag=True, help="Say what stands out in the results instead: ⚑ on the ladder.")
+@click.option("--history", "bot", metavar="BOT", help="Draw the history of this bot's live rating instead.")
+@click.option(
+    "--versions", "changed", metavar="BOT", help="Compare every version of this bot with the one before it instead."
+)
+@click.option("--flags", is_flag=True, help="List results that differ from the predictions instead: ⚑ on the ladder.")
 @click.option(
     "--at",
     metavar="TIME",
     callback=_past_instant,
-    help="As last published until then: 2026-01-31T18:00 (local) or …T18:00Z.",
+    help="The ladder of that time: 2026-01-31T18:00 (local) or …T18:00Z.",
 )
 @takes_source
 @json_rows(LadderRows, RatedRow, VersionRow, PastLadder)
@@ -130,14 +132,14 @@ def command(
 
 @command.command(epilog='Example: arena ladder void 4711 --reason "the deal was known" --data ./arena-data')
 @click.argument("match_id", metavar="[MATCH]", required=False, type=click.IntRange(1, LARGEST_MATCH))
-@click.option("--bot", metavar="NAME", help="Every result of this bot that counts and was stored since --since.")
+@click.option("--bot", metavar="NAME", help="All results of this bot that count, from --since on.")
 @click.option(
     "--since",
     metavar="TIME",
     callback=_past_instant,
     help="With --bot: 2026-01-31, 2026-01-31T18:00 (local) or …T18:00Z.",
 )
-@click.option("--reason", metavar="TEXT", required=True, help="Why, in at most 200 characters; everybody can read it.")
+@click.option("--reason", metavar="TEXT", required=True, help="The public reason, in at most 200 characters.")
 @takes_data
 @json_option
 def void(

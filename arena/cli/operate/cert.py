@@ -37,7 +37,7 @@ subjectAltName = {names}
     "hosts",
     metavar="NAME",
     multiple=True,
-    help=f"Name or address that the server is reached by; repeatable.  [default: {', '.join(NAMES)}]",
+    help=f"Name or address of the server; repeatable.  [default: {', '.join(NAMES)}]",
 )
 @click.option("--days", type=click.IntRange(1, 825), default=90, show_default=True, help="Days until it expires.")
 @json_option

@@ -26,7 +26,10 @@ SERVER_END: Final = 30.0
 
 @click.command(epilog="Example: arena drain --data ./arena-data --limit 60")
 @click.option(
-    "--limit", metavar="SECONDS", type=click.FloatRange(0), help="How long matches may go on.  [default: the server's]"
+    "--limit",
+    metavar="SECONDS",
+    type=click.FloatRange(0),
+    help="Seconds for which matches may continue.  [default: the server's]",
 )
 @takes_data
 @json_option

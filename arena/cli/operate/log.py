@@ -81,7 +81,7 @@ def show(match_id: int, place: DataPlace, as_json: bool) -> None:
 
 @command.command(epilog="Example: arena log audit --data ./arena-data")
 @data_option("The data directory; a server may work on it meanwhile.", required=True)
-@click.option("--replays", is_flag=True, help="Compare every stored replay as well: some minutes a million.")
+@click.option("--replays", is_flag=True, help="Compare every stored replay, too, which takes minutes for a million.")
 @json_option
 @click.pass_context
 def audit(context: click.Context, data: Path, replays: bool, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from arena.cli.terminal.screen import json_option, print_json
 
 
 @click.command(epilog="Example: arena prune --keep 100000 --data ./arena-data")
-@click.option("--keep", metavar="N", type=click.IntRange(0), required=True, help="The newest replays to keep.")
+@click.option("--keep", metavar="N", type=click.IntRange(0), required=True, help="Number of newest replays to keep.")
 @data_option("The data directory; no server may work on it.", required=True)
 @json_option
 def command(keep: int, data: Path, as_json: bool) -> None:

@@ -13,7 +13,7 @@ from arena.cli.terminal.screen import json_option, print_json
 
 @click.command(epilog="Example: arena restore ./backups/monday --data ./arena-data")
 @click.argument("backup", metavar="BACKUP", type=click.Path(path_type=Path))
-@data_option("The data directory to make; it must not exist.", required=True)
+@data_option("The data directory to create; it must not exist.", required=True)
 @json_option
 def command(backup: Path, data: Path, as_json: bool) -> None:
     """Create a data directory from BACKUP, which `arena backup` made and which does not change.

@@ -26,7 +26,7 @@ DEFAULT_LISTEN: Final = "127.0.0.1:8080"
     metavar="HOST:PORT",
     default=DEFAULT_LISTEN,
     show_default=True,
-    help="Where browsers connect; port 0: any.",
+    help="Address for browsers; port 0: any.",
 )
 @click.option(
     "--root", metavar="PATH", default="", help="The path of the pages behind a proxy that strips it, such as /arena."
@@ -44,7 +44,7 @@ DEFAULT_LISTEN: Final = "127.0.0.1:8080"
     "proxies",
     metavar="ADDRESS",
     multiple=True,
-    help="Address or network of a proxy that is believed whose requests it brings; repeatable.",
+    help="Address or network of a trusted proxy, which reports the clients' addresses; repeatable.",
 )
 @click.option(
     "--web-origin",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, LARGEST_PAGE),
     default=100,
     show_default=True,
-    help="Matches of --bot, at most, the newest first.",
+    help="Maximum number of matches of --bot, newest first.",
 )
 @click.option(
     "--times",
@@ -37,10 +37,16 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 1000),
     default=1,
     show_default=True,
-    help="Ask so often: a bot that draws chance answers now so, now so.",
+    help="Times that each decision is asked, for bots that choose at random.",
 )
 @click.option(
-    "--show", "shown", metavar="N", type=click.IntRange(0), default=20, show_default=True, help="Differences to list."
+    "--show",
+    "shown",
+    metavar="N",
+    type=click.IntRange(0),
+    default=20,
+    show_default=True,
+    help="Number of differences to list.",
 )
 @takes_source
 @json_option

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("dataset", epilog="Example: arena replay dataset --bot my-bot --since 2026-01-31 --out decisions")
 @click.argument("sources", metavar="[SOURCE]...", nargs=-1)
-@click.option("--out", metavar="DIR", required=True, type=click.Path(path_type=Path), help="Folder to make.")
+@click.option("--out", metavar="DIR", required=True, type=click.Path(path_type=Path), help="Folder to create.")
 @click.option("--bot", metavar="NAME", default="", help="Only decisions of this bot.")
 @click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
 @click.option(

@@ -37,7 +37,11 @@ def command() -> None:
 @click.option("--game", metavar="NAME", default="", help="Only matches of this game.")
 @click.option("--bot", metavar="NAME", default="", help="Only matches of this bot.")
 @click.option(
-    "--limit", type=click.IntRange(1, LARGEST_PAGE), default=20, show_default=True, help="Matches to list, at most."
+    "--limit",
+    type=click.IntRange(1, LARGEST_PAGE),
+    default=20,
+    show_default=True,
+    help="Maximum number of matches to list.",
 )
 @click.option(
     "--before", metavar="MATCH", type=click.IntRange(1, LARGEST_MATCH), help="Only matches older than this one."
@@ -76,9 +80,9 @@ def list_replays(game: str, bot: str, limit: int, before: int | None, place: Dat
     type=int,
     help="One trick of that round, or one betting round, from 1; -1 is the last.  [default round: the last]",
 )
-@click.option("--seat", metavar="S", type=click.IntRange(0), help="As this seat, from 0, saw it.")
-@click.option("--all-hands", is_flag=True, help="With every hand face up; the default without --seat.")
-@click.option("--no-step", is_flag=True, help="Print the whole match, where a terminal would step through it.")
+@click.option("--seat", metavar="S", type=click.IntRange(0), help="The view of this seat, from 0.")
+@click.option("--all-hands", is_flag=True, help="Show every hand; the default without --seat.")
+@click.option("--no-step", is_flag=True, help="Print the whole match instead of stepping through it in a terminal.")
 @takes_source
 def show(
     source: str,
@@ -125,7 +129,7 @@ def show(
     "--receipts",
     metavar="DIR",
     type=click.Path(path_type=Path, exists=True),
-    help="Compare with the receipt that a bot keeps beside its token: a directory, or one file.",
+    help="Compare with a bot's receipt, which lies beside its token: a directory, or one file.",
 )
 @takes_source
 @json_option

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @click.command(epilog="Example: arena why 17 --seat 2 --slowest 5")
 @click.argument("source")
-@click.option("--seat", metavar="N", type=click.IntRange(0), help="Every decision of this seat.")
+@click.option("--seat", metavar="N", type=click.IntRange(0), help="List every decision of this seat.")
 @click.option("--slowest", metavar="N", type=click.IntRange(1), help="Only the N decisions that cost the most time.")
-@click.option("--game", "of_game", is_flag=True, help="Why the game was lost: points, bids and costly choices.")
+@click.option("--game", "of_game", is_flag=True, help="Review the play: points, bids and costly choices.")
 @takes_source
 @json_option
 def command(source: str, seat: int | None, slowest: int | None, of_game: bool, place: DataPlace, as_json: bool) -> None:

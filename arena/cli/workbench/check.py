@@ -30,8 +30,8 @@ NOT_IN_A_BOX: Final = ("{host}", "{port}", "{token_file}")
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     epilog="Example: arena check -- python my_bot.py --server {server} --token-file {token_file}",
 )
-@click.option("--list", "lists", is_flag=True, help="List the checks and what each wants; no bot is started.")
-@click.option("--only", metavar="CHECK", multiple=True, help="Ask this check and those it needs; repeatable.")
+@click.option("--list", "lists", is_flag=True, help="List the checks with their requirements; no bot is started.")
+@click.option("--only", metavar="CHECK", multiple=True, help="Run only this check and those that it needs; repeatable.")
 @click.option(
     "--conversations",
     metavar="DIR",

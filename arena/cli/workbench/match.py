@@ -38,25 +38,28 @@ INTERRUPTED: Final = 130
 @click.option("--gauntlet", is_flag=True, help="More than two bots: ONE against each of the others.")
 @click.option("--round-robin", is_flag=True, help="More than two bots: each against each.")
 @click.option(
-    "--game", type=click.Choice([*GAMES]), default=next(iter(GAMES)), show_default=True, help="What they play."
+    "--game", type=click.Choice([*GAMES]), default=next(iter(GAMES)), show_default=True, help="The game to play."
 )
-@click.option("--seats", metavar="N", type=int, help="Seats at a table.  [default: 4, or what the game has]")
-@click.option("--option", "options", metavar="NAME=VALUE", multiple=True, help="Of the game; repeatable.")
+@click.option("--seats", metavar="N", type=int, help="Seats at a table.  [default: 4, or the game's nearest]")
+@click.option("--option", "options", metavar="NAME=VALUE", multiple=True, help="An option of the game; repeatable.")
 @click.option(
-    "--field", metavar="BOT", multiple=True, help="Who else sits there; repeatable.  [default: the strongest house bot]"
+    "--field",
+    metavar="BOT",
+    multiple=True,
+    help="A bot for the other seats; repeatable.  [default: the strongest house bot]",
 )
 @click.option(
     "--design",
     type=click.Choice(["same-seats", "one-table", "independent"]),
     help="See above.  [default: the one that needs the fewest games, mostly one-table]",
 )
-@click.option("--sets", metavar="N", type=click.IntRange(1), help=f"Sets to play, at most.  [default: {SETS}]")
+@click.option("--sets", metavar="N", type=click.IntRange(1), help=f"Maximum number of sets to play.  [default: {SETS}]")
 @click.option(
     "--sprt",
     "test",
     metavar="elo0=,elo1=",
     callback=sequential_test,
-    help="Stop as soon as the test says which it is, or after --sets; also points0=,points1= or t0=,t1=.",
+    help="Stop as soon as this test decides, or after --sets; also points0=,points1= or t0=,t1=.",
 )
 @click.option(
     "--concurrency",
@@ -66,17 +69,17 @@ INTERRUPTED: Final = 130
 )
 @click.option("--dask", metavar="ADDRESS", help="Play on the workers of this Dask scheduler, as tcp://10.0.0.5:8786.")
 @sandbox_option
-@click.option("--seed", metavar="N", type=int, help="Of the deals.  [default: a random one, which is shown]")
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Keep every set here.")
+@click.option("--seed", metavar="N", type=int, help="Seed of the deals.  [default: a random one, which is shown]")
+@click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="File for every set.")
 @click.option(
-    "--replays", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help="Write every game's replay here."
+    "--replays", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help="Folder for every game's replay."
 )
 @click.option(
     "--plot",
     "picture",
     metavar="FILE.svg",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Draw the difference as it went, with its 95 % band.",
+    help="File for a plot of the difference over time, with its 95 % band.",
 )
 @json_option
 def command(

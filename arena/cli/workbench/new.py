@@ -20,15 +20,21 @@ NEXT: Final = (
 
 @click.command(epilog="Example: arena new my-bot --game nullern")
 @click.argument("name")
-@click.option("--language", type=click.Choice(["python"]), default="python", show_default=True, help="Of the bot.")
 @click.option(
-    "--game", "games", type=click.Choice([*GAMES]), multiple=True, help="What it plays; repeatable.  [default: all]"
+    "--language", type=click.Choice(["python"]), default="python", show_default=True, help="Language of the bot."
+)
+@click.option(
+    "--game",
+    "games",
+    type=click.Choice([*GAMES]),
+    multiple=True,
+    help="A game that it plays; repeatable.  [default: all]",
 )
 @click.option(
     "--directory",
     metavar="DIR",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Where the project goes; it must not be there yet.  [default: ./NAME]",
+    help="Folder of the project, which must not exist.  [default: ./NAME]",
 )
 @json_option
 def command(name: str, language: str, games: tuple[str, ...], directory: Path | None, as_json: bool) -> None:

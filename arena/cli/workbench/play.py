@@ -33,23 +33,23 @@ INTERRUPTED: Final = 130
 @click.command(epilog="Example: arena play bot.py house:counter human --game nullern")
 @click.argument("players", nargs=-1, required=True)
 @click.option(
-    "--game", type=click.Choice([*GAMES]), default=next(iter(GAMES)), show_default=True, help="What they play."
+    "--game", type=click.Choice([*GAMES]), default=next(iter(GAMES)), show_default=True, help="The game to play."
 )
 @click.option("--seats", metavar="N", type=int, help="Seats at the table.  [default: as many as players, or 4]")
-@click.option("--option", "options", metavar="NAME=VALUE", multiple=True, help="Of the game; repeatable.")
-@click.option("--seed", metavar="N", type=int, help="Of the deals.  [default: a random one, which is shown]")
-@click.option("--seat", metavar="S", type=click.IntRange(0), help="Draw what this seat knows.  [default: all hands]")
+@click.option("--option", "options", metavar="NAME=VALUE", multiple=True, help="An option of the game; repeatable.")
+@click.option("--seed", metavar="N", type=int, help="Seed of the deals.  [default: a random one, which is shown]")
+@click.option("--seat", metavar="S", type=click.IntRange(0), help="Draw the view of this seat.  [default: all hands]")
 @click.option(
     "--delay",
     metavar="SECONDS",
     type=click.FloatRange(0, 3600),
-    help=f"How long each position stays.  [default: {DELAY} in a terminal, else 0]",
+    help=f"Seconds for which each position is shown.  [default: {DELAY} in a terminal, else 0]",
 )
 @click.option(
     "--out",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Keep the replay here, and what bots print beside it; it must not be there yet.",
+    help="File of the replay, with the bots' output beside it; it must not exist.",
 )
 @json_option
 def command(

@@ -22,7 +22,7 @@ def sandbox_option(function: Function) -> Function:
         NAME,
         metavar="[=weak]",
         type=click.Choice(["whole", "weak"]),
-        help="Run commands in boxes: no network, no files of yours, limits. =weak: as far as this system can.",
+        help="Run commands in boxes: no network, none of your files, limits. =weak: as far as this system can.",
     )
     return option(function)
 

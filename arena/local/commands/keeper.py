@@ -37,7 +37,7 @@ KEPT: Final = 4 << 20
 TAIL: Final = 64 << 10
 """Bytes stored of its end."""
 LAST_LINES: Final = 20
-"""Most last lines in the report of the end."""
+"""Maximum number of last lines in the report of the end."""
 GRACE: Final = 2.0
 """Seconds from SIGTERM to SIGKILL."""
 LAST_WAIT: Final = 5.0

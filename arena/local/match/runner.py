@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TASK_SECONDS: Final = 1.5
 MOST_SETS: Final = 500
-"""Most sets in a task."""
+"""Maximum number of sets in a task."""
 GAMES_WITH_COMMANDS: Final = 8
 """Games at once if bots are commands: the SDK's default capacity."""
 AHEAD: Final = 2

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arena.store.store import Store
 
 REMEMBERED: Final = 10_000
-"""Most bots in the cache of tokens."""
+"""Maximum number of bots in the cache of tokens."""
 
 log = structlog.get_logger(__name__)
 

@@ -15,7 +15,7 @@ from typing import Final
 ROUND_TRIPS: Final = 9
 """Number of answered heartbeats, each with the answers before it, among which the shortest time counts."""
 MOST_UNANSWERED: Final = 9
-"""Most heartbeats whose answers are awaited; older ones are forgotten."""
+"""Maximum number of heartbeats whose answers are awaited; older ones are forgotten."""
 
 
 class RoundTrip:

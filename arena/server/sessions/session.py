@@ -47,7 +47,7 @@ SEND_LIMIT: Final = 30.0
 CLOSE_TIMEOUT: Final = 1.0
 """Seconds for sending waiting messages when the server ends a stream."""
 MOST_NOTICES: Final = 10_000
-"""Most notices that may wait for a bot; beyond it the stream ends."""
+"""Maximum number of notices that may wait for a bot; beyond it the stream ends."""
 
 
 class Session:
@@ -215,7 +215,7 @@ class Session:
         return round((self._round_trip.seconds or 0.0) * 1e6)
 
     def _most(self) -> int:
-        """Most questions in one message: half of the bot's capacity, so that it can think about the other half."""
+        """Maximum number of questions in one message: half of the bot's capacity, while it thinks about the rest."""
         return max(1, (self.capacity + 1) // 2)
 
     def _may_ask(self) -> bool:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from engine.game import Game, Option
 
 MOST_WAITING: Final = 256
-"""Most matches that wait for a baseline, and that a starting server looks for."""
+"""Maximum number of matches that wait for a baseline, and that a starting server looks for."""
 RETRY: Final = 2.0
 """Seconds between attempts to store."""
 

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from engine.game import Game, Option
 
 BATCH: Final = 64
-"""Most questions in one batch."""
+"""Maximum number of questions in one batch."""
 MOST_WAITING: Final = 512
-"""Most questions that wait for a worker; beyond that the server answers itself."""
+"""Maximum number of questions that wait for a worker; beyond that the server answers itself."""
 AWAY: Final = 100e-6
 """Seconds that this thread may spend on a choice. Handing over costs it some 30 µs, since the answer is a turn of its
 own, makes messages to bots smaller and comes late. Longer thoughts would delay everybody else."""

@@ -29,7 +29,7 @@ Sign: TypeAlias = Callable[[int, bytes], bytes]
 HASH: Final = 32
 """Bytes of a hash."""
 _KEPT: Final = 1024
-"""Most rows whose hashes a connection caches."""
+"""Maximum number of rows whose hashes a connection caches."""
 _NONE: Final[dict[int, bytes]] = {}
 _LOG: Final = schema.log.c
 _HEAD: Final = schema.log_head.c

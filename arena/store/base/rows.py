@@ -156,9 +156,9 @@ class LadderRows:
     flags: tuple[FlagRow, ...] = ()
     """The flags of the last fit, the most certain first; none on ladders of one table size."""
     pair_quota: int = 0
-    """Most matches a day that count between two bots of other players, by the last fit; 0 for all."""
+    """Maximum number of matches a day that count between two bots of other players, by the last fit; 0 for all."""
     pair_week_quota: int = 0
-    """Most matches a week that count between them; 0 for all."""
+    """Maximum number of matches a week that count between them; 0 for all."""
     pair_young_days: int = 0
     """Days after its first result during which a bot is young: with an older bot that mostly meets older ones, all
     young bots count as one of the two.

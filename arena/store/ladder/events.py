@@ -14,7 +14,7 @@ from arena.store.base.errors import NoResult, ReasonNotAllowed, ResultVoid, Unkn
 from arena.store.base.statements import Statement
 
 LONGEST_REASON: Final = 200
-"""Most characters in a reason."""
+"""Maximum number of characters in a reason."""
 AT_ONCE: Final = 10_000
 """Rows fetched from the database in one batch."""
 _COLUMNS: Final = schema.events.c

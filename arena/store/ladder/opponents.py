@@ -12,7 +12,7 @@ from arena.store.base.rows import MatchState, OpponentRow
 from arena.store.bots import bots
 
 LAST: Final = 1000
-"""Most results of a game that are summed up."""
+"""Maximum number of results of a game that are summed up."""
 LOOKED_AT: Final = 20_000
 """Newest matches of a bot, of all games, among which those of one game are searched."""
 

@@ -29,7 +29,7 @@ _COUNTS: Final = re.compile(r"\[(?:true|false)(?:,(?:true|false))*\]")
 _REPLAY: Final = re.compile(r'(?:null|"([0-9a-f]{64})")}')
 """The end of a leaf with a result: the digest of its replay, which no table has."""
 MOST_FAULTS: Final = 20
-"""Most faults that are listed; the others are counted."""
+"""Maximum number of faults that are listed; the others are counted."""
 
 
 class TablesAudit:

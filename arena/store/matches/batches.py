@@ -28,7 +28,7 @@ _EVENTS: Final = Statement(
     .where(_EVENT.match_id >= bindparam("first"), _EVENT.match_id <= bindparam("last"))
 )  # fmt: skip
 _GAP: Final = 100
-"""Most unneeded matches that are read in between, to save a query."""
+"""Maximum number of unneeded matches that are read in between, to save a query."""
 
 
 class VoidEvent(NamedTuple):

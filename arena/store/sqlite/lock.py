@@ -20,7 +20,7 @@ from arena.store.base.errors import StoreLocked, StoreUnusable, file_error
 
 _LOCK: Final = "arena.lock"
 _LONGEST: Final = 8192
-"""Most bytes of the file that are read."""
+"""Maximum number of bytes of the file that are read."""
 _LAST_WRITES: Final = 30.0
 """Seconds that the writer process of a dead server may take to finish its last jobs."""
 

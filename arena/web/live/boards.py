@@ -31,7 +31,7 @@ SCREENS: Final = 4
 READING: Final = 8.0
 """Least seconds that a round stays on the TV."""
 MOST_BOARDS: Final = 500
-"""Most boards in memory; those without viewers are dropped first."""
+"""Maximum number of boards in memory; those without viewers are dropped first."""
 _ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)
 
 

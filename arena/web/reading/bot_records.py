@@ -21,7 +21,7 @@ from arena.web.caches import LruCache
 from arena.web.reading.reader import OpenSource
 
 MOST_WAITING: Final = 200
-"""Most replays that wait to be read; the pages ask again for the others."""
+"""Maximum number of replays that wait to be read; the pages ask again for the others."""
 KEPT: Final = 5000
 IDLE: Final = 30.0
 """Seconds after which an idle process ends."""

@@ -20,7 +20,7 @@ OpenSource: TypeAlias = Callable[[], AbstractContextManager[DataSource]]
 Result = TypeVar("Result")
 
 AT_ONCE: Final = 4
-"""Most simultaneous queries; others wait."""
+"""Maximum number of simultaneous queries; others wait."""
 SECONDS: Final = 1.0
 """Seconds for which a result is cached, so that a ladder is on screen within two seconds after a match."""
 TABLE_LADDER: Final = 60.0

@@ -28,7 +28,7 @@ LONGEST: Final = 200
 BUCKETS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Upper bounds of the buckets of response times, in seconds."""
 MOST: Final = 100_000
-"""Most addresses in memory; the least recently active one is forgotten first."""
+"""Maximum number of addresses in memory; the least recently active one is forgotten first."""
 SAVED: Final = 10.0
 """Seconds for which unused requests of an address are saved up."""
 

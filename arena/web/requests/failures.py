@@ -22,7 +22,7 @@ log = structlog.get_logger("arena.web")
 INTERVAL: Final = 60.0
 """Least seconds between two lines about failures of one address."""
 MOST: Final = 10_000
-"""Most addresses in memory."""
+"""Maximum number of addresses in memory."""
 
 
 class FailureLog:

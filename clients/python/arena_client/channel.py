@@ -44,7 +44,7 @@ _FINAL = frozenset(
 )
 """Statuses that are final without a reason, too, beside those that have errors of their own."""
 LONGEST_PAUSE = 3600.0
-"""Most seconds that a server may ask to wait: a longer time is a mistake."""
+"""Maximum time in seconds that a server may ask to wait: a longer time is a mistake."""
 DEFAULT_PORT = 50051
 """The default port of a server."""
 _ADDRESS = re.compile(r"(\[[^\[\]\s]+\]|[^:/\[\]\s]+):(\d{1,5})")

@@ -61,19 +61,19 @@ _chance = random.SystemRandom()  # Leaves the bot's own random numbers alone.
 ANSWER_TIME = 20.0
 """Time limit of the server for a registration and for its welcome, in seconds."""
 FIRST_WAIT = 0.1
-"""Most seconds before the first try to reconnect."""
+"""Maximum time in seconds before the first try to reconnect."""
 LONGEST_WAIT = 5.0
-"""Most seconds between two tries while the server may only be restarting."""
+"""Maximum time in seconds between two tries while the server may only be restarting."""
 LONG_OUTAGE = 120.0
 """Seconds without a connection after which a restart is no longer likely."""
 LONGEST_OUTAGE_WAIT = 30.0
-"""Most seconds between two tries after that."""
+"""Maximum time in seconds between two tries after that."""
 LONGEST_VERSION = 40
-"""Most characters of a bot's version."""
+"""Maximum number of characters of a bot's version."""
 LEAVE_TIME = 2.0
 """Time limit of the server to end the stream of a bot that leaves in the middle of matches, in seconds."""
 PROBES = 3
-"""Most failures that are diagnosed before the first connection."""
+"""Maximum number of failures that are diagnosed before the first connection."""
 STEADY = 1.0
 """Seconds after which a connection counts as good, so that waiting times start again."""
 

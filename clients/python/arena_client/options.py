@@ -19,7 +19,7 @@ DEFAULT_ADDRESS = "localhost:50051"
 DRAIN = 30.0
 """Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN has another number."""
 DRAIN_TERMINATED = 8.0
-"""Most seconds after SIGTERM: its sender usually kills after 10 s."""
+"""Maximum time in seconds after SIGTERM: its sender usually kills after 10 s."""
 
 
 class Options(TypedDict, total=False):

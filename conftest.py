@@ -1,6 +1,7 @@
 """Options of the test run; for Hypothesis: the same cases every time, each as long as it takes on a loaded machine."""
 
 import os
+import resource
 import signal
 import sys
 import threading
@@ -108,6 +109,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CoverageWarning)  # of course these modules are imported already
             measuring.start()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the run cost, whatever else the machine had to do: the tests and all programs that they started."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    seconds = sum(each.ru_utime + each.ru_stime for each in used)
+    terminalreporter.write_line(f"processor time: {seconds:.0f} s")
 
 
 _started: set[str] = set()

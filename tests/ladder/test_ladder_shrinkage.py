@@ -51,6 +51,7 @@ def test_a_bot_far_off_neither_moves_nor_widens_the_field() -> None:
     assert np.abs(joined.means[:-1] - field.means).max() < 9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bots", [6, 23, 100])
 def test_intervals_hold_and_so_does_the_leader_s(bots: int) -> None:
     chance, held, leader, plain = np.random.default_rng(bots), 0.0, 0, 0

@@ -12,7 +12,7 @@ from arena.processes.channel import Channel
 
 
 class HelperEnded(Exception):  # noqa: N818 - the name says what is the matter
-    """A helper process ended or failed before it answered; the message says why."""
+    """A helper process ended or failed before it answered. The message gives the reason."""
 
 
 class Ticket:
@@ -41,7 +41,7 @@ class Calls:
     def __init__(self, channel: Channel, limit: float | None = None) -> None:
         """Call through `channel`; `limit`: seconds within which the next answer must arrive, None for no limit."""
         self.limit = limit
-        """May be changed between calls, but not from or to None once `run` has begun."""
+        """May change between calls, but not from or to None once `run` has begun."""
         self._channel: Final = channel
         self._tickets: Final[deque[Ticket]] = deque()
         self._ended = trio.Event()
@@ -80,7 +80,7 @@ class Calls:
             self._ended.set()
             while self._tickets:
                 ticket = self._tickets.popleft()
-                ticket.settle(ticket)  # a ticket as its own answer means that there is none
+                ticket.settle(ticket)  # A ticket as its own answer means that there is none.
         return wrong
 
     def _take(self, answers: list[Any]) -> None:

@@ -41,7 +41,7 @@ class Channel:
         if not self._unsent:
             frame = frame[self._send_now(frame) :]
             if not frame:
-                return  # the usual case
+                return  # The usual case.
             if self._nursery is not None:
                 self._nursery.start_soon(self._send_rest)
         self._unsent.extend(frame)
@@ -59,7 +59,7 @@ class Channel:
             try:
                 piece = self._line.recv(PIECE)
             except ConnectionError:
-                return []  # the helper ended with messages unread
+                return []  # The helper ended with messages unread.
             if not piece:
                 return []
             self._last_active = trio.current_time()
@@ -68,11 +68,14 @@ class Channel:
 
     @property
     def socket(self) -> socket.socket:
-        """This end, for who waits for several at once."""
+        """This end, for waiting for several at once."""
         return self._line
 
     def received(self) -> list[Any] | None:
-        """Return the messages that have come, without waiting; None if the helper has ended. Raises: FrameTooLarge."""
+        """Return the messages that have arrived, without waiting; None if the helper has ended.
+
+        Raises: FrameTooLarge.
+        """
         try:
             piece = self._line.recv(PIECE)
         except BlockingIOError:
@@ -84,7 +87,7 @@ class Channel:
     async def run(self, take: Callable[[list[Any]], None], allowed_silence: Callable[[], float] | None = None) -> str:
         """Pass all messages to `take` until the helper ends or is silent for more than `allowed_silence()` seconds.
 
-        Return "" if the helper ended by itself, otherwise what is wrong with it: it cannot be used any more.
+        Return "" if the helper ended by itself, otherwise its fault; it cannot be used any more.
         """
         wrong: list[str] = []
         try:
@@ -113,7 +116,7 @@ class Channel:
             return []
 
     async def send_on(self) -> None:
-        """Send what the socket did not accept, until cancelled; for who takes what is `received` without `run`."""
+        """Send the rest that the socket did not accept, until cancelled; for callers of `received` instead of `run`."""
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
@@ -137,7 +140,7 @@ class Channel:
             self._shut()
 
     def _shut(self) -> None:
-        with suppress(OSError):  # the helper has ended
+        with suppress(OSError):  # The helper has ended.
             self._line.shutdown(socket.SHUT_WR)
 
     def _send_now(self, content: bytes | bytearray) -> int:
@@ -147,4 +150,4 @@ class Channel:
         except BlockingIOError:
             return 0
         except ConnectionError:
-            return len(content)  # `receive` reports the end
+            return len(content)  # `receive` reports the end.

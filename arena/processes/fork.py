@@ -51,13 +51,13 @@ def _run(work: Callable[[Parent], None], line: socket.socket) -> NoReturn:
     """Run `work` and exit, so that the child never returns to the parent's code."""
     status = 1
     try:
-        gc.freeze()  # the garbage collector need not scan the parent's objects
+        gc.freeze()  # The garbage collector need not scan the parent's objects.
         for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_IGN)  # the parent handles them and ends this process
+            signal.signal(each, signal.SIG_IGN)  # The parent handles them and ends this process.
         work(Parent(line))
         status = 0
     except ConnectionError:
-        status = 0  # the parent has ended: nobody waits for an answer
+        status = 0  # The parent has ended, so no answer is awaited.
     except BaseException:  # noqa: BLE001 - nothing may propagate into the parent's code
         traceback.print_exc()
     finally:

@@ -15,9 +15,10 @@ from typing import Any, Final
 HEAD: Final = 4
 """Bytes of the length field."""
 MOST: Final = 1 << 26
-"""Bytes of a message, at most: far more than any real message, far less than would exhaust memory."""
+"""Maximum number of bytes of a message: far more than any real message, far less than would exhaust memory."""
 PIECE: Final = 1 << 16
-"""The most bytes read at once: beyond 128 KiB every read would have its memory from the kernel, and give it back."""
+"""Maximum number of bytes read at once: beyond 128 KiB every read would get its memory from the kernel and return it.
+"""
 
 
 class FrameTooLarge(Exception):  # noqa: N818 - the name says what is the matter

@@ -29,7 +29,7 @@ LONGEST_PAUSE: Final = 60.0
 
 
 def failed_starts() -> dict[str, str]:
-    """Return, by module, why a helper of this run of trio could not be started the last time that it was tried."""
+    """Reasons why a module's last start failed in this run of trio, by module."""
     try:
         return _failed.get()
     except LookupError:
@@ -38,7 +38,7 @@ def failed_starts() -> dict[str, str]:
 
 
 class HelperFailed(Exception):  # noqa: N818 - the name says what is the matter
-    """A helper process could not be started; the message says why."""
+    """A helper process could not be started. The message gives the reason."""
 
 
 class Helper:

@@ -27,14 +27,14 @@ def command(module: str, arguments: Sequence[str]) -> list[str]:
 
 
 def environment() -> Mapping[str, str]:
-    """Return this process's environment with a PYTHONPATH on which the same modules are found."""
+    """Return this process's environment, with a PYTHONPATH that has the same modules."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
 
 
 def give_way(steps: int, process: int = 0) -> None:
-    """Lower the priority of a process, by default this one, by so many steps of `nice`, and to 19 at most.
+    """Lower the priority of a process, by default this one, by a number of steps of `nice`, to at most 19.
 
-    Nothing depends on it: where the process has ended or the system refuses, all stays as it is.
+    If the process has ended or the system refuses, nothing changes; nothing depends on it.
     """
     with suppress(OSError):
         own = os.getpriority(os.PRIO_PROCESS, process)
@@ -79,7 +79,7 @@ class BlockingHelper(BlockingChannel):
             self.line.shutdown(socket.SHUT_WR)
 
     def kill(self) -> None:
-        """Kill the process with all that it started, and wait for its end."""
+        """Kill the process with all its children, and wait for its end."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()

@@ -24,7 +24,7 @@ class Parent(BlockingChannel):
 
 @contextmanager
 def connected() -> Iterator[Parent]:
-    """Connect to the parent of a process that `helper.helper` started, and tell it that this process is ready.
+    """Connect to the parent of a process that `helper.helper` started, and report that this process is ready.
 
     When the parent has ended, this process exits within `GRACE` seconds, whatever it is doing; sending to the parent
     then leaves the block.
@@ -35,7 +35,7 @@ def connected() -> Iterator[Parent]:
         try:
             parent.send([None])
         except ConnectionError:
-            sys.exit()  # the parent ended while this process started
+            sys.exit()  # The parent ended while this process started.
         yield parent
 
 

@@ -1,7 +1,7 @@
 """Run a module that gets SIGINT when its standard input ends: `python -m arena.processes.supervised MODULE …`.
 
 For programs that exchange no messages with their parent but must not outlive it, however it ends. A program that has
-not ended `LIMIT` seconds later is killed: Ctrl-C may have hit it where it cannot end by itself any more.
+not ended `LIMIT` seconds later is killed: Ctrl-C may have come at a point from which it cannot end by itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def _interrupt() -> None:
-    signal.setitimer(signal.ITIMER_REAL, LIMIT)  # SIGALRM kills, whatever Python is about
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)  # SIGALRM kills, whatever Python is doing.
     os.kill(os.getpid(), signal.SIGINT)
 
 

@@ -45,7 +45,7 @@ class Call(Protocol):
     def trust(self) -> None:
         """Lift the limits for strangers: the handler has authenticated the peer, which is sent the response's headers.
 
-        Some clients wait for these before they say anything.
+        Some clients wait for these before they send anything.
         """
 
 
@@ -71,9 +71,9 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
     async def receive(self) -> Received_co | None:
         """Return the peer's next message; None once the peer has half-closed the stream and all is received.
 
-        Cancelling loses no message. Raises PeerVanished when the peer is gone, after everything that arrived before has
-        been returned; CallRefused for a message that cannot be parsed: if the handler lets it pass, the call ends with
-        INVALID_ARGUMENT.
+        Cancelling loses no message. Raises PeerVanished when the peer is gone, after all earlier messages have been
+        returned. Raises CallRefused for a message that cannot be parsed; if the handler does not catch it, the call
+        ends with INVALID_ARGUMENT.
         """
 
     async def send(self, message: Sent_contra) -> None:
@@ -93,7 +93,7 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
     def shortest_round_trip(self) -> float | None:
         """Return the shortest time in seconds in which the peer's system acknowledged bytes in the last minutes.
 
-        That of the nearest proxy, where there is one. None where our system does not tell.
+        Behind a proxy it is that of the proxy. None if our system does not report it.
         """
 
     async def deliver(self, on_message: Callable[[Received_co], None], on_sent: Callable[[], None]) -> None:
@@ -109,7 +109,7 @@ SEND_LIMIT: Final = 30.0
 
 
 async def send_within(stream: Stream[Any, SentT], message: SentT) -> None:
-    """Send a message within `SEND_LIMIT`. Raises CallRefused with RESOURCE_EXHAUSTED where the peer does not read."""
+    """Send a message within `SEND_LIMIT`. Raises CallRefused with RESOURCE_EXHAUSTED if the peer does not read."""
     with trio.move_on_after(SEND_LIMIT) as limit:
         await stream.send(message)
     if limit.cancelled_caught:

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from trio_grpc.limits.memory_budget import MemoryBudget
 
 MAX_STATUS_TEXT: Final = 1000
-"""Characters of a status text, at most: clients accept a few kilobytes of headers only."""
+"""Maximum number of characters of a status text: clients accept only a few kilobytes of headers."""
 UNESCAPED: Final = " !\"#$&'()*+,/:;<=>?@[\\]^`{|}"
 """Characters of grpc-message that are not percent-encoded, besides those that `quote` never encodes."""
 PREFIX_SIZE: Final = 5
 """Bytes before a message."""
 QUEUED_COST: Final = 128
-"""Bytes that a queued message takes beside its content, about."""
+"""Approximate overhead of a queued message in bytes."""
 GZIP_WBITS: Final = 31
 """Parameter `wbits` of zlib that selects the gzip format."""
 RESPONSE_HEADERS: Final = (
@@ -52,7 +52,7 @@ _prefix: Final = Struct(">BI").pack
 
 
 def unknown() -> float | None:
-    """Return nothing: the round trip of a stream whose connection tells none."""
+    """Return None: the connection does not report its round trip."""
     return None
 
 
@@ -78,7 +78,8 @@ class GrpcStream(Http2Stream):
         self.shortest_round_trip = shortest_round_trip
         """As `Stream.shortest_round_trip`."""
         self.received_at = listener.now
-        self.scope = trio.CancelScope(shield=True)  # cancelled on its own, so that its call can be closed with a status
+        # Cancelled on its own, so that its call can be closed with a status.
+        self.scope = trio.CancelScope(shield=True)
         """Scope of the handler."""
         self.timer = trio.CancelScope()
         """Scope of the task that enforces the deadline of a bidirectional call, if it has one."""
@@ -91,17 +92,17 @@ class GrpcStream(Http2Stream):
         self.held = 0
         """As `Holder.held`."""
         self._budget: MemoryBudget | None = listener.untrusted
-        """Where the memory of the call counts; None once it is trusted or has ended."""
+        """The budget that counts the call's memory; None once it is trusted or has ended."""
         self._metadata_size = metadata_size
         self.origin = origin
-        """Whom the call is charged to until it is trusted."""
+        """The payer of the call's processor time until it is trusted."""
         self.trusted = False
         """True if the handler has authenticated the peer."""
         self.charged = 0.0
         """Seconds of processor time that the call has taken; those after `trust` are not counted."""
         self._reserved = 0.0
         self._waiting = self._in_hand = 0
-        """Bytes not yet received by the handler, and of the message it received last, unpacked; kept until `trust`."""
+        """Bytes not yet received by the handler, and those of its last message, unpacked; counted until `trust`."""
         self._largest = listener.settings.max_request_untrusted
         """Bytes of the largest message accepted."""
         self._listener = listener
@@ -202,7 +203,7 @@ class GrpcStream(Http2Stream):
 
     def on_open(self) -> None:
         """Send the immediate response, if there is one."""
-        respond, self.respond_at_once = self.respond_at_once, do_nothing  # it refers to the stream: a cycle
+        respond, self.respond_at_once = self.respond_at_once, do_nothing  # This refers to the stream: a cycle.
         respond()
         self._count()
 
@@ -223,7 +224,7 @@ class GrpcStream(Http2Stream):
             self._update_window()
 
     def charge(self, seconds: float) -> None:
-        """Charge processor time to the origin of a call that is not trusted, what was reserved first."""
+        """Charge processor time to the origin of a call that is not trusted, using up its reservation first."""
         if self.trusted:
             return
         covered = min(seconds, self._reserved)
@@ -232,7 +233,7 @@ class GrpcStream(Http2Stream):
         self._listener.work.charge(self.origin, seconds - covered, self._listener.now)
 
     def reserve(self, seconds: float) -> None:
-        """Charge in advance what the call will take, as far as is known; 0 gives back what it did not take."""
+        """Reserve the expected processor time of the call; 0 returns the unused rest."""
         self._listener.work.charge(self.origin, seconds - self._reserved, self._listener.now)
         self._reserved = seconds
 
@@ -243,10 +244,10 @@ class GrpcStream(Http2Stream):
         self.on_vanished()
 
     def check_timeouts(self, now: float, linger: float) -> None:
-        """As `Http2Stream.check_timeouts`; also fail where a message has been incomplete for too long."""
+        """As `Http2Stream.check_timeouts`; also fail if a message has been incomplete for too long."""
         super().check_timeouts(now, linger)
         if self._received:
-            self._partial_since = now  # the peer may be out of window
+            self._partial_since = now  # The peer may be out of window.
         elif self._partial and now - self._partial_since > self._listener.settings.request_timeout:
             self._fail(incomplete(self._listener.settings.request_timeout))
 
@@ -290,7 +291,7 @@ class GrpcStream(Http2Stream):
             self._count()
 
     def on_end(self) -> None:
-        """Wake the receiver at the peer's half-close; fail where the last message is incomplete."""
+        """Wake the receiver at the peer's half-close; fail if the last message is incomplete."""
         if self._partial:
             self._fail(malformed())
         self._receivers.unpark_all()
@@ -327,7 +328,7 @@ class GrpcStream(Http2Stream):
         self._receivers.unpark_all()
 
     def _refuse_oversized(self) -> None:
-        """Fail where the handler wants the message that has begun, and has not trusted the peer with one so large.
+        """Fail if the handler waits for the unfinished message, but has not trusted the peer with one of its size.
 
         Until then it waits within one window: the handler may be looking up the token.
         """
@@ -336,7 +337,7 @@ class GrpcStream(Http2Stream):
             self._fail(self._too_large(length))
 
     def _forget(self) -> None:
-        """Drop everything received, and accept no more: nobody will receive it."""
+        """Drop everything received, and accept no more: there is no receiver any more."""
         self._received.clear()
         self._partial.clear()
         self._ignoring = True
@@ -347,7 +348,7 @@ class GrpcStream(Http2Stream):
             budget.hold(self, 0)
 
     def _count(self) -> None:
-        """Count what the call keeps against the budget of untrusted peers."""
+        """Count the call's memory against the budget of untrusted peers."""
         if self._budget is not None:
             queued = QUEUED_COST * len(self._received)
             self._budget.hold(self, self._metadata_size + self._waiting + self._in_hand + queued)
@@ -395,12 +396,12 @@ class GrpcStream(Http2Stream):
             raise malformed() from None
 
     def _update_window(self) -> None:
-        """Let the peer send more unless messages are queued, or one is begun that has to wait for `trust`."""
+        """Let the peer send more, unless messages are queued or an unfinished one must wait for `trust`."""
         if not self._received and self._partial_needed <= PREFIX_SIZE + self._largest:
             self.return_window()
 
     def _decompress(self, message: bytes) -> bytes:
-        """Decompress a message, to no more than the largest accepted. Raises CallRefused."""
+        """Decompress a message, up to the largest accepted size. Raises CallRefused."""
         if self.metadata.get("grpc-encoding") != "gzip":
             raise CallRefused(
                 grpc.StatusCode.INTERNAL, "the message is compressed, but 'grpc-encoding' does not say how"
@@ -423,7 +424,7 @@ class GrpcStream(Http2Stream):
 
 
 def incomplete(request_timeout: float) -> CallRefused:
-    """Return the refusal of a call with a message that is still incomplete after so many seconds."""
+    """Return the refusal of a call with a message that is still incomplete after this many seconds."""
     return CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, f"the message was not complete within {request_timeout:g} s")
 
 

@@ -26,7 +26,7 @@ class Health:
 
     def __init__(self, services: Iterable[str], stopping: trio.Event) -> None:
         """Report on these services, by full name, and on the whole server; `stopping` is set when it begins to stop."""
-        self._services = ("", *services)  # the empty name is the whole server
+        self._services = ("", *services)  # The empty name is the whole server.
         self._stopping = stopping
 
     async def Check(self, request: health_pb2.HealthCheckRequest, _: Call) -> health_pb2.HealthCheckResponse:  # noqa: N802
@@ -46,7 +46,8 @@ class Health:
     ) -> None:
         """Send the status of a service now and whenever it changes."""
         if request.service not in self._services:
-            await send_within(stream, SERVICE_UNKNOWN)  # the protocol keeps the call open: the service might be added
+            # The protocol keeps the call open, because the service might be added.
+            await send_within(stream, SERVICE_UNKNOWN)
         elif not self._stopping.is_set():
             await send_within(stream, SERVING)
         await self._stopping.wait()

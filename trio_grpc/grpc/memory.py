@@ -73,7 +73,7 @@ class MemoryStream(Generic[Incoming, Outgoing]):
         self.changed.unpark_all()
 
     def shortest_round_trip(self) -> float | None:
-        """As `Stream.shortest_round_trip`: there is no system between."""
+        """As `Stream.shortest_round_trip`: there is no network."""
         return None
 
     async def deliver(self, on_message: Callable[[Incoming], None], on_sent: Callable[[], None]) -> None:
@@ -125,6 +125,6 @@ class MemoryPeer(Generic[Incoming, Outgoing]):
         self.stream.changed.unpark_all()
 
     def vanish(self) -> None:
-        """Be gone without half-closing, as by a crash; the handler gets PeerVanished."""
+        """Vanish without half-closing, as by a crash; the handler gets PeerVanished."""
         self.stream.vanished = True
         self.stream.changed.unpark_all()

@@ -1,7 +1,7 @@
-"""A gRPC call to a server at a Unix socket, on trio: what a process beside the server relays for others by.
+"""A gRPC call to a server at a Unix socket, on trio, with which a process relays calls of others.
 
-The library `h2` handles frames and windows. A message is acknowledged to the server when it is taken, so that a slow
-taker holds the server back; pings are answered meanwhile.
+The library `h2` handles frames and windows. A message is acknowledged to the server when it is received, so that a slow
+receiver slows the server down; pings are answered meanwhile.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from trio_grpc.grpc.call import CallRefused
 from trio_grpc.http2.proxy_protocol import header_for
 
 RECEIVE_SIZE: Final = 1 << 16
-"""Bytes read from the socket at once, at most."""
+"""Maximum number of bytes read from the socket at once."""
 FRAME_HEADER_SIZE: Final = 9
 GOAWAY: Final = 7
 STATUSES: Final = {code.value[0]: code for code in grpc.StatusCode}
@@ -43,7 +43,7 @@ _prefix: Final = Struct(">BI")
 
 
 class OutgoingCall:
-    """One call on a connection of its own. Its methods raise CallRefused with the status by which it has ended."""
+    """One call on a connection of its own. Its methods raise CallRefused with the final status."""
 
     def __init__(self, socket: trio.SocketStream, path: str, token: str) -> None:
         self._socket = socket
@@ -53,7 +53,7 @@ class OutgoingCall:
         self._unread = self._partial = b""
         """The bytes of an unfinished frame, and of an unfinished message."""
         self._owed = 0
-        """Bytes received that were not acknowledged."""
+        """Number of received bytes that were not acknowledged."""
         self._headers: dict[str, str] = {}
         self._accepted = False
         self._end: CallRefused | None = None
@@ -111,7 +111,7 @@ class OutgoingCall:
         return min(self._h2.local_flow_control_window(self._stream), self._h2.max_outbound_frame_size)
 
     def _open_frames(self, some: bytes) -> bytes:
-        """Return the frames that are complete, without GOAWAY: calls go on after it, and for h2 they would not."""
+        """Return the complete frames, without GOAWAY: calls continue after it, but h2 would end them."""
         self._unread += some
         frames = []
         while len(self._unread) >= FRAME_HEADER_SIZE:
@@ -152,7 +152,7 @@ class OutgoingCall:
         self._acknowledge()
 
     def _acknowledge(self) -> None:
-        """Let the server send more, unless there is a message that nobody has taken."""
+        """Let the server send more, unless a message waits for its receiver."""
         if self._owed and not self._received and self._end is None:
             self._h2.acknowledge_received_data(self._owed, self._stream)
             self._owed = 0
@@ -160,13 +160,13 @@ class OutgoingCall:
     async def _flush(self) -> None:
         async with self._writing:
             if data := self._h2.data_to_send():
-                with suppress(trio.BrokenResourceError):  # `run` learns of it, too
+                with suppress(trio.BrokenResourceError):  # `run` gets it, too.
                     await self._socket.send_all(data)
 
 
 @asynccontextmanager
 async def calling(unix_socket: str, path: str, host: str, token: str = "") -> AsyncIterator[OutgoingCall]:
-    """Make a call for whoever is at a numeric address, cancelled at the end of the block; CallRefused.
+    """Make a call on behalf of a numeric address; the end of the block cancels it. Raises CallRefused.
 
     The server counts it as of that address.
     """
@@ -204,7 +204,7 @@ async def ask(unix_socket: str, path: str, host: str, request: bytes) -> bytes:
 
 
 def _ended(headers: dict[str, str]) -> CallRefused:
-    """Return the status that trailers tell."""
+    """Return the status in trailers."""
     number = int(headers["grpc-status"])
     code = STATUSES.get(number, grpc.StatusCode.UNKNOWN)
     details = headers.get("grpc-status-details-bin", "")

@@ -35,7 +35,7 @@ class Reflection:
         """Describe these services, by full name."""
         _describe_first_version()
         self._library = reflection.ReflectionServicer(services)
-        self._context: Any = None  # the library does not use it
+        self._context: Any = None  # The library does not use it.
 
     async def ServerReflectionInfo(  # noqa: N802
         self, stream: Stream[ServerReflectionRequest, ServerReflectionResponse]
@@ -57,16 +57,16 @@ def register(servicer: Reflection, server: Any) -> None:
 
 
 def _describe_first_version() -> None:
-    """Add v1 to the descriptors that are known, as v1alpha under the other name: it is asked for, too."""
+    """Add v1 to the known descriptors, as v1alpha under the other name, because clients ask for it, too."""
     file = FileDescriptorProto()
     reflection_pb2.DESCRIPTOR.CopyToProto(file)
     file.name, file.package = "grpc/reflection/v1/reflection.proto", FIRST
     for message in file.message_type:
         for field in message.field:
-            if field.type_name:  # to set it, to nothing even, would say that there is one
+            if field.type_name:  # Setting it, even to nothing, would mean that there is one.
                 field.type_name = field.type_name.replace(f".{ALPHA}.", f".{FIRST}.")
     for service in file.service:
         for method in service.method:
             method.input_type = method.input_type.replace(f".{ALPHA}.", f".{FIRST}.")
             method.output_type = method.output_type.replace(f".{ALPHA}.", f".{FIRST}.")
-    descriptor_pool.Default().AddSerializedFile(file.SerializeToString())  # the same file twice is one
+    descriptor_pool.Default().AddSerializedFile(file.SerializeToString())  # Adding the same file twice has no effect.

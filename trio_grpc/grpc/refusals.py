@@ -1,4 +1,4 @@
-"""Refusals of calls that say more than a status and a text."""
+"""Refusals of calls with more than a status and a text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trio_grpc.grpc.call import CallRefused
 
 
 def over_budget(wait: float, work_untrusted: float, error_domain: str = "") -> CallRefused:
-    """Return the refusal of a call that may be repeated after so many seconds."""
+    """Return the refusal of a call that may be repeated after this many seconds."""
     text = (
         f"calls without a valid token from this address have {work_untrusted:g} % of a core, and have used it up; "
         f"try again in {math.ceil(wait)} s"
@@ -25,8 +25,8 @@ def explained(
 ) -> CallRefused:
     """Return the end of a call with a status and a text for people, and for programs its details (`google.rpc`).
 
-    These are the seconds after which one may come back, where a pause is due (`RetryInfo`), and the reason, such as
-    "TAKEN_OVER" (`ErrorInfo`).
+    The details are the seconds after which to come back, if any (`RetryInfo`), and the reason, such as "TAKEN_OVER"
+    (`ErrorInfo`).
     """
     details = [error_details_pb2.ErrorInfo(reason=reason, domain=error_domain)]
     if wait is not None:

@@ -40,15 +40,15 @@ TIMEOUT: Final = re.compile(r"(\d{1,8})([HMSmun])")
 UNITS: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
 """Seconds in the units of the header "grpc-timeout"."""
 EXPECTED_WORK: Final = 0.001
-"""Seconds of processor time that a call of a method is expected to take before the first has ended."""
+"""Expected seconds of processor time for a method's call before its first has ended."""
 MEMORY_OF_WORK: Final = 8
-"""Calls of a method whose mean is expected of the next, about."""
+"""Approximate number of calls of a method whose mean is expected of the next."""
 CREDIT_FOR_TOKEN: Final = 10.0
-"""Seconds that an origin may have to wait, while it may still open a call with a token that has to be checked."""
+"""Seconds that an origin may have to wait while it may still open a call with a token to be checked."""
 REFUSAL_COST: Final = 200
-"""Useless frames that a call counts for which is refused since the budget of its origin is spent."""
+"""Number of useless frames that a call refused for a spent budget counts for."""
 STOPPING_WAIT: Final = 1.0
-"""Seconds after which a server that stops may be there again, at the earliest."""
+"""Least seconds after which a stopping server may be back."""
 ENCODINGS: Final = ("", "identity", "gzip")
 CONTENT_TYPE: Final = re.compile(r"application/grpc(\+proto)?\s*(;.*)?", re.IGNORECASE)
 """The content type of gRPC calls. gRPC-Web and other encodings are other protocols, which are refused."""
@@ -64,7 +64,7 @@ class Service(NamedTuple):
     `receive` and `send` report that.
 
     A handler that returns ends its call with OK, one that raises CallRefused with that status, any other exception with
-    INTERNAL and a line in the log. What was sent before arrives before. Responses are messages or serialized messages.
+    INTERNAL and a line in the log. Earlier messages arrive first. Responses are messages or serialized messages.
     """
 
     register: Callable[[Any, Any], None]
@@ -88,19 +88,19 @@ async def serve(
 ) -> None:
     """Serve until cancelled; the started value is the number of the bound port.
 
-    `address` is "host:port", port 0 for any free one, or "unix:PATH", or where another process gives the connections
-    that it accepts; a `sharer` may give those accepted here to others. `turn` is entered around the handling of input
+    `address` is "host:port" (port 0 for any free one), "unix:PATH", or the source of connections that another process
+    accepts. A `sharer` may give connections accepted here to others. `turn` is entered around the handling of input
     that arrived together. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE;
     connections that are still open after `grace` seconds are closed. `error_domain` is that of every
-    `google.rpc.ErrorInfo` of its own.
-    Raises RuntimeError where the address cannot be bound, TypeError for a method that only streams requests.
+    `google.rpc.ErrorInfo` of its own. Raises RuntimeError where the address cannot be bound, TypeError for a method
+    that only streams requests.
     """
     methods = _MethodRegistry()
     for service in services:
         methods.as_bytes = service.as_bytes
         service.register(service.servicer, methods)
     listener = Listener(address, settings, credentials, turn, sharer)
-    listening = trio.CancelScope(shield=True)  # calls are ended with a status while handlers are being cancelled
+    listening = trio.CancelScope(shield=True)  # Calls are ended with a status while handlers are being cancelled.
     try:
         async with trio.open_nursery() as nursery:
             calls = _Calls(methods.by_path, listener, nursery, error_domain)

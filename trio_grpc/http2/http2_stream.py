@@ -105,7 +105,7 @@ class Http2Stream:
     def end(self, trailers: Headers) -> None:
         """Send trailers (or all headers of a response without data) after everything written, and close the stream.
 
-        Once the trailers have been sent, no method is called but `on_sent`.
+        After the trailers only `on_sent` is called.
         """
         self._trailers = trailers
         if not self._unsent:
@@ -128,7 +128,7 @@ class Http2Stream:
     def check_timeouts(self, now: float, linger: float) -> None:
         """Drop unsent data that the trailers have waited for longer than `linger` seconds, and send these.
 
-        They need no window, so that a peer that reads again later still finds why the stream has ended.
+        They need no window, so that a peer that reads later still gets the reason of the end.
         """
         if self._trailers is None:
             return
@@ -140,7 +140,7 @@ class Http2Stream:
             self.connection.request_flush()
 
     def send_next_frame(self) -> bool:
-        """Send one DATA frame of the unsent data; return False where a flow-control window is exhausted."""
+        """Send one DATA frame of the unsent data; return False if a flow-control window is exhausted."""
         connection = self.connection
         size = min(len(self._unsent), MAX_FRAME_SIZE, self.window, connection.window)
         if size <= 0:

@@ -2,7 +2,7 @@
 """Listening sockets, their connections, and turns: all input that is ready is handled in one turn, then output is sent.
 
 One task, no threads: trio waits for a selector that contains every socket of the listener. So messages cost no switch
-of tasks, and what several of them cause is sent together.
+of tasks, and the output of several is sent together.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ TurnContext: TypeAlias = AbstractContextManager[None, None]
 NO_CONTEXT: Final[TurnContext] = nullcontext()
 
 ACCEPTS_PER_TURN: Final = 8
-"""Connections accepted in one turn, at most."""
+"""Maximum number of connections accepted in one turn."""
 OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 SOCKETS_PER_TURN: Final = 32
-"""Sockets handled in one turn, at most: the first peers get their output and work on while the others are read."""
+"""Maximum number of sockets handled in one turn: the first peers get their output and work on while the others are
+read."""
 TIME_SLICE: Final = 0.002
 """Seconds after which no new turn begins before trio's other tasks have run."""
 RESUME_INTERVAL: Final = 0.02
-"""Seconds between two looks at the connections that are not read until their budget allows it."""
+"""Seconds between two checks of the paused connections."""
 CHECK_INTERVAL: Final = 0.5
 """Seconds between two checks of every connection."""
 
@@ -65,8 +66,8 @@ class Listener:
     ) -> None:
         """Bind "host:port", port 0 for any free one, or "unix:PATH"; `turn` is entered around each turn's input.
 
-        Another process may accept the connections, which then come from there. `sharer`: may give those accepted here
-        to other processes; they count as of here. Raises RuntimeError where the address cannot be bound.
+        Another process may accept the connections and pass them on. A `sharer` may give connections accepted here to
+        other processes; they still count here. Raises RuntimeError where the address cannot be bound.
         """
         self.settings = settings
         self.now = trio.current_time()
@@ -80,17 +81,17 @@ class Listener:
         self.work = WorkBudget(settings.work_untrusted)
         """Processor time of calls that are not authenticated."""
         self._paused_connections: dict[Connection, None] = {}
-        """Connections not read since their origin has spent its budget, the first to be paused first."""
+        """Connections paused because their origin has spent its budget, in the order in which they were paused."""
         self._resumer = trio.lowlevel.ParkingLot()
         self.drained = trio.Event()
-        """Set once the listener is closed and its last connection, too."""
+        """Set once the listener and its last connection are closed."""
         self._connection_limits = ConnectionLimits(settings.connections, settings.connections_per_address)
         try:
             self._proxies = networks(settings.proxies) if settings.proxies else ()
         except ValueError as error:
             raise RuntimeError(f"proxies: {error}") from error
         self._proxied: set[ProxiedConnection] = set()
-        """Connections of proxies of which it is not known yet whose they are."""
+        """Connections of proxies that have not yet reported the client's address."""
         self._sharer = sharer
         self._received = None if isinstance(address, str) else address
         self._adopted: set[Connection] = set()
@@ -144,7 +145,7 @@ class Listener:
                     await trio.lowlevel.wait_readable(self._selector.fileno())
         finally:
             self._finished = True
-            self.drained.set()  # nothing serves the connections any more
+            self.drained.set()  # Nothing serves the connections any more.
 
     def finish(self) -> None:
         """Close every connection. Call it when `run` has ended and no handler of a call is left.
@@ -159,7 +160,7 @@ class Listener:
         self._selector.close()
 
     def close(self) -> None:
-        """Stop listening, and send GOAWAY on every connection; calls that are open go on."""
+        """Stop listening, and send GOAWAY on every connection; open calls continue."""
         if self.closed:
             return
         self.closed = True
@@ -169,7 +170,7 @@ class Listener:
             if listening in self._inodes:
                 path = Path(listening.getsockname())
                 with suppress(OSError):
-                    if path.stat().st_ino == self._inodes[listening]:  # else it is another server's by now
+                    if path.stat().st_ino == self._inodes[listening]:  # Otherwise it is another server's by now.
                         path.unlink()
             listening.close()
         for connection in list(self.connections):
@@ -179,20 +180,20 @@ class Listener:
             self.drained.set()
 
     def run_next_turn(self, callback: Callable[[], None]) -> None:
-        """Run a callback in the next turn, which comes even where no more input does."""
+        """Run a callback in the next turn, which comes even without further input."""
         self._callbacks.append(callback)
         if not self._in_turn:
             self._trio_token.run_sync_soon(self._run_turns_soon, idempotent=True)
 
     def schedule_flush(self, connection: Connection) -> None:
-        """Flush a connection at the end of the current turn; at once where none is running."""
+        """Flush a connection at the end of the current turn; at once if none is running."""
         if self._in_turn:
             self._to_flush[connection] = None
         else:
             connection.flush()
 
     def set_interest(self, connection: Connection, *, reading: bool, writing: bool) -> None:
-        """Call the connection's `ready` when its socket is readable or writable, as asked for."""
+        """Call the connection's `ready` when its socket is readable or writable, as requested."""
         if connection not in self.connections:
             return
         events = selectors.EVENT_READ * reading | selectors.EVENT_WRITE * writing
@@ -202,27 +203,27 @@ class Listener:
             self._selector.register(connection.socket, events, connection.ready)
 
     def watch(self, other: socket.socket, ready: Callable[[int], None]) -> None:
-        """Have `ready` called in a turn whenever there is something to read from a socket that is no connection's."""
+        """Call `ready` in a turn whenever there is something to read from a socket that is no connection's."""
         self._selector.register(other, selectors.EVENT_READ, ready)
 
     def unwatch(self, other: socket.socket) -> None:
-        """Stop that, before the socket is closed."""
+        """Stop watching a socket, before it is closed."""
         if not self._finished:
             self._selector.unregister(other)
 
     def release(self, origin: Origin) -> None:
-        """Stop counting a connection that is closed, here or where it was given."""
+        """Stop counting a connection that is closed, here or in the process that received it."""
         self._connection_limits.release(origin)
 
     def adopt(self, accepted: socket.socket, address: PeerAddress) -> None:
-        """Serve a connection of another process, which passes on what somebody at an address asked it.
+        """Serve a connection of another process, which forwards calls of a client at an address.
 
-        Whoever asked has a connection that is counted; this one is not.
+        The client's own connection is counted; this one is not.
         """
         self._begin(accepted, address, origin_of(address[0]), None, adopted=True)
 
     def pause(self, connection: Connection) -> None:
-        """Have `connection.resume` called, each in its turn, when its origin has something to spend again."""
+        """Call `connection.resume`, each in its turn, when its origin has something to spend again."""
         self._paused_connections[connection] = None
         self._resumer.unpark()
 
@@ -243,7 +244,7 @@ class Listener:
             self.drained.set()
 
     def _run_turns(self) -> bool:
-        """Run turns until no input is left or the time slice is over; whether it is the latter."""
+        """Run turns until no input is left or the time slice is over; return true for the latter."""
         if self._finished:
             return False
         self.now = trio.current_time()
@@ -284,7 +285,7 @@ class Listener:
         self._selector.register(listening, selectors.EVENT_READ, partial(self._accept, listening))
 
     def _accept(self, listening: socket.socket, _: int) -> None:
-        """Accept connections that wait in the backlog; pause where files or memory are exhausted."""
+        """Accept connections that wait in the backlog; pause if files or memory are exhausted."""
         for _ in range(ACCEPTS_PER_TURN):
             try:
                 accepted, address = listening.accept()
@@ -296,12 +297,12 @@ class Listener:
                     self._selector.unregister(listening)
                     self._paused.append(listening)
                     return
-                continue  # its peer gave up while it waited to be accepted
+                continue  # Its peer gave up while it waited to be accepted.
             accepted.setblocking(False)
             if listening.family == socket.AF_UNIX:
                 self._wait_for_header(ProxiedConnection(accepted, None, self.now + self.settings.handshake_timeout))
                 continue
-            with suppress(OSError):  # macOS refuses it where the peer is gone again
+            with suppress(OSError):  # macOS refuses it if the peer is gone again.
                 accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._proxies and among(address[0], self._proxies):
                 if len(self._proxied) + len(self.connections) >= self._connection_limits.connections:
@@ -312,7 +313,7 @@ class Listener:
                 self._connect(accepted, address, self.credentials)
 
     def _take_received(self, _: int) -> None:
-        """Begin the connections that another process has accepted."""
+        """Start the connections that another process has accepted."""
         assert self._received is not None, "they come from there"
         for _ in range(ACCEPTS_PER_TURN):
             if (found := take(self._received.line)) is None:
@@ -328,9 +329,9 @@ class Listener:
         self._selector.register(proxied.socket, selectors.EVENT_READ, partial(self._read_header, proxied))
 
     def _read_header(self, proxied: ProxiedConnection, _: int) -> None:
-        """Read what a proxy tells of a connection, not a byte more, and take the connection over."""
+        """Read a proxy's header, not a byte more, and start the connection."""
         if proxied not in self._proxied:
-            return  # it was closed in this turn
+            return  # It was closed in this turn.
         try:
             header = proxied.read()
         except BlockingIOError:
@@ -353,7 +354,7 @@ class Listener:
     def _connect(
         self, accepted: socket.socket, address: PeerAddress | None, credentials: ssl.SSLContext | None
     ) -> None:
-        """Begin a connection of whoever is at an address, None for this machine's Unix socket; or close it."""
+        """Start a connection of a client at an address, None for this machine's Unix socket; or close it."""
         origin = self._connection_limits.admit(address[0] if address else "", self.now)
         if origin is None:
             accepted.close()
@@ -376,7 +377,7 @@ class Listener:
         *,
         adopted: bool = False,
     ) -> None:
-        """Begin a connection."""
+        """Start a connection."""
         start = thread_time()
         connection = Connection(self, accepted, peer_name(address) if address else "unix:", origin, credentials)
         self.connections.add(connection)
@@ -392,7 +393,7 @@ class Listener:
             self.run_next_turn(self._check)
 
     def _check(self) -> None:
-        """Check the timeouts of every connection, and resume accepting where it was paused."""
+        """Check the timeouts of every connection, and resume accepting if it was paused."""
         paused, self._paused = self._paused, []
         for listening in () if self.closed else paused:
             self._start_accepting(listening)

@@ -1,4 +1,4 @@
-"""The PROXY protocol, versions 1 and 2: a proxy tells before a connection's first byte whose it is.
+"""The PROXY protocol, versions 1 and 2: a proxy sends the client's address before a connection's first byte.
 
 https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt
 """
@@ -15,7 +15,7 @@ PeerAddress: TypeAlias = tuple[str, int] | tuple[str, int, int, int]
 """A socket's address, of IPv4 or IPv6; see `socket.socket.getpeername`."""
 
 MOST: Final = 4096
-"""Bytes of the longest header that is read."""
+"""Length of the longest header that is read, in bytes."""
 _FIRST: Final = b"PROXY "
 _LONGEST_FIRST: Final = 107
 _SECOND: Final = b"\r\n\r\n\0\r\nQUIT\n"
@@ -27,20 +27,20 @@ class ProxyHeader(NamedTuple):
     """The content of a PROXY protocol header."""
 
     length: int
-    """Bytes of the header."""
+    """Number of bytes of the header."""
     peer: PeerAddress | None
-    """Whose the connection is; None: the proxy's own, or it does not know."""
+    """Address of the client; None for the proxy itself, or if it does not know."""
 
 
 class ProxiedConnection:
-    """A connection from a proxy that has yet to tell whose it is, or from a Unix socket, which may or may not tell."""
+    """A connection from a proxy that has yet to send its header, or from a Unix socket, which may send one."""
 
     def __init__(self, accepted: socket.socket, address: PeerAddress | None, until: float) -> None:
         self.socket = accepted
         self.address = address
-        """The proxy's; None for a Unix socket."""
+        """Address of the proxy; None for a Unix socket."""
         self.until = until
-        """The instant at which the header must have come."""
+        """Instant until which the header must arrive."""
         self._received = b""
 
     def read(self) -> ProxyHeader | None:
@@ -70,7 +70,7 @@ class ProxiedConnection:
 
 
 def header_for(host: str, port: int) -> bytes:
-    """Return a header (version 1) for a connection of whoever is at a numeric address. Raises: ValueError."""
+    """Return a header (version 1) for a connection of a client at a numeric address. Raises: ValueError."""
     address = ip_address(host.partition("%")[0])
     address = getattr(address, "ipv4_mapped", None) or address
     return b"PROXY TCP%d %s %s %d 0\r\n" % (address.version, str(address).encode(), str(address).encode(), port)
@@ -91,7 +91,7 @@ def parse_header(received: bytes) -> ProxyHeader | None:
 
 
 def networks(proxies: str) -> Networks:
-    """Return the addresses and networks in a text, with commas between. Raises: ValueError."""
+    """Parse a text with addresses and networks, separated by commas. Raises: ValueError."""
     return tuple([ip_network(each.strip()) for each in proxies.split(",")])
 
 

@@ -1,7 +1,7 @@
 """Connections that one process accepts and another serves, each as an open file with its peer's address.
 
-Datagrams on a pair of Unix sockets carry them. The end of the other process is not noticed here: whoever started it
-knows.
+Datagrams on a pair of Unix sockets carry them. This module does not notice the end of the other process; its starter
+does.
 """
 
 from __future__ import annotations
@@ -17,47 +17,47 @@ if TYPE_CHECKING:
     from trio_grpc.limits.connection_limits import Origin
 
 LARGEST: Final = 256
-"""Bytes of an address as it is written, at most."""
+"""Maximum length of an address in bytes, as it is written."""
 
 
 class Sockets(Protocol):
-    """Whoever waits for the sockets of a listener, and for others with them."""
+    """An object that waits for a listener's sockets, and for other sockets with them."""
 
     def watch(self, other: socket.socket, ready: Callable[[int], None]) -> None:
-        """Have `ready` called in the listener's turns whenever there is something to read from another socket."""
+        """Call `ready` in the listener's turns whenever there is something to read from another socket."""
 
     def unwatch(self, other: socket.socket) -> None:
-        """Stop that, before the socket is closed."""
+        """Stop watching a socket, before it is closed."""
 
     def release(self, origin: Origin) -> None:
         """Stop counting a connection that was given away and is closed."""
 
     def adopt(self, accepted: socket.socket, address: PeerAddress) -> None:
-        """Serve a connection of another process, which passes on what somebody at an address asked it."""
+        """Serve a connection of another process, which forwards calls of a client at an address."""
 
 
 class Sharer(Protocol):
-    """Whoever finds other processes to serve connections."""
+    """An object that finds other processes to serve connections."""
 
     def listening(self, sockets: Sockets) -> None:
-        """Know who waits for sockets from now on."""
+        """Set the object that waits for sockets."""
 
     def share(self, accepted: socket.socket, address: PeerAddress, origin: Origin, kept: int) -> bool:
-        """Give a connection to another process, if one is to have it; `Sockets.release` follows when it is closed.
+        """Give a connection to another process, if one should have it; `Sockets.release` follows when it is closed.
 
-        `kept`: how many connections this process has.
+        `kept` is the number of connections of this process.
         """
 
 
 class Received(NamedTuple):
-    """Where the connections that this process serves come from."""
+    """The source of the connections that this process serves."""
 
     line: socket.socket
-    """They come here."""
+    """The socket on which they arrive."""
     closed: Callable[[Origin], None]
-    """Told of each that is closed."""
+    """Called with each connection that is closed."""
     listening: Callable[[Sockets], None]
-    """Told who waits for sockets."""
+    """Called with the object that waits for sockets."""
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
@@ -69,7 +69,7 @@ def pair() -> tuple[socket.socket, socket.socket]:
 
 
 def connection_for(line: socket.socket, address: PeerAddress) -> socket.socket:
-    """Return a connection whose other end is given away, for what somebody at an address asks. Raises: OSError."""
+    """Return a connection whose other end is given away, on behalf of a client at an address. Raises: OSError."""
     ours, theirs = socket.socketpair()
     if not give(line, theirs, address):
         ours.close()
@@ -79,7 +79,7 @@ def connection_for(line: socket.socket, address: PeerAddress) -> socket.socket:
 
 
 def give(line: socket.socket, accepted: socket.socket, address: PeerAddress) -> bool:
-    """Give a connection away, which is closed here then; False if it cannot be taken now."""
+    """Give a connection away, and close it here; return False if it cannot be received now."""
     try:
         socket.send_fds(line, [json.dumps(address).encode()], [accepted.fileno()])
     except OSError:
@@ -89,7 +89,7 @@ def give(line: socket.socket, accepted: socket.socket, address: PeerAddress) -> 
 
 
 def take(line: socket.socket) -> tuple[socket.socket | None, PeerAddress] | None:
-    """Return a connection that was given, None for one that cannot be opened here; None where none waits."""
+    """Return a received connection, or None for one that cannot be opened here; None if none waits."""
     try:
         written, files, _, _ = socket.recv_fds(line, LARGEST, 1)
     except OSError:
@@ -97,7 +97,7 @@ def take(line: socket.socket) -> tuple[socket.socket | None, PeerAddress] | None
     if not written:
         return None
     address: PeerAddress = tuple(json.loads(written))
-    if not files:  # this process may open no more files
+    if not files:  # This process may open no more files.
         return None, address
     accepted = socket.socket(fileno=files[0])
     accepted.setblocking(False)

@@ -1,6 +1,6 @@
 """Sockets that listen at an address or a path, and the names of peers.
 
-IPv4 and IPv6 addresses of one host are bound apart, so that each is named as what it is.
+IPv4 and IPv6 addresses of one host are bound separately, so that each peer has the right name.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Final
 from trio_grpc.http2.proxy_protocol import PeerAddress
 
 BACKLOG: Final = 1024
-"""Connections that may wait to be accepted; see listen(2)."""
+"""Maximum number of connections that wait to be accepted; see listen(2)."""
 UNIX_SCHEME: Final = "unix:"
 """The prefix of gRPC's name of a Unix socket; its path follows."""
 LONGEST_UNIX_PATH: Final = 107 if sys.platform == "linux" else 103
-"""Bytes of a Unix socket's path, see unix(7)."""
+"""Maximum length of a Unix socket's path in bytes, see unix(7)."""
 
 
 def host_and_port(address: str) -> tuple[str, int]:
@@ -60,7 +60,7 @@ def bind(address: str) -> list[socket.socket]:
 
 
 def bind_unix(unix_socket: Path) -> socket.socket:
-    """Return a listening socket at a path, for its user alone, in place of one that nobody listens at any more.
+    """Return a listening socket at a path, for its user alone, replacing one without a listener.
 
     Raises RuntimeError.
     """
@@ -74,7 +74,7 @@ def bind_unix(unix_socket: Path) -> socket.socket:
             unix_socket.unlink()
         listening.setblocking(False)
         listening.bind(str(unix_socket))
-        unix_socket.chmod(0o600)  # nobody can connect before `listen`
+        unix_socket.chmod(0o600)  # No client can connect before `listen`.
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
@@ -83,9 +83,9 @@ def bind_unix(unix_socket: Path) -> socket.socket:
 
 
 def _answers(unix_socket: Path) -> bool:
-    """Return whether somebody listens at a socket's path; OSError where that is not to be known."""
+    """Return true if a socket's path has a listener; OSError if that cannot be found out."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
-        other.setblocking(False)  # whoever has no room for a connection is there
+        other.setblocking(False)  # A listener without room for a connection exists.
         try:
             other.connect(str(unix_socket))
         except ConnectionRefusedError:

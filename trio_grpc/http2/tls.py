@@ -16,11 +16,11 @@ class TlsError(Exception):
 def load_credentials(certificate: Path, key: Path) -> ssl.SSLContext:
     """Load a server's credentials from PEM files.
 
-    Raises ssl.SSLError where they are invalid or do not belong together, OSError where one cannot be read.
+    Raises ssl.SSLError if they are invalid or do not belong together, OSError if one cannot be read.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.load_cert_chain(certificate, key, password="")  # a key with a password would be asked for on the terminal
+    context.load_cert_chain(certificate, key, password="")  # The terminal would ask for the password of a key.
     context.set_alpn_protocols([HTTP2])
     return context
 
@@ -53,7 +53,7 @@ class Tls:
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLError as error:
-            if not isinstance(error, ssl.SSLZeroReturnError):  # close_notify: the socket reports the end as well
+            if not isinstance(error, ssl.SSLZeroReturnError):  # close_notify: the socket reports the end, too.
                 self._failed = True
                 raise TlsError(str(error)) from error
         return b"".join(decrypted)

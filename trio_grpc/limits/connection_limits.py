@@ -1,8 +1,8 @@
 """Limits on the number of open connections, in all and of one address.
 
 Connections beyond a limit are closed without GOAWAY: gRPC clients answer one by reconnecting at once, but wait after a
-connection that was closed. Loopback and Unix sockets have no limit of their own: behind their connections are users of
-this machine, or a proxy with many clients that does not tell whose they are.
+connection that was closed. Loopback and Unix sockets have no limit of their own: their connections are from users of
+this machine, or from a proxy with many clients that does not report their addresses.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Origin = NewType("Origin", str)
 LOOPBACK: Final = Origin("loopback")
 UNIX: Final = Origin("unix socket")
 RESERVED_FILES: Final = 64
-"""Open files kept for everything but connections: the process's own files, pipes and databases."""
+"""Number of open files reserved for everything but connections: the process's own files, pipes and databases."""
 IPV6_PREFIX: Final = 64
 """Bits of an IPv6 address that identify its network; its owner chooses the others freely."""
 LOG_INTERVAL: Final = 10.0
-"""Seconds between two lines in the log about rejected connections, at least."""
+"""Least seconds between two log lines about rejected connections."""
 
 log = structlog.get_logger(__name__)
 
@@ -40,13 +40,13 @@ class TooManyOpen(Exception):  # noqa: N818 - the name says what is the matter
     def __init__(self, count: int, origin: Origin | None) -> None:
         super().__init__(f"{count} are open, the most at once{'' if origin is None else f' of {origin}'}")
         self.count = count
-        """Number of open connections, in all or of the origin whose limit it is."""
+        """Number of open connections, in all or of the origin."""
         self.origin = origin
-        """Whose limit it is; None for that on all."""
+        """The origin with this limit; None for the limit on all."""
 
 
 class OpenByOrigin:
-    """Counts what is open at once, in all and by origin; this machine has no limit of its own."""
+    """Counts open things, in all and by origin. This machine has no limit of its own."""
 
     def __init__(self, most: int, most_of_origin: int) -> None:
         self.count = 0
@@ -84,7 +84,7 @@ class ConnectionLimits:
     """Admits connections, and logs those that are rejected."""
 
     def __init__(self, connections: int, connections_per_address: int) -> None:
-        """Set the limits; that on all connections is lowered to what the process may open files for."""
+        """Set the limits; that on all connections is lowered to the number of files that the process may open."""
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.connections = (
             connections if files == resource.RLIM_INFINITY else max(1, min(connections, files - RESERVED_FILES))
@@ -100,9 +100,9 @@ class ConnectionLimits:
             )
 
     def admit(self, host: str, now: float) -> Origin | None:
-        """Count a new connection from a numeric address; None where a limit is reached and it has to be closed.
+        """Count a new connection from a numeric address; return None if a limit is reached and it must be closed.
 
-        The returned origin is to be passed to `release` when the connection is closed.
+        Pass the returned origin to `release` when the connection is closed.
         """
         origin = origin_of(host)
         try:

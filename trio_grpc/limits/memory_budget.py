@@ -1,6 +1,6 @@
-"""A budget for the memory that peers take before they are authenticated.
+"""A budget for the memory that peers use before they are authenticated.
 
-Where all of them together exceed it, whoever holds most is evicted first: so nobody keeps others out by hoarding.
+If all of them together exceed it, the largest holder is evicted first, so that hoarding does not keep others out.
 """
 
 from __future__ import annotations
@@ -10,35 +10,36 @@ import sys
 from typing import Final, Protocol
 
 MAGNITUDES: Final = 64
-"""Bit lengths of a number of bytes, at most."""
+"""Maximum bit length of a number of bytes."""
 
 
 MUCH: Final = 1 << 20
-"""Bytes that are worth returning to the system."""
-_trim: Final = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None  # glibc's
+"""Number of bytes worth returning to the system."""
+# The function of glibc.
+_trim: Final = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 
 
 class Holder(Protocol):
     """A call or a connection that keeps bytes for an untrusted peer: requests, unfinished frames, unread answers."""
 
     held: int
-    """Bytes that count; only `MemoryBudget` sets it."""
+    """Number of bytes that count; only `MemoryBudget` sets it."""
 
     def evict(self) -> None:
-        """Give all memory back and tell the peer why; nothing of it counts any more."""
+        """Release all memory and report the reason to the peer; nothing of it counts any more."""
 
 
 class MemoryBudget:
-    """Bytes that all untrusted peers of a listener may hold together."""
+    """Number of bytes that all untrusted peers of a listener may hold together."""
 
     def __init__(self, max_memory_untrusted: int) -> None:
         self.held = 0
-        """Bytes that all holders have now."""
+        """Number of bytes that all holders have now."""
         self._peak = 0
-        """The most that they had since memory was returned."""
+        """The maximum since memory was last returned."""
         self._max_memory_untrusted = max_memory_untrusted
         self._by_magnitude: list[dict[Holder, None]] = [{} for _ in range(MAGNITUDES)]
-        """Holders by the bit length of what they hold, the first to come first: finding the largest costs no search."""
+        """Holders by the bit length of their bytes, in order of arrival: the largest is found without a search."""
 
     def hold(self, holder: Holder, size: int) -> None:
         """Set the bytes of a holder, 0 to forget it; evict holders, the largest first, while the budget is exceeded."""
@@ -49,7 +50,7 @@ class MemoryBudget:
             largest.evict()
 
     def return_memory(self) -> None:
-        """After a flood, have the allocator give to the system what it keeps of the memory that was freed."""
+        """After a flood, make the allocator return freed memory to the system."""
         if self._peak > MUCH and self.held < self._peak // 4:
             self._peak = self.held
             if _trim is not None:

@@ -1,7 +1,7 @@
-"""A budget of processor time for each address, for whatever it asks without a valid token.
+"""A budget of processor time for each address, for calls without a valid token.
 
-Work is measured where it is done and charged afterwards. Who has spent all is read no further, and its calls are
-refused, until time has made up for it; a valid token gives back what its call and connection were charged.
+Work is measured where it is done and charged afterwards. When the budget is spent, the address's connections are not
+read and its calls are refused until it has recovered. A valid token refunds the charges of its call and connection.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ T = TypeVar("T")
 SAVED: Final = 10.0
 """Seconds in which an unused budget is saved up."""
 MAX_DEBT: Final = 20.0
-"""Seconds after which the largest debt is paid off: nobody is shut out for long by one dear call."""
+"""Seconds after which the largest debt is paid off, so that one expensive call does not shut an address out for long.
+"""
 MAX_KNOWN_TOKENS: Final = 10_000
-"""Tokens remembered as valid, at most; the oldest are forgotten first."""
+"""Maximum number of tokens remembered as valid; the oldest are forgotten first."""
 
 _meter: ContextVar[Callable[[float], None] | None] = ContextVar("meter", default=None)
 
@@ -49,7 +50,7 @@ class WorkBudget:
         return self._full_at.get(origin, now) - now - SAVED
 
     def forget_full(self, now: float) -> None:
-        """Forget origins that have saved up all they can."""
+        """Forget origins with a full budget."""
         self._full_at = {origin: full_at for origin, full_at in self._full_at.items() if full_at > now}
 
     def remember(self, metadata: Mapping[str, str]) -> None:
@@ -65,7 +66,7 @@ class WorkBudget:
         self._known_tokens.pop(_fingerprint(metadata), None)
 
     def origin_of(self, metadata: Mapping[str, str], address: Origin) -> Origin:
-        """Return whom to charge for a call: its token, where that was valid when it was last used, else the address."""
+        """Return the payer of a call: its token, if that was valid at its last use, else the address."""
         fingerprint = _fingerprint(metadata)
         return Origin(fingerprint.hex()) if fingerprint in self._known_tokens else address
 

@@ -215,7 +215,7 @@ class _Calls:
         return stream
 
     def _refusal(self, fields: Mapping[str, str], method: _Method | None, size: int) -> CallRefused | None:
-        """Return the status to refuse a request with; None for one to be handled."""
+        """Return the status with which to refuse a request; None to handle it."""
         code, max_metadata = grpc.StatusCode, self._listener.settings.max_metadata
         if self._closed:
             return self._stopping
@@ -230,9 +230,9 @@ class _Calls:
     def _budget_refusal(
         self, http2: Http2Connection, metadata: Mapping[str, str], origin: Origin
     ) -> CallRefused | None:
-        """Return the status for a call whose origin has spent its budget; a token not yet checked may go deeper.
+        """Return the status for a call whose origin has spent its budget; an unchecked token may overdraw it further.
 
-        Raises Http2Error where the connection goes on calling all the same.
+        Raises Http2Error if the connection keeps calling nevertheless.
         """
         wait = self._listener.work.wait(origin, self._listener.now)
         if wait <= (CREDIT_FOR_TOKEN if "authorization" in metadata else 0.0):
@@ -270,7 +270,7 @@ class _Calls:
             stream.hand_over(response)
 
     async def _run(self, path: str, handler: Callable[[], Coroutine[Any, Any, Any]], stream: GrpcStream) -> None:
-        """Run the handler of a call to its end and close the call with the status that follows from it."""
+        """Run the handler of a call to its end and close the call with the resulting status."""
         refusal: CallRefused | None = self._stopping
         try:
             with stream.scope:
@@ -290,7 +290,7 @@ class _Calls:
             stream.close(refusal.code, refusal.text, details=refusal.details)
 
     def _settle(self, path: str, stream: GrpcStream) -> None:
-        """Give back what a call was charged beyond what it took, and learn what such calls take."""
+        """Refund a call's unused reservation, and update the expected time of such calls."""
         stream.reserve(0.0)
         if not stream.trusted:
             expected = self._expected_work.get(path, EXPECTED_WORK)
@@ -298,7 +298,7 @@ class _Calls:
             self._listener.work.forget(stream.metadata)
 
     async def _enforce_deadline(self, stream: GrpcStream, timeout: float) -> None:
-        """Close a bidirectional call after `timeout` seconds; to its handler the peer seems to have vanished."""
+        """Close a bidirectional call after `timeout` seconds. Its handler gets PeerVanished."""
         with stream.timer:
             await trio.sleep(timeout)
             stream.close(DEADLINE_PASSED.code, DEADLINE_PASSED.text, PeerVanished)

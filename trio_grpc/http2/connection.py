@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from trio_grpc.limits.connection_limits import Origin
 
 AcceptRequest: TypeAlias = Callable[["Connection", Http2Connection, int, Headers], Http2Stream | None]
-"""Creates the stream of a request from its stream identifier and headers; None refuses the request."""
+"""Function that creates the stream of a request from its stream identifier and headers; None refuses the request."""
 
 RECEIVE_SIZE: Final = 1 << 16
-"""Bytes read from a socket in one turn, at most."""
+"""Maximum number of bytes read from a socket in one turn."""
 RECEIVE_SIZE_UNTRUSTED: Final = 1 << 13
 """The same before a call on the connection is authenticated: headers of this size take a millisecond or two."""
 LINGER: Final = 30.0
-"""Seconds a peer may leave the last data of a call unread, or keep a connection open after GOAWAY."""
+"""Seconds for which a peer may leave the last data of a call unread, or keep a connection open after GOAWAY."""
 TCP_INFO: Final = int(getattr(socket, "TCP_INFO", 0))
-"""The option of a socket that tells about TCP; 0 where there is none."""
+"""The socket option with information about TCP; 0 if there is none."""
 MIN_RTT: Final = Struct("=148xI")
 """Linux's `struct tcp_info` up to and with `tcpi_min_rtt`, the smallest round trip in microseconds."""
 UNKNOWN_RTT: Final = 0xFFFFFFFF
 """No round trip was measured yet."""
 UNREAD_PER_BYTE: Final = 8
-"""Bytes of answers that a peer without a token may leave unread for each byte of memory that its requests may take."""
+"""Bytes of answers that a peer without a token may leave unread, for each byte of memory allowed for its requests."""
 REFUND_PER_CHECK: Final = 50
 """Useless frames forgiven at each check of the connection: a hundred a second."""
 
@@ -81,15 +81,15 @@ class Connection:
         """Instants: the connection has had no call since the first; bytes last arrived at the second."""
         self._newest_stream_id = 0
         self._consumed, self._progress_at = 0, listener.now
-        """Bytes of complete frames received, and the instant at which a check last found no frame waiting for more."""
+        """Bytes of complete frames received, and the instant at which a check last found no incomplete frame."""
         self.held = 0
         """As `Holder.held`."""
         self._charged = 0.0
-        """Seconds of processor time to be given back once the connection is trusted."""
+        """Seconds of processor time to refund once the connection is trusted."""
         self._paused = False
 
     def charge(self, seconds: float) -> None:
-        """Charge processor time to the origin; give back all that was charged once the connection is trusted."""
+        """Charge processor time to the origin; refund all charges once the connection is trusted."""
         self._charged += seconds
         if self.http2.trusted:
             seconds -= self._charged
@@ -97,12 +97,12 @@ class Connection:
         self._listener.work.charge(self.origin, seconds, self._listener.now)
 
     def shortest_round_trip(self) -> float | None:
-        """As `Stream.shortest_round_trip`: the kernel's, over the last five minutes where it has its usual settings."""
+        """As `Stream.shortest_round_trip`: the kernel's, over the last five minutes with its usual settings."""
         if not TCP_INFO:
             return None
         try:
             told = self.socket.getsockopt(socket.IPPROTO_TCP, TCP_INFO, MIN_RTT.size)
-        except OSError:  # it is closed, or none of TCP's
+        except OSError:  # It is closed, or no TCP connection.
             return None
         (microseconds,) = MIN_RTT.unpack(told) if len(told) == MIN_RTT.size else (UNKNOWN_RTT,)
         return None if microseconds == UNKNOWN_RTT else float(microseconds) / 1e6
@@ -126,7 +126,7 @@ class Connection:
             self.fail()
 
     def _read(self) -> None:
-        """Receive bytes; from a peer that is not trusted only what its budget allows."""
+        """Receive bytes; from an untrusted peer only as many as its budget allows."""
         http2 = self.http2
         if http2.trusted:
             self._receive(RECEIVE_SIZE)
@@ -143,7 +143,7 @@ class Connection:
             self.charge(thread_time() - start)
 
     def _charge_h2_work(self) -> None:
-        """Charge what calls were opened with on a trusted connection; the rest is charged to each call."""
+        """Charge the opening of calls on a trusted connection; the rest is charged to each call."""
         work, self.http2.h2_work = self.http2.h2_work, 0.0
         self._listener.work.charge(self.origin, work, self._listener.now)
 
@@ -178,12 +178,12 @@ class Connection:
             return
         self._count_memory()
         if self.http2.ping_answers and not self.http2.trusted:
-            self.http2.take_ping_answers()  # a stranger's connection is for nothing else perhaps
+            self.http2.take_ping_answers()  # A stranger's connection may serve nothing else.
         if self.http2.outgoing or self._tls is not None:
             self._listener.schedule_flush(self)
 
     def flush(self) -> None:
-        """Send all pending bytes, or as many as the socket accepts now and the rest when it is writable."""
+        """Send all pending bytes: as many as the socket accepts now, and the rest when it is writable."""
         if self.socket.fileno() < 0:
             return
         try:
@@ -198,7 +198,7 @@ class Connection:
             self.fail()
 
     def _count_memory(self) -> None:
-        """Count what the connection keeps for a peer that is not trusted, unless it is closed."""
+        """Count the connection's memory for an untrusted peer, unless it is closed."""
         http2 = self.http2
         if (self.held or not http2.trusted) and self.socket.fileno() >= 0:
             unread = len(self._unsent) + http2.stalled_size
@@ -236,7 +236,7 @@ class Connection:
                 self.socket.shutdown(socket.SHUT_WR)
 
     def _send(self, data: bytes) -> int:
-        """Return how many bytes the socket accepted; all of them where the connection is broken and was closed."""
+        """Return the number of bytes that the socket accepted; all of them if the connection was broken."""
         try:
             return self.socket.send(data)
         except (BlockingIOError, InterruptedError):
@@ -248,8 +248,8 @@ class Connection:
     def check(self, now: float) -> None:
         """Apply the timeouts of `TransportSettings`, given the current instant, and answer pings.
 
-        Closes a connection without a completed handshake, with a frame that stays incomplete, or without an answer to
-        a ping; pings a peer that is silent during a call; sends GOAWAY on a connection that has had no call for long,
+        It closes a connection without a completed handshake, with a frame that stays incomplete, or without an answer
+        to a ping. It pings a peer that is silent during a call. It sends GOAWAY on a connection without calls for long,
         and closes it `LINGER` later.
         """
         try:
@@ -259,7 +259,7 @@ class Connection:
 
     def _check(self, now: float) -> None:
         if self._paused:
-            self._received_at = self._idle_since = now  # it may have said anything
+            self._received_at = self._idle_since = now  # The peer may have sent anything.
         http2, settings, silence = self.http2, self._listener.settings, now - self._received_at
         http2.refund_useless_frames(REFUND_PER_CHECK)
         if http2.ping_answers:
@@ -303,7 +303,7 @@ class Connection:
         self._listener.run_next_turn(partial(self._disconnect, reason))
 
     def _disconnect(self, reason: str) -> None:
-        """Tell the peer the reason and close the connection. Does nothing on a closed connection."""
+        """Report the reason to the peer and close the connection. Does nothing on a closed connection."""
         if self.socket.fileno() < 0:
             return
         try:
@@ -321,7 +321,7 @@ class Connection:
     def fail(self) -> None:
         """Log the exception that is being handled, and close the connection.
 
-        No exception leaves a connection, because no peer may stop the server.
+        Exceptions never leave a connection, so that no peer can stop the server.
         """
         self._log_failure()
         self.close()

@@ -5,8 +5,8 @@ The `h2` library handles headers and their compression, settings, resets and the
 dozens of microseconds, however, so the frames that come with every message do not pass through it: DATA, WINDOW_UPDATE,
 PING and GOAWAY are handled here, and flow-control windows are kept only here (sections 5.2, 6.1, 6.7 to 6.9).
 
-Peers are limited in frames that cost work and carry nothing, called useless here: pings, window updates, empty DATA,
-priorities. Each is charged to a budget, which the server's own messages and time refund.
+Frames that cost work and carry nothing are called useless here: pings, window updates, empty DATA, priorities. Each is
+charged to a budget, which the server's own messages and time refund.
 """
 
 from __future__ import annotations
@@ -41,21 +41,23 @@ from trio_grpc.http2.http2_stream import (
 PREFACE_SIZE: Final = 24
 """Bytes of the connection preface that every client sends first (section 3.4)."""
 FRAME_HEADER_SIZE: Final = 9
-"""Bytes before the payload of a frame (section 4.1)."""
+"""Length of a frame's header in bytes (section 4.1)."""
 MAX_WINDOW: Final = (1 << 31) - 1
-"""Bytes of the largest flow-control window; also the largest stream identifier."""
+"""The largest flow-control window in bytes; also the largest stream identifier."""
 HEADER_TABLE_SIZE: Final = 4096
-"""Bytes of the dynamic table of header compression, on either side: the default (section 6.5.2)."""
+"""Size of the dynamic table of header compression on either side, in bytes: the default (section 6.5.2)."""
 MAX_RESETS: Final = 100
-"""Calls that a peer may open and reset, beyond as many as it lets end, before it is disconnected."""
+"""Number of calls that a peer may open and reset, beyond the number of calls that it lets end, before it is
+disconnected."""
 USELESS_FRAME_BUDGET: Final = 10_000
-"""Useless frames that a peer may send, beyond refunded ones, before it is disconnected."""
+"""Number of useless frames, beyond refunded ones, before a peer is disconnected."""
 H2_FRAME_COST: Final = 10
 """Charge for a useless frame that h2 handles: it takes as long as ten that are handled here."""
 REFUND_PER_MESSAGE: Final = 4
 """Useless frames refunded for each sent message: some clients answer each one with a ping and window updates."""
 MAX_H2_FRAMES_AT_ONCE: Final = 250
-"""Frames for h2 in one piece of input, at most: ordinary peers send a few, and each takes dozens of microseconds."""
+"""Maximum number of frames for h2 in one piece of input: ordinary peers send a few, and each takes dozens of
+microseconds."""
 
 HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION = 1, 3, 4, 6, 7, 9
 END_STREAM = ACK = 1
@@ -63,7 +65,7 @@ END_HEADERS, PADDED = 4, 8
 
 
 class _Encoder(hpack.Encoder):
-    """A header encoder with a bounded table, which the library's grows to any size that a peer asks for (RFC 7541)."""
+    """A header encoder with a bounded table; the library's grows to any size that a peer asks for (RFC 7541)."""
 
     @property
     def header_table_size(self) -> int:
@@ -79,7 +81,7 @@ class _Encoder(hpack.Encoder):
 
 
 class _H2(H2Connection):
-    """The library's connection, which remembers how fewer closed streams ended: each takes a hundred bytes."""
+    """The library's connection, remembering the end of fewer closed streams: each takes a hundred bytes."""
 
     MAX_CLOSED_STREAMS = 1000
 
@@ -89,7 +91,7 @@ def _refuse(_: Http2Connection, __: int, ___: Headers) -> None:
 
 
 class Http2Error(Exception):
-    """A violation or abuse of the protocol by the peer, to be disconnected after `outgoing` has told it the reason."""
+    """A violation or abuse of the protocol by the peer. It is disconnected after `outgoing` has sent it the reason."""
 
 
 class Http2Connection:
@@ -106,18 +108,21 @@ class Http2Connection:
     ) -> None:
         """Announce the limits on concurrent streams and on bytes of headers to the peer.
 
-        A peer that sends four times as many bytes of headers is disconnected; what is between is for `accept_request`
-        to refuse, which creates the stream of a request from its identifier and headers, or returns None to reset it.
-        `request_flush` is called when `outgoing` has grown otherwise than by `receive`, and `on_failure` while an
-        exception is handled that must not leave the connection.
+        A peer that sends four times as many bytes of headers is disconnected; `accept_request` may refuse smaller
+        excesses. It creates the stream of a request from its identifier and headers, or returns None to reset it.
+        `request_flush` is called when `outgoing` has grown outside `receive`. `on_failure` is called while an exception
+        is handled that must not leave the connection.
         """
         self.outgoing: list[bytes | memoryview] = []
-        """Bytes to send, in this order; whoever sends them empties the list and calls `outgoing_sent`."""
+        """Bytes to send, in order. After sending them, empty the list and call `outgoing_sent`."""
         self.ping_answers: list[bytes] = []
-        """Frames that are to leave with `outgoing`, or after a while without: clients in Go ping after whatever they
-        send, and an answer by itself took a tenth of the server's time for a decision, and woke them once more."""
+        """Frames that leave with `outgoing`, or after a while without it.
+
+        Go clients ping after every message; separate answers took a tenth of the server's time for a decision, and woke
+        the clients once more.
+        """
         self.fully_queued: list[Http2Stream] = []
-        """Streams all of whose written data is in `outgoing`; `outgoing_sent` calls their `on_sent`."""
+        """Streams whose written data is all in `outgoing`; `outgoing_sent` calls their `on_sent`."""
         self.stalled: dict[Http2Stream, None] = {}
         """Streams with data that waits for a flow-control window."""
         self.streams: dict[int, Http2Stream] = {}
@@ -139,7 +144,7 @@ class Http2Connection:
         self.consumed = 0
         """Bytes of complete frames received."""
         self.h2_work = 0.0
-        """Seconds of processor time taken by frames that h2 handles, headers above all; reset by whoever charges it."""
+        """Seconds of processor time of frames that h2 handles, mostly headers. Reset when it is charged."""
         self._accept_request = accept_request
         self._incomplete = b""
         self._preface_missing = PREFACE_SIZE
@@ -203,7 +208,7 @@ class Http2Connection:
 
     @property
     def incomplete(self) -> int:
-        """Bytes kept of a frame and of a header block that the peer has not completed."""
+        """Number of stored bytes of an incomplete frame and of an incomplete header block."""
         return len(self._incomplete) + self._header_block_size
 
     @property
@@ -223,7 +228,10 @@ class Http2Connection:
             stream.on_sent()
 
     def charge_useless_frame(self, cost: int = 1) -> None:
-        """Count a frame with little or no payload against the peer's budget. Raises Http2Error where it is used up."""
+        """Count a frame with little or no payload against the peer's budget.
+
+        Raises Http2Error if the budget is spent.
+        """
         self._useless_frames += cost
         if self._useless_frames > USELESS_FRAME_BUDGET:
             self._fail(ErrorCodes.ENHANCE_YOUR_CALM, "too many useless frames")
@@ -249,7 +257,7 @@ class Http2Connection:
             except Exception:  # noqa: BLE001 - the other streams have to learn of it, too
                 self.on_failure()
         self.on_failure = do_nothing
-        vars(self._h2).clear()  # it refers to its own methods
+        vars(self._h2).clear()  # It refers to its own methods.
 
     def check_timeouts(self, now: float, linger: float) -> None:
         """Check every open stream, as `Http2Stream.check_timeouts`, unless the connection is lost meanwhile."""
@@ -258,23 +266,23 @@ class Http2Connection:
                 stream.check_timeouts(now, linger)
 
     def take_ping_answers(self) -> None:
-        """Put the answers to pings behind what is to be sent."""
+        """Append the answers to pings to the output."""
         self.outgoing += self.ping_answers
         self.ping_answers.clear()
 
     def ping(self) -> None:
-        """Send a PING; `ping_pending` until the peer has answered it."""
+        """Send a PING; `ping_pending` is true until the peer has answered it."""
         self.ping_pending = True
         self.outgoing.append(frame_header(8, PING, 0, 0) + bytes(8))
 
     def send_goaway(self) -> None:
-        """Send GOAWAY and refuse new calls; those that are open go on."""
+        """Send GOAWAY and refuse new calls; open calls continue."""
         self.going_away = True
         # h2's own close_connection would end open calls as well.
         self.outgoing.append(GoAwayFrame(0, last_stream_id=MAX_WINDOW).serialize())
 
     def disconnect(self, code: ErrorCodes, text: str) -> None:
-        """Send GOAWAY with this code and text; the connection is to be closed after it."""
+        """Send GOAWAY with this code and text; close the connection after it."""
         self._h2.close_connection(code, text.encode())
         self._collect_output()
 
@@ -287,7 +295,7 @@ class Http2Connection:
                 progress |= stream.send_next_frame()
 
     def send_headers(self, stream_id: int, headers: Headers, *, end: bool = False) -> None:
-        """Send a HEADERS frame on a stream; the last frame of the stream where `end` is true."""
+        """Send a HEADERS frame on a stream; the last frame of the stream if `end` is true."""
         self._h2.send_headers(stream_id, list(headers), end_stream=end)
         self._collect_output()
 
@@ -300,7 +308,7 @@ class Http2Connection:
             self._resets = max(0, self._resets - 1)
         with suppress(NoSuchStreamError):
             self._h2.reset_stream(stream.stream_id, code)
-            # A request ends with a DATA frame, which h2 does not see, so it has to be told; its RST_STREAM is dropped.
+            # A request ends with a DATA frame, which h2 does not see, so report it to h2; drop its RST_STREAM.
             if stream.ended and code is ErrorCodes.NO_ERROR:
                 self._h2.data_to_send()
         self._collect_output()
@@ -333,7 +341,7 @@ class Http2Connection:
             return True
         if kind == GOAWAY and len(payload) >= 8 and not stream_id:
             self.charge_useless_frame()
-            self.going_away = True  # for h2 it would end open calls as well
+            self.going_away = True  # h2 would end open calls, too.
             return True
         return False
 

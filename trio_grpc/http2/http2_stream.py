@@ -1,7 +1,7 @@
 # Compiled: every decision comes by here.
 """One stream of an HTTP/2 connection: its flow-control windows and the data that waits for them (RFC 9113, 5.2, 6.9).
 
-Knows nothing of gRPC; a subclass gives meaning to the data.
+It knows nothing of gRPC; a subclass interprets the data.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
 
 MAX_FRAME_SIZE: Final = 1 << 14
-"""Payload bytes of the largest frame sent or accepted: what every peer has to accept (RFC 9113, 4.2)."""
+"""Payload bytes of the largest frame sent or accepted, which every peer must accept (RFC 9113, 4.2)."""
 WINDOW: Final = (1 << 16) - 1
 """Initial flow-control window of streams and connections, in bytes: the default (RFC 9113, 6.9.2)."""
 WINDOW_UPDATE_THRESHOLD: Final = 1 << 14
-"""Received bytes that are handled before a WINDOW_UPDATE returns them to the peer, at least."""
+"""Least number of handled bytes before a WINDOW_UPDATE returns them to the peer."""
 DATA: Final = 0
 WINDOW_UPDATE: Final = 8
 
@@ -42,11 +42,11 @@ def window_update(stream_id: int, size: int) -> bytes:
 
 
 def do_nothing() -> None:
-    """Do nothing, as a callback that is not set."""
+    """Do nothing: the default of a callback."""
 
 
 class Http2Stream:
-    """One stream; `Http2Connection` reports what the peer does through the methods `on_…`, for a subclass to define."""
+    """One stream. `Http2Connection` reports the peer's actions through the methods `on_…`, which a subclass defines."""
 
     def __init__(self, connection: Http2Connection, stream_id: int) -> None:
         self.connection = connection
@@ -63,7 +63,7 @@ class Http2Stream:
 
     @property
     def unsent_size(self) -> int:
-        """Bytes written that wait for a flow-control window."""
+        """Number of written bytes that wait for a flow-control window."""
         return len(self._unsent)
 
     def on_open(self) -> None:

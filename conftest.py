@@ -32,7 +32,7 @@ STARTED = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "socke
 """What Python tells its auditors where a process is started, or a socket used."""
 ROOT = Path(__file__).parent
 COMPILED = str(ROOT / "build" / "compiled")
-OF_THE_WHOLE = ("adapters", "conformance", "end_to_end", "test_library.py", "tools/test_tools_compile.py")
+OF_THE_WHOLE = ("conformance", "end_to_end", "test_library.py", "tools/test_tools_compile.py")
 """Tests that also run compiled, although no module of theirs is: they go through modules that are."""
 
 os.environ["ARENA_BUILD"] = "sources"  # what is under test is what was asked for

@@ -50,7 +50,7 @@ BARS: Final = {
 
 def environment(games: int) -> Callable[[], float]:
     """Return a turn of the vectorised environment: decisions a second."""
-    from arena.adapters.vector_env import VectorEnv, choose
+    from engine.adapters.vector_env import VectorEnv, choose
 
     env, random = VectorEnv("sixth_sense", SEATS, games), np.random.default_rng(1)
     asked = env.reset(seed=1)
@@ -67,7 +67,7 @@ def environment(games: int) -> Callable[[], float]:
 
 def pettingzoo(games: int) -> Callable[[], float]:
     """Return a turn of PettingZoo's loop, with observations as it had them before `vector_into`: decisions a second."""
-    from arena.adapters.pettingzoo import GameEnv
+    from engine.adapters.pettingzoo import GameEnv
 
     class AsItWas(GameEnv):
         def observe(self, agent: str) -> dict[str, Any]:

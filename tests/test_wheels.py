@@ -69,7 +69,7 @@ trio.run(main)
 """
 PETTINGZOO_TEST: Final = """
 from pettingzoo.test import api_test
-from arena.adapters.pettingzoo import env
+from engine.adapters.pettingzoo import env
 api_test(env("nullern", seats=3), num_cycles=100)
 """
 
@@ -153,7 +153,7 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, bu
     said = run([str(programs / "python"), "-W", "error", "-c", ECHO], tmp_path)
     assert said.splitlines() == ["one", "two"]
 
-    install(programs, "install", f"{server}[pettingzoo]", engine, client)
+    install(programs, "install", f"{engine}[pettingzoo]", server, client)
     arena = str(programs / "arena")
     assert run([arena, "--version"], tmp_path) == f"arena, version {version} ({build})\n"
     said = run([arena, "demo", "--seconds", "1"], tmp_path)

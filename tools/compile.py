@@ -36,6 +36,8 @@ mypy_path = {ROOT / "clients" / "python"}
 follow_imports = silent
 """
 """The types of the messages that `arena` imports from the Python client; mypy says nothing of errors there."""
+APART = "engine/adapters"
+"""A room whose modules stay Python: its libraries are no dependencies of the engine."""
 PYTHON = ("__init__.py", "game.py", "view.py")
 """Stay as they are: `bool | int` would be an int when compiled, and a view's `int | None` no hint but a mere type."""
 
@@ -46,6 +48,7 @@ OPTIMIZATION = "1"
 def compiled(root: Path) -> list[Path]:
     """The sources that are compiled, from the root of the checkout: rooms that think, and what says so."""
     thinks = {path for room in ROOMS for path in (root / room).rglob("*.py") if path.name not in PYTHON}
+    thinks -= {*(root / APART).rglob("*.py")}
     marked = {path for package in ("arena", "trio_grpc") for path in (root / package).rglob("*.py")}
     texts = {path: path.read_text("utf-8") for path in thinks | marked}
     found = {path for path in thinks if PROGRAM not in texts[path]}

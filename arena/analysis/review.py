@@ -5,7 +5,7 @@ A choice is compared with the other legal ones by playing the round to its end f
 less the mean of the others', averaged over the same worlds for both. There are three sets of worlds, since a choice
 that is selected by some worlds looks costlier in them than it is. The first set decides the best other choice and the
 candidates, the second the named ones, and the third their cost. Close to the end of a round worlds are solved
-(`arena.endings`) instead of played by house bots. If there are few, all of them are solved: then the cost is exact.
+(`engine.endings`) instead of played by house bots. If there are few, all of them are solved: then the cost is exact.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Final, NamedTuple, TypeAlias
 
-from arena.endings.expectation import solved_worlds
-from arena.endings.solver import EndingSolver
 from arena.house import HouseBot
-from arena.match.result import points_above
 from arena.replay.replay import Replay
 from arena.replay.steps import Course, Step
+from engine.endings.expectation import solved_worlds
+from engine.endings.solver import EndingSolver
 from engine.game import OVER, Chance, Game, RoundReport, SeatView, State
+from engine.points import points_above
 
 Worth: TypeAlias = Callable[[RoundReport], Sequence[int]]
 """The worth of a round by seat, in points, including later costs."""

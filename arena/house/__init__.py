@@ -10,6 +10,10 @@ from typing import Final, Protocol
 from arena.house import nullern, sixth_sense
 from arena.house.random_bot import RandomBot
 from engine.game import SeatView
+from engine.registry import GAMES
+
+PREFIX: Final = "house-"
+"""Start of the name of every house bot."""
 
 
 class HouseBot(Protocol):
@@ -62,6 +66,23 @@ Local matches seat it by name; a server seats it at few tables (`arena.server.ma
 def named_bots(game: str) -> tuple[HouseBot, ...]:
     """Return the house bots of a game that can be named, the weakest first."""
     return (*HOUSE_BOTS[game], SEARCH_BOTS[game]) if game in SEARCH_BOTS else HOUSE_BOTS[game]
+
+
+class UnknownBotError(ValueError):
+    """The house has no bot of that name for the game; the message says which it has."""
+
+
+def house_bot(game: str, name: str) -> HouseBot:
+    """Return a house bot by its name, with or without "house-".
+
+    Raises:
+        UnknownBotError: The house has none.
+        UnknownGameError: There is no such game.
+    """
+    title, found = GAMES[game].title, {bot.name.removeprefix(PREFIX): bot for bot in named_bots(game)}
+    if name.removeprefix(PREFIX) not in found:
+        raise UnknownBotError(f"the house has no bot {name!r} for {title}; it has {', '.join(found)}")
+    return found[name.removeprefix(PREFIX)]
 
 
 def _named_bot(game: str, name: str) -> HouseBot:

@@ -52,8 +52,3 @@ def standing(
         return Standing(places, tuple(gone or not any(spoilt) for gone in vanished), ())
     whole = spoilt.count(False)
     return Standing(places, tuple([whole > (0 if much else 1) for much in spoilt]), spoilt)
-
-
-def points_above(points: Sequence[int], seat: int) -> float:
-    """Return the points of a seat above the mean of the others at its table."""
-    return points[seat] - (sum(points) - points[seat]) / (len(points) - 1)

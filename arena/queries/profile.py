@@ -11,7 +11,6 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Final
 
-from arena.match.result import points_above
 from arena.queries.figures import flagged, is_house
 from arena.queries.source import LARGEST_PAGE
 from arena.replay.read import read
@@ -20,6 +19,7 @@ from arena.replay.steps import Course
 from arena.store.base.errors import Refused
 from arena.store.base.rows import JSON_KEY, FlagRow, MatchRow, MatchState, OpponentRow, SeatRow
 from arena.store.ladder.opponents import score_error
+from engine.points import points_above
 
 if TYPE_CHECKING:
     from arena.queries.source import DataSource

@@ -4,7 +4,7 @@
 
 The house bots of a game that do not search play each other. Wherever a seat with so many cards at most has a choice,
 every house bot is asked what it would do, and its choice is compared with the best one: over all worlds that the seat
-could be in where they are few, else over some that are drawn (`arena.endings`). The cost is in points of the round
+could be in where they are few, else over some that are drawn (`engine.endings`). The cost is in points of the round
 above the mean of the others, for a seat that learns all hands right afterwards. Positions come from one match each.
 """
 
@@ -23,11 +23,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from arena.endings.expectation import expected_costs
-from arena.endings.solver import EndingSolver
 from arena.house import HOUSE_BOTS, named_bots
 from arena.replay.render.show import RENDERERS
 from engine.deal import SeededDecks
+from engine.endings.expectation import expected_costs
+from engine.endings.solver import EndingSolver
 from engine.game import OVER
 from engine.registry import GAMES
 

@@ -24,9 +24,9 @@ from rich.console import Console
 from rich.table import Table
 
 from arena.house import HOUSE_BOTS, HouseBot, named_bots
-from arena.match.result import points_above
 from engine.deal import SeededDecks
 from engine.game import OVER, SeatView
+from engine.points import points_above
 from engine.registry import GAMES
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from network import Adam, Weights, answer, gradient
 from selfplay import Batch
 
-from arena.adapters.vector_env import MaskError
+from engine.adapters.vector_env import MaskError
 
 
 class Settings(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 from encoding import Array, Encoding
 from network import Weights, answer
 
-from arena.adapters.vector_env import VectorEnv
+from engine.adapters.vector_env import VectorEnv
 
 SCALE: Final = 20.0
 """Points that count as 1: a bid of none that comes true."""

@@ -17,8 +17,8 @@ from arena_client.samples.rule_bot import RuleBot
 from encoding import ACTIONS, GAME, Array, Encoding
 from network import Weights, answer
 
-from arena.adapters.seat_env import UnknownBotError, house_bot
 from arena.api.nullern import encode_view
+from arena.house import UnknownBotError, house_bot
 from engine.deal import SeededDecks
 from engine.game import SeatView
 

@@ -21,7 +21,7 @@ from network import Adam, new_weights
 from player import Player
 from strength import OPPONENTS, strength
 
-from arena.adapters.seeds import settled_seed
+from engine.adapters.seeds import settled_seed
 
 
 class Asked(NamedTuple):

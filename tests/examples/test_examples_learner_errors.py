@@ -16,10 +16,10 @@ import pytest
 from arena_client import Catalog, Decision, SixthSenseView
 from arena_client.v1.game_pb2 import GameCatalog
 
-from arena.adapters.seeds import SeedError
-from arena.adapters.vector_env import MaskError
 from arena.api.catalog import encode_catalog
 from arena.api.sixth_sense import encode_view
+from engine.adapters.seeds import SeedError
+from engine.adapters.vector_env import MaskError
 from engine.deal import SeededDecks
 from engine.registry import GAMES
 

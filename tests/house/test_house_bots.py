@@ -9,10 +9,10 @@ from statistics import mean
 
 import pytest
 
-from arena.house import HOUSE_BOTS, THINKERS, HouseBot, named_bots
+from arena.house import HOUSE_BOTS, THINKERS, HouseBot, UnknownBotError, house_bot, named_bots
 from arena.ladder.events import OFF_SCALE
 from engine.deal import SeededDecks
-from engine.game import OVER
+from engine.game import OVER, UnknownGameError
 from engine.registry import GAMES
 
 
@@ -62,3 +62,11 @@ def test_the_bots_off_the_scale_are_the_random_and_the_searching_ones() -> None:
     named = {bot.name for game in GAMES for bot in named_bots(game)}
     thinking = {bot.name for bot in THINKERS}
     assert named - thinking == OFF_SCALE
+
+
+def test_a_house_bot_is_found_by_its_name_with_or_without_its_prefix() -> None:
+    assert house_bot("nullern", "counter") is house_bot("nullern", "house-counter") is HOUSE_BOTS["nullern"][-1]
+    with pytest.raises(UnknownBotError, match="no bot 'planner' for Nullern; it has random, careful, counter, search"):
+        house_bot("nullern", "planner")
+    with pytest.raises(UnknownGameError, match="no game 'chess'"):
+        house_bot("chess", "counter")

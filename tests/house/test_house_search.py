@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from arena.endings.expectation import expected_costs
-from arena.endings.solver import EndingSolver
 from arena.house import HOUSE_BOTS, SEARCH_BOTS, named_bots
 from arena.house.nullern.counter import CounterBot
 from arena.house.nullern.search import NullernPlayouts
@@ -21,6 +19,8 @@ from arena.house.sixth_sense.search import SixthSensePlayouts
 from arena.replay.render.show import RENDERERS
 from bench.studies.strength import measure
 from engine.deal import SeededDecks
+from engine.endings.expectation import expected_costs
+from engine.endings.solver import EndingSolver
 from engine.game import OVER, Option
 from engine.nullern import NULLERN
 from engine.registry import GAMES

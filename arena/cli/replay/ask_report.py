@@ -11,8 +11,8 @@ from rich.text import Text
 
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.local.ask.asking import AskingCost, PastSeat
-from arena.match.result import points_above
 from arena.replay.render.show import renderer_of
+from engine.points import points_above
 
 
 class _Different(NamedTuple):

@@ -19,9 +19,9 @@ from arena.analysis.own_decisions import own_decisions
 from arena.local.errors import BotFailed
 from arena.local.play.players import load
 from arena.local.play.table import own_trace
-from arena.match.result import points_above
 from arena.server.sessions.messages import MatchOver, MatchStart, Outgoing, Question, RoundOver
 from engine.game import option_text
+from engine.points import points_above
 
 if TYPE_CHECKING:
     from arena.analysis.own_decisions import OwnDecision

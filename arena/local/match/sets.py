@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from arena.local.errors import SetsFileRefused
 from arena.local.match.design import ONE, OTHER, Design, Pairing, PlannedGame, games_of, pairs, planned
 from arena.local.play.table import PlayedGame
-from arena.match.result import points_above
+from engine.points import points_above
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from arena import house
 from arena.house import HOUSE_BOTS, HouseBot, named_bots
 from arena.local.errors import BotNotLoaded, PackageMissing
 from arena.server.sessions.messages import Outgoing
@@ -159,11 +160,10 @@ def forget() -> None:
 
 def house_bot(spec: str, game: Game) -> HouseBot:
     """Return the house bot of a name. Raises: BotNotLoaded."""
-    wanted = spec.removeprefix(HOUSE)
-    for bot in named_bots(game.name):
-        if wanted in (bot.name, bot.name.removeprefix("house-")):
-            return bot
-    raise BotNotLoaded(spec, f"the house bots of {game.name} are {_house_names(game)}")
+    try:
+        return house.house_bot(game.name, spec.removeprefix(HOUSE))
+    except house.UnknownBotError:
+        raise BotNotLoaded(spec, f"the house bots of {game.name} are {_house_names(game)}") from None
 
 
 def strongest_house(game: str) -> str:

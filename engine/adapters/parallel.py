@@ -1,6 +1,6 @@
 """PettingZoo's parallel interface: all seats that owe a choice make it in one step, as 6th Sense's predictions are.
 
-Observations, masks and seeds are those of `arena.adapters.pettingzoo`. If only one seat chooses, the others' masks are
+Observations, masks and seeds are those of `engine.adapters.pettingzoo`. If only one seat chooses, the others' masks are
 all 0 and their actions are ignored.
 """
 
@@ -11,9 +11,9 @@ from typing import Any
 from gymnasium.spaces import Space
 from pettingzoo import ParallelEnv
 
-from arena.adapters.pettingzoo import GAME, GameEnv
-from arena.adapters.rewards import Rewards
-from arena.adapters.vector_env import IllegalActionError, checked_action
+from engine.adapters.pettingzoo import GAME, GameEnv
+from engine.adapters.rewards import Rewards
+from engine.adapters.vector_env import IllegalActionError, checked_action
 from engine.game import OVER, Option
 from engine.registry import GAMES
 

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final, NamedTuple, NoReturn
 import numpy as np
 import pyspiel
 
-from arena.adapters.openspiel_limits import install
+from engine.adapters.openspiel_limits import install
 from engine.game import LARGEST_DIE, OVER, Game, Option, OptionError, RoundReport, SeatView, State
 from engine.registry import GAMES
 

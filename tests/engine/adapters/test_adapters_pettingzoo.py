@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pettingzoo.test import api_test, seed_test
 
-from arena.adapters.pettingzoo import ILLEGAL_REWARD, GameEnv, env
+from engine.adapters.pettingzoo import ILLEGAL_REWARD, GameEnv, env
 from engine.game import OptionError
 from engine.registry import GAMES
 

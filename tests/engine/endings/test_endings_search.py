@@ -13,10 +13,10 @@ import pytest
 from arena_client import Decision
 from arena_client.samples.search_bot import SearchBot
 
-from arena.endings.expectation import expected_costs
-from arena.endings.solver import EndingSolver
+from engine.endings.expectation import expected_costs
+from engine.endings.solver import EndingSolver
 from engine.registry import GAMES
-from tests.endings.played import endings, worth_of
+from tests.engine.endings.played import endings, worth_of
 from tests.games import THOUGHT_ABOUT
 from tests.house.test_house_strength import catalog, shown
 

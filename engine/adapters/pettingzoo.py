@@ -16,7 +16,7 @@ from gymnasium.utils.seeding import np_random
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
-from arena.adapters.seeds import settled_seed
+from engine.adapters.seeds import settled_seed
 from engine.deal import KEY_BYTES, SeededDecks
 from engine.game import OVER, Option
 from engine.registry import GAMES

@@ -14,7 +14,7 @@ import pytest
 from open_spiel.python.observation import make_observation
 from open_spiel.python.tests import games_sim_test
 
-from arena.adapters.openspiel import Draw, GameProgress, GameSetup, NoTensorError  # registers the games, too
+from engine.adapters.openspiel import Draw, GameProgress, GameSetup, NoTensorError  # registers the games, too
 from engine.deal import SeededDecks
 from engine.game import OVER, Decks
 from engine.registry import GAMES

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Final, TypeAlias
 
-from arena.match.result import points_above
 from engine.game import OVER, RoundReport, SeatView, State
+from engine.points import points_above
 
 RoundWorth: TypeAlias = Callable[[RoundReport], Sequence[int]]
 """The worth of a round by seat, in points, including later costs."""

@@ -1,4 +1,4 @@
-"""A Gymnasium environment of one seat, the others taken by house bots: `SeatEnv("nullern", 4, bots=("counter",))`.
+"""A Gymnasium environment of one seat, the others taken by bots: `SeatEnv("nullern", 4, bots=[bot])`.
 
 It observes `{"observation": …, "action_mask": …}` and is only asked for its own seat's choices. Its reward is its
 points since its last choice, or the score at the end. Deals and the bots' random numbers come from the seed.
@@ -8,38 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any, Final, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 
-from arena.adapters.rewards import Rewards
-from arena.adapters.seeds import decks, settled_seed
-from arena.adapters.vector_env import IllegalActionError, checked_action
-from arena.house import HouseBot, named_bots
+from engine.adapters.rewards import Rewards
+from engine.adapters.seeds import decks, settled_seed
+from engine.adapters.vector_env import IllegalActionError, checked_action
 from engine.game import OVER, Option, RoundReport, SeatView, State
 from engine.registry import GAMES
 
 Observed: TypeAlias = dict[str, Any]
-PREFIX: Final = "house-"
 
 
-class UnknownBotError(ValueError):
-    """There is no house bot of that name for the game. The message lists them."""
+class SeatBot(Protocol):
+    """A bot for another seat, as the house bots are."""
 
-
-def house_bot(game: str, name: str) -> HouseBot:
-    """Return a house bot by its name, with or without "house-". Raises: UnknownBotError, UnknownGameError."""
-    title, found = GAMES[game].title, {bot.name: bot for bot in named_bots(game)}
-    if PREFIX + name.removeprefix(PREFIX) not in found:
-        names = ", ".join(each.removeprefix(PREFIX) for each in found)
-        raise UnknownBotError(f"the house has no bot {name!r} for {title}; it has {names}")
-    return found[PREFIX + name.removeprefix(PREFIX)]
+    def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
+        """Choose one of the legal actions. `chance` is 32 random bytes."""
 
 
 class SeatEnv(gymnasium.Env[Observed, Any]):
-    """One seat of a game; every other is a house bot's."""
+    """One seat of a game; every other is a bot's."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - the library's
 
@@ -48,27 +40,33 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
         game: str,
         seats: int = 4,
         *,
+        bots: Sequence[SeatBot],
         seat: int = 0,
-        bots: Sequence[str] = ("counter",),
         rewards: str = "round",
         normalised: bool = False,
         **options: Option,
     ) -> None:
         """Set up the game. `bots` are the others in the order of their seats, repeated if too few.
 
-        Raises OptionError for seats or options that the game does not have, `UnknownGameError`,
-        `UnknownBotError` for a bot that the house does not have, ValueError for a seat that is none.
+        Raises:
+            OptionError: The game lacks the seats or options.
+            UnknownGameError: There is no such game.
+            ValueError: There is no such seat, or no bot.
+            TypeError: A bot has no method `decide`.
         """
         self.game = GAMES[game]
         self._rewards = Rewards(self.game, seats, options, rewards, normalised)
         if seat not in range(seats):
             raise ValueError(f"seat is 0 to {seats - 1}, not {seat}")
         if not bots:
-            raise UnknownBotError("name at least one house bot for the other seats")
+            raise ValueError("pass at least one bot for the other seats")
+        for bot in bots:
+            if not callable(getattr(bot, "decide", None)):
+                raise TypeError(f"a bot has a method decide, unlike {bot!r}; arena.house.house_bot finds one by name")
         self.seat = seat
         self._seats, self._options = seats, options
         others = [each for each in range(seats) if each != seat]
-        self._bots = {each: house_bot(game, bots[place % len(bots)]) for place, each in enumerate(others)}
+        self._bots = {each: bots[place % len(bots)] for place, each in enumerate(others)}
         fields = self.game.observation(seats)
         low, high = (
             np.repeat(np.array([getattr(field, bound) for field in fields], np.float32), [each.size for each in fields])

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from arena.adapters.rewards import Rewards
-from arena.adapters.seeds import decks, settled_seed
+from engine.adapters.rewards import Rewards
+from engine.adapters.seeds import decks, settled_seed
 from engine.game import OVER, Option, RoundReport, SeatView, State, settle_options
 from engine.registry import GAMES
 

@@ -15,11 +15,11 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from arena.adapters.parallel import ParallelGameEnv
-from arena.adapters.pettingzoo import env
-from arena.adapters.seat_env import SeatEnv
-from arena.adapters.vector_env import VectorEnv, choose
 from arena.house import HOUSE_BOTS, named_bots
+from engine.adapters.parallel import ParallelGameEnv
+from engine.adapters.pettingzoo import env
+from engine.adapters.seat_env import SeatEnv
+from engine.adapters.vector_env import VectorEnv, choose
 from engine.registry import GAMES
 
 GAME: Final = pytest.mark.parametrize("game", [*GAMES])
@@ -75,7 +75,7 @@ def vector_course(environment: Any, random: Random) -> Iterator[Any]:
 KINDS: Final[dict[str, tuple[Callable[[str], Any], Callable[[Any, Random], Iterator[Any]]]]] = {
     "agents": (lambda game: env(game, most(game)), agents_course),
     "parallel": (lambda game: ParallelGameEnv(game, most(game)), parallel_course),
-    "seat": (lambda game: SeatEnv(game, most(game), bots=[bot.name for bot in HOUSE_BOTS[game]]), seat_course),
+    "seat": (lambda game: SeatEnv(game, most(game), bots=HOUSE_BOTS[game]), seat_course),
     "vector": (lambda game: VectorEnv(game, most(game), 5), vector_course),
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -9,15 +11,16 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import parallel_api_test
 
-from arena.adapters.parallel import ParallelGameEnv
-from arena.adapters.pettingzoo import env
-from arena.adapters.seat_env import SeatEnv, UnknownBotError, house_bot
-from arena.adapters.seeds import SeedError, decks
-from arena.adapters.vector_env import IllegalActionError, MaskError, VectorEnv, choose
 from arena.house import HOUSE_BOTS
+from engine.adapters.parallel import ParallelGameEnv
+from engine.adapters.pettingzoo import env
+from engine.adapters.seat_env import SeatEnv
+from engine.adapters.seeds import SeedError, decks
+from engine.adapters.vector_env import IllegalActionError, MaskError, VectorEnv, choose
 from engine.game import OVER, OptionError, UnknownGameError
 from engine.registry import GAMES
 
+COUNTER = (HOUSE_BOTS["nullern"][-1],)
 EVERY_GAME = pytest.mark.parametrize("game", [*GAMES])
 
 
@@ -119,7 +122,8 @@ def test_a_step_before_a_reset_is_refused() -> None:
 
 @pytest.mark.parametrize("seed", [-1, 1 << 63, 0.5, "7", np.array([7])])
 def test_seeds_out_of_range_are_refused(seed: Any) -> None:
-    environments = VectorEnv("nullern", 2, 1), SeatEnv("nullern", 2), ParallelGameEnv("nullern", 2), env("nullern", 2)
+    alone = SeatEnv("nullern", 2, bots=COUNTER)
+    environments = alone, VectorEnv("nullern", 2, 1), ParallelGameEnv("nullern", 2), env("nullern", 2)
     for reset in [each.reset for each in environments]:
         with pytest.raises(SeedError, match="a seed is"):
             reset(seed=seed)
@@ -190,7 +194,7 @@ def test_S4_predictions_are_made_in_one_step() -> None:
 @EVERY_GAME
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_one_seat_against_the_house(game: str) -> None:
-    env = SeatEnv(game, min(3, GAMES[game].seats[-1]), seat=1, bots=(HOUSE_BOTS[game][-1].name, "random"))
+    env = SeatEnv(game, min(3, GAMES[game].seats[-1]), seat=1, bots=(HOUSE_BOTS[game][-1], HOUSE_BOTS[game][0]))
     observed, _ = env.reset(seed=3)
     total, over, steps = 0.0, False, 0
     firsts = [observed["observation"]]
@@ -220,31 +224,29 @@ def test_it_passes_gymnasiums_check_of_spaces_and_seeds() -> None:
             assert self._state is not None
             return super().step(self._state.legal(self.seat)[0])
 
-    check_env(Guided("nullern", 2), skip_render_check=True)
+    check_env(Guided("nullern", 2, bots=COUNTER), skip_render_check=True)
 
 
 def test_bots_and_seats_that_are_not_there_are_refused() -> None:
-    with pytest.raises(UnknownBotError, match="no bot 'planner' for Nullern; it has random, careful, counter"):
-        SeatEnv("nullern", 3, bots=("planner",))
-    with pytest.raises(UnknownBotError, match="at least one"):
+    with pytest.raises(TypeError, match="a bot has a method decide, unlike 'counter'"):
+        SeatEnv("nullern", 3, bots=("counter",))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least one"):
         SeatEnv("nullern", 3, bots=())
     with pytest.raises(ValueError, match="seat is 0 to 2, not 3"):
-        SeatEnv("nullern", 3, seat=3)
+        SeatEnv("nullern", 3, seat=3, bots=COUNTER)
 
 
 def test_a_game_that_is_not_there_is_named() -> None:
-    for make in (VectorEnv, SeatEnv, ParallelGameEnv, env):
+    for make in (VectorEnv, partial(SeatEnv, bots=COUNTER), ParallelGameEnv, env):
         with pytest.raises(UnknownGameError, match=r"^there is no game 'chess'; there are sixth_sense, nullern"):
             make("chess", 2)
-    with pytest.raises(UnknownGameError, match="no game 'chess'"):
-        house_bot("chess", "counter")
     assert GAMES.get("chess") is None
     assert "chess" not in GAMES
 
 
 @pytest.mark.parametrize("action", [None, 81.0, "81", [81, 82], np.array([81.0])])
 def test_an_action_that_is_no_whole_number_plays_nothing(action: Any) -> None:
-    alone, together = SeatEnv("nullern", 2, seat=1), ParallelGameEnv("nullern", 2)
+    alone, together = SeatEnv("nullern", 2, seat=1, bots=COUNTER), ParallelGameEnv("nullern", 2)
     observed, _ = alone.reset(seed=1)
     with pytest.raises(IllegalActionError, match="seat 1 cannot take action"):
         alone.step(action)
@@ -256,3 +258,10 @@ def test_an_action_that_is_no_whole_number_plays_nothing(action: Any) -> None:
     with pytest.raises(IllegalActionError, match="no agent 'player_2'; there are player_0, player_1"):
         together.step({"player_1": 81, "player_2": 81})
     together.step({"player_0": None, "player_1": 81})
+
+
+def test_the_former_place_of_the_adapters_names_the_new_one() -> None:
+    said = r"^arena\.adapters is engine\.adapters: .* pip install '\./engine\[pettingzoo\]'$"
+    for name in ("arena.adapters", "arena.adapters.vector_env"):
+        with pytest.raises(ImportError, match=said):
+            import_module(name)

@@ -13,7 +13,7 @@ from math import sqrt
 from statistics import stdev
 from typing import NamedTuple
 
-from arena.endings.solver import EndingSolver
+from engine.endings.solver import EndingSolver
 from engine.game import Chance, Game, RoundReport, SeatView, State
 
 

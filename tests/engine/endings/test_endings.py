@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import count, islice
+from itertools import count, islice, product
 from math import comb
 from random import Random
 from typing import Any
 
 import pytest
 
-from arena.endings.expectation import all_worlds, expected_costs
-from arena.endings.solver import EndingSolver, EndingTooLongError
 from engine.deal import SeededDecks
-from engine.game import ViewError
+from engine.endings.expectation import all_worlds, expected_costs
+from engine.endings.solver import EndingSolver, EndingTooLongError
+from engine.game import Chance, ViewError
 from engine.registry import GAMES
-from tests.endings.brute_force import best_line
-from tests.endings.played import endings, plain_worth_of, worth_of
+from tests.engine.endings.brute_force import best_line
+from tests.engine.endings.played import endings, plain_worth_of, worth_of
 from tests.games import THOUGHT_ABOUT
 
 SIZES = [(name, seats) for name in THOUGHT_ABOUT for seats in GAMES[name].seats]
@@ -112,6 +112,23 @@ def test_all_worlds_are_those_that_sample_gives_and_as_often() -> None:
 def test_more_worlds_than_allowed_are_not_listed() -> None:
     state = two_cards_left()
     assert all_worlds(GAMES["nullern"], state.view(state.player), 5000) is None
+
+
+class Coins:
+    """A game whose worlds are three coins, drawn one after the other."""
+
+    def sample(self, _: object, chance: Chance) -> Any:
+        return [chance.randrange(2) for _ in range(3)]
+
+
+def test_worlds_of_several_draws_are_listed_up_to_the_limit() -> None:
+    coins: Any = Coins()
+    assert all_worlds(coins, coins, 7) is None
+    worlds = all_worlds(coins, coins, 8)
+    assert worlds is not None
+    assert {share for share, _ in worlds} == {Fraction(1, 8)}
+    found: list[Any] = [world for _, world in worlds]
+    assert sorted(found) == [*map(list, product((0, 1), repeat=3))]
 
 
 def test_drawn_worlds_tell_what_all_worlds_do() -> None:

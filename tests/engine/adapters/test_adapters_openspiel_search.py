@@ -15,8 +15,8 @@ import pyspiel
 import pytest
 from open_spiel.python.algorithms import external_sampling_mccfr, ismcts, mcts, outcome_sampling_mccfr
 
-import arena.adapters.openspiel  # noqa: F401 - registers the games
-from arena.adapters.openspiel_limits import CompiledSearchError
+import engine.adapters.openspiel  # noqa: F401 - registers the games
+from engine.adapters.openspiel_limits import CompiledSearchError
 from engine.registry import GAMES
 
 TABLES = [

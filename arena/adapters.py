@@ -1,0 +1,5 @@
+"""The former place of `engine.adapters`."""
+
+raise ImportError(
+    "arena.adapters is engine.adapters: import that, and install its libraries with pip install './engine[pettingzoo]'"
+)

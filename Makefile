@@ -56,7 +56,7 @@ coverage-all: .venv/.ready ## Every test, and how much of all the code they run:
 	$(BIN)/coverage report --skip-covered --fail-under=95
 	$(BIN)/coverage report --include='engine/*,arena/match/*' --omit='engine/adapters/*' --fail-under=100
 
-test-quick: .venv/.ready ## The tests that need no process, no socket and little time: less than a minute
+test-quick: .venv/.ready ## The tests that need no process, no socket and little time: two minutes of processor time at most
 	$(BIN)/pytest $(PARALLEL) --quick
 
 test-long: .venv/.ready ## The tests that take minutes, too

@@ -143,6 +143,7 @@ def test_a_cost_is_not_dearer_for_having_been_chosen(monkeypatch: pytest.MonkeyP
     assert fmean(costs) == pytest.approx(0.5, abs=4 * 0.5 / 16**0.5 / len(costs) ** 0.5)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("game", THOUGHT_ABOUT)
 def test_a_bot_that_chooses_by_chance_pays_for_it(game: str) -> None:
     replay = read(rated(2, game=GAMES[game], errs=False))

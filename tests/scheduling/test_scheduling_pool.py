@@ -256,7 +256,7 @@ def test_the_house_has_as_many_seats_as_one_owner_whoever_waits(seats: int, owne
         assert len(list(emptied(pool, seats, 0))) == 50
     house = total = 0
     seen: Counter[str] = Counter()
-    for _ in range(40):
+    for _ in range(10):
         for bot in names:
             pool.update(waiting(bot, room=20)._replace(owner=bot))
         for table in emptied(pool, seats, 0):

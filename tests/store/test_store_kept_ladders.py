@@ -120,6 +120,7 @@ def test_a_ladder_that_is_published_again_is_kept_once(data_played: Path) -> Non
         assert kept(connection) == [0]
 
 
+@pytest.mark.thorough
 def test_years_of_fits_leave_few(data_played: Path) -> None:
     with open_to_amend(data_played) as connection:
         ladder = replace(fitted(connection), lines=())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from random import Random
 
 import pytest
+import trio
 from sqlalchemy import Connection, insert, text
 
 from arena.store import schema
@@ -14,10 +16,16 @@ from arena.store.base.rows import MatchRow, MatchState, microseconds
 from arena.store.matches import matches
 from arena.store.matches import search as match_search
 from arena.store.matches.search import SEARCHED, MatchFilter, NoSuchSearch, search
-from arena.store.opening import open_to_amend
-from tests.store.jobs import GAME, add_bots, replay
+from arena.store.opening import open_readonly, open_to_amend
+from arena.store.store import open_store
+from tests.store.jobs import GAME, NOW, add_bots, replay
 
 GAMES = (GAME, "nullern")
+
+
+async def make(directory: Path) -> None:
+    async with open_store(directory, NOW):
+        pass
 
 
 def fill(connection: Connection, count: int) -> list[MatchRow]:
@@ -103,18 +111,28 @@ FILTERS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Connection, list[MatchRow]]]:
+    """A directory with 200 matches, which is only read."""
+    directory = tmp_path_factory.mktemp("history") / "data"
+    trio.run(partial(make, directory))
+    with open_to_amend(directory) as connection:
+        everything = fill(connection, 200)
+    with open_readonly(directory) as connection:
+        yield connection, everything
+
+
 @pytest.mark.parametrize("searched", [3, SEARCHED])
 @pytest.mark.parametrize("wanted", FILTERS, ids=str)
 def test_every_filter_finds_what_a_plain_look_finds(
-    data: Path, wanted: MatchFilter, searched: int, monkeypatch: pytest.MonkeyPatch
+    history: tuple[Connection, list[MatchRow]], wanted: MatchFilter, searched: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(match_search, "SEARCHED", searched)
-    with open_to_amend(data) as connection:
-        everything = fill(connection, 200)
-        expected = [row.match_id for row in everything if fits(row, wanted)]
-        found = [row.match_id for row in paged(connection, wanted, 7)]
-        assert found == expected
-        assert expected or wanted.until == 0, "a filter that finds nothing tells nothing"
+    connection, everything = history
+    expected = [row.match_id for row in everything if fits(row, wanted)]
+    found = [row.match_id for row in paged(connection, wanted, 7)]
+    assert found == expected
+    assert expected or wanted.until == 0, "a filter that finds nothing tells nothing"
 
 
 def test_a_bot_that_nobody_knows_has_no_matches_and_one_that_is_not_named_is_asked_for(data: Path) -> None:

@@ -61,6 +61,12 @@ def test_of_sources(): raise AssertionError
     assert passed("--compiled", "tests/pages") == {"test_of_pages"}
 
 
+def test_the_files_that_are_long_when_compiled_are_there(request: pytest.FixtureRequest) -> None:
+    plugins = request.config.pluginmanager.get_plugins()
+    (names,) = [plugin.LONG_WHEN_COMPILED for plugin in plugins if hasattr(plugin, "LONG_WHEN_COMPILED")]
+    assert {*names} < {path.name for path in (ROOT / "tests" / "end_to_end").iterdir()}
+
+
 @pytest.mark.process
 @pytest.mark.parametrize("name", ["engine.sixth_sense.state", "arena.match.match", "arena.server.matches.driver"])
 def test_processes_that_the_tests_start_run_the_same(name: str) -> None:

@@ -168,6 +168,7 @@ async def test_a_connection_without_a_call_is_asked_to_go_and_one_with_a_call_is
         await in_thread(linger, address)
 
 
+@pytest.mark.sources_only("it replaces a constant")
 async def test_who_is_asked_to_go_and_stays_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trio_grpc.http2.connection.LINGER", 0.0)  # a check that comes late still sends GOAWAY first
 

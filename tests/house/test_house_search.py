@@ -56,6 +56,7 @@ def test_the_bot_that_searches_is_named_last_and_no_table_is_filled_with_it(game
     assert SEARCH_BOTS[game] not in HOUSE_BOTS[game]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("game", "seats", "options"), TABLES, ids=str)
 def test_the_choice_is_legal_and_follows_from_the_view_alone(game: str, seats: int, options: dict[str, Option]) -> None:
     bot = SEARCH_BOTS[game]

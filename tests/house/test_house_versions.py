@@ -38,7 +38,13 @@ def choices(bot: HouseBot) -> str:
     return digest.hexdigest()[:8]
 
 
-@pytest.mark.parametrize("bot", BOTS, ids=lambda bot: f"{bot.game}-{bot.name}")
+@pytest.mark.parametrize(
+    "bot",
+    [
+        pytest.param(bot, marks=[pytest.mark.thorough] * (bot in SEARCH_BOTS.values()), id=f"{bot.game}-{bot.name}")
+        for bot in BOTS
+    ],
+)
 def test_a_house_bot_is_what_it_was(bot: HouseBot) -> None:
     assert (bot.version, choices(bot)) == FROZEN[bot.game, bot.name]
 

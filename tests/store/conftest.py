@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,20 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-@pytest.fixture
-def data(directory: Path) -> Path:
-    """With a new, empty store."""
+@pytest.fixture(scope="session")
+def new_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("new") / "data"
 
     async def make() -> None:
         async with open_store(directory, NOW):
             pass
 
     trio.run(make)
+    return directory
+
+
+@pytest.fixture
+def data(directory: Path, new_store: Path) -> Path:
+    """With a new, empty store."""
+    shutil.copytree(new_store, directory)
     return directory

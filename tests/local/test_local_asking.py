@@ -112,6 +112,7 @@ def test_more_matches_than_side_by_side_are_all_asked_once() -> None:
     assert all(len(each.answers) == 1 and len(each.answers[0]) == 3 for each in many)
 
 
+@pytest.mark.thorough
 def test_a_bot_that_draws_chance_is_asked_many_times_and_the_same_again(tmp_path: Path) -> None:
     spec = written(tmp_path, CHANCE)
     games = replays("nullern", "house:random", "house:careful", "house:counter", "house:counter", sets=1)

@@ -62,6 +62,7 @@ def test_a_set_at_one_table_is_the_mean_difference_of_both_games() -> None:
     assert set_score(Design.ONE_TABLE, PlayedSet(0, games)) == (6 + 2) / 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("design", Design)
 def test_the_intervals_hold(design: Design) -> None:
     """95 in 100 of them, of points and of Elo; the truth of the latter by very many sets."""

@@ -32,6 +32,7 @@ REAL_SETS: Final[dict[str, tuple[int, ...]]] = {
 """Of 1,000 real sets at a table of two, how many had each share: `python -m bench.studies.sequential` plays them."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("runs", [1_500, pytest.param(10_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_sequential_test_errs_as_seldom_as_it_says(shape: str, runs: int) -> None:
@@ -87,6 +88,7 @@ def of_elo(game: str, elo: float) -> Values:
     return chances
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("runs", [400, pytest.param(10_000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("game", REAL_SETS)
 def test_a_test_of_elo_errs_at_its_bounds_as_seldom_as_documented_and_is_a_coin_between(game: str, runs: int) -> None:

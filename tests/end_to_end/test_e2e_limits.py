@@ -121,7 +121,7 @@ def test_an_owner_has_so_many_bots(arena: Server) -> None:
         register(arena.address, f"ann-{number}", owner="ann")
     with pytest.raises(grpc.RpcError) as caught:
         register(arena.address, "ann-3", owner="ann")
-    assert caught.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert caught.value.code() is grpc.StatusCode.FAILED_PRECONDITION
     assert caught.value.details() == "ann has 3 bots, and more are not allowed here; use one of them"
 
 

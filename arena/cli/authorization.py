@@ -1,4 +1,4 @@
-"""Authorization of verbs that change a bot: the operator has the data directory, the author the bot's token."""
+"""Authorization for verbs that change a bot: the operator uses the data directory, the author the bot's token."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ class AuthorizedChange:
     def change(self, here: Callable[[Connection], T], there: Callable[[Client, str], T]) -> T:
         """Make the change and return its result.
 
-        `here` changes the directory, if no server uses it; otherwise `there` asks that server, with a token.
+        `here` changes the data directory and is called if no server uses it. Otherwise `there` is called, with a token,
+        and asks that server to make the change.
 
         Raises:
-            click.ClickException: It fails.
+            click.ClickException: The change failed.
         """
         from arena.store.base.errors import StoreLocked
         from arena.store.opening import open_to_amend
@@ -66,7 +67,7 @@ def _errors_for_click() -> Iterator[None]:
 
 
 def takes_authorization(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add --data, --token-file and a server's options to a verb; they make its `AuthorizedChange`, `authorized`."""
+    """Add --data, --token-file and the server options to a verb, which gets an `AuthorizedChange` as `authorized`."""
 
     @wraps(verb)
     def command(

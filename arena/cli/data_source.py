@@ -62,12 +62,12 @@ class DataPlace:
 
     @contextmanager
     def operated_server(self) -> Iterator[tuple[Client, str]]:
-        """Connect to the server that has locked the data directory, at its Unix socket; yield the token, too.
+        """Connect through its Unix socket to the server that locked the data directory; yield client and token.
 
-        No other server can be sent the token.
+        The token cannot reach any other server this way.
 
         Raises:
-            click.ClickException: No server works on the directory, or the one that does cannot be asked.
+            click.ClickException: No server uses the directory, or that server cannot be reached.
         """
         from arena.queries.remote import at_socket
         from arena.store.base.directory import holder, operator_token
@@ -160,7 +160,7 @@ def suggested(word: str, known: Iterable[str]) -> str:
 
 
 def takes_source(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add --server, --data, --tls and --tls-roots to a verb; they make its argument `place`, a `DataPlace`."""
+    """Add --server, --data, --tls and --tls-roots to a verb, which gets a `DataPlace` as `place`."""
 
     @wraps(verb)
     def command(*, server: str | None, data: Path | None, tls: bool, tls_roots: Path | None, **others: object) -> None:
@@ -175,7 +175,7 @@ def takes_source(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def takes_server(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a server to a verb that needs a running one; they make its `DataPlace`, `place`."""
+    """Add the server options to a verb that needs a running server and gets a `DataPlace` as `place`."""
 
     @wraps(verb)
     def command(*, server: str | None, tls: bool, tls_roots: Path | None, **others: object) -> None:
@@ -185,7 +185,7 @@ def takes_server(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def takes_data(verb: Callable[..., None]) -> Callable[..., None]:
-    """Add --data, which is required, to a verb of the operator; it makes its argument `place`, a `DataPlace`."""
+    """Add --data as a required option to a verb for operators, which gets a `DataPlace` as `place`."""
 
     @wraps(verb)
     def command(*, data: Path, **others: object) -> None:
@@ -230,7 +230,7 @@ def with_options(
 
 
 def _one_of(server: str | None, data: Path | None) -> tuple[str | None, Path | None]:
-    """Prefer the command line over environment variables; UsageError if both are given in the same way."""
+    """Return one of the two; an option overrides a variable. UsageError if both are given in the same way."""
     if server is None or data is None:
         return server, data
     context = click.get_current_context()

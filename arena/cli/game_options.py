@@ -10,7 +10,7 @@ from engine.deal import SeededDecks
 from engine.game import Game, Option, OptionError
 
 SEATS: Final = 4
-"""Default number of seats at a table; a game that cannot have it uses the nearest number."""
+"""Default number of seats at a table; a game that does not allow it uses the nearest number that it allows."""
 
 
 def parse_offers(
@@ -19,8 +19,8 @@ def parse_offers(
     """Return the offers of the `chosen` games, or of all `games` that can be played at a requested table size.
 
     `seats` are words such as "4" or "nullern:7", `options` such as "novice=true" or "sixth_sense:target=50". A word
-    with a game's name applies to that game, one without to every game that has such a table or option. OptionError if
-    a word fits no game, or a game rejects its options at one of its tables.
+    with a game's name applies to that game. A word without one applies to every game that has such a table or option.
+    OptionError if a word fits no game, or a game rejects its options at one of its tables.
     """
     served = {name: games[name] for name in dict.fromkeys(chosen or games)}
     tables = _tables(served, seats)

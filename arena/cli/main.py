@@ -43,12 +43,12 @@ GROUPS: Final = {
         "cert": ("arena.cli.operate.cert", "Make a certificate for development."),
     },
 }
-"""Verbs by the people whom they serve, each with its module and its line in the help."""
+"""Verbs grouped by the people who use them, each with its module and its line in the help."""
 VERBS: Final = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
 
 
 OTHERWISE: Final = {"--port": "--address HOST:PORT", "--host": "--address HOST:PORT"}
-"""The options that people know from other servers, with their equivalent here."""
+"""Options that people know from other servers, with their equivalents here."""
 
 
 class LazyGroup(click.Group):
@@ -80,7 +80,7 @@ class LazyGroup(click.Group):
             raise
 
     def invoke(self, context: click.Context) -> object:
-        """Run a verb; without a package that is a distribution of its own, say how to install it."""
+        """Run a verb; if it needs a package from a distribution that is not installed, say how to install it."""
         try:
             return super().invoke(context)
         except click.NoSuchOption as error:
@@ -139,7 +139,7 @@ def main() -> None:
 
 
 def _print_with_text(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print a traceback as Python does, but with the lines of compiled modules, too."""
+    """Print a traceback in Python's format, including the source lines of compiled modules."""
     import traceback
 
     from arena.stderr import read_lines

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 WIDEST: Final = 100
-"""Columns of a line in a terminal, at most: longer lines are hard to read."""
+"""Maximum width of a line in a terminal, since longer lines are hard to read."""
 
 
 @click.command(epilog="Example: arena rules sixth_sense --ruling S7 --language nl")

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 @takes_server
 @json_option
 def command(opponents: tuple[str, ...], game: str, token_file: Path, place: DataPlace, as_json: bool) -> None:
-    """Have a bot challenge others: a match of these bots only, which is not rated.
+    """Have a bot challenge others to an unrated match of these bots only.
 
     All of them must be connected, take challenges (--challenges, or challenges=True) and accept this one. House bots
-    always do, and may be named several times. The command waits up to half a minute until all have room, and ends when
-    the match begins.
+    always do, and may be named several times. The command waits up to half a minute for all of them to have room, and
+    returns when the match begins.
 
     \b
     JSON: {"match", "game", "opponents"}

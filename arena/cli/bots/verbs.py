@@ -253,7 +253,7 @@ takes_reason = click.option(
 def ban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
     """Ban an owner, with or without bots: no bot of that owner may connect.
 
-    Their streams end at once, house bots play their matches on, and the owner can register no bot. Results count as
+    Their streams end at once, house bots finish their matches, and the owner cannot register bots. Results count as
     before; `arena ladder void` removes them. Only the operator can do this, with write access to the data directory.
     `arena bots events` shows the ban publicly.
 
@@ -300,7 +300,7 @@ def unban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
 def hide(name: str, reason: str, place: DataPlace, as_json: bool) -> None:
     """Take a bot off the list of bots.
 
-    It plays on. Ladder and matches still show its name, marked as hidden and without its owner.
+    It continues to play. Ladder and matches still show its name, marked as hidden and without its owner.
 
     \b
     JSON: {"bot", "reason"}

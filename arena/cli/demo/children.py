@@ -1,4 +1,4 @@
-"""Child programs of a verb. Each has a log, no terminal and gets no Ctrl-C; all end with the verb."""
+"""Child programs of a verb. Each writes a log, without access to the terminal or Ctrl-C; all end with the verb."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Child:
     """A running Python module."""
 
     def __init__(self, name: str, arguments: Sequence[str], log: Path, *, heard: bool = False) -> None:
-        """Start the module; with `heard` its output is read by `line` instead of written to the log."""
+        """Start the module. Its output goes to the log, or with `heard` is read by `line`."""
         self.name = name
         self.log = log
         with log.open("wb") as output:
@@ -55,7 +55,7 @@ class Child:
         """Return the first line of its output; None if a signal comes first.
 
         Raises:
-            ChildFailed: There was no line within the time.
+            ChildFailed: No line came in time.
         """
         assert self.process.stdout is not None
         pipe = self.process.stdout.fileno()
@@ -106,7 +106,7 @@ class Children:
                 self._end(child, end, limit)
 
     def _end(self, child: Child, end: float, limit: int) -> None:
-        """Wait for a program that got SIGINT; kill it at the instant `end`, or at the signal number `limit`."""
+        """Wait for a program after its SIGINT; kill it at the time `end`, or once `limit` signals have come."""
         while child.process.poll() is None:
             self._signals.wait(TICK)
             if self._signals.count >= limit or time.monotonic() > end:

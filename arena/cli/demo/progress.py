@@ -1,6 +1,6 @@
 """The progress of a running demo and the summary after it.
 
-Progress is a count of matches, a bar and the ladder in a terminal, a few lines in a pipe. The summary has the ladder,
+In a terminal, progress is a count of matches, a bar and the ladder; in a pipe, a few lines. The summary has the ladder,
 the last trick, the verification of a replay, and commands to try next.
 """
 
@@ -132,7 +132,7 @@ def _finished(rows: list[MatchRow]) -> int:
 def look_back(console: Console, data: Path, game: str, before: int) -> None:
     """Show the matches after number `before` in a data directory that no server uses any more.
 
-    Fits the ladder first, as the server may have had no time to. Raises: StoreError, ReplayError.
+    Fits the ladder first, because the server may not have had time to do so. Raises: StoreError, ReplayError.
     """
     with open_to_amend(data) as connection:
         rebuild(connection, game, time.time_ns() // 1000)

@@ -28,7 +28,7 @@ CAPACITY: Final = 6
 STARTING: Final = 60.0
 """Seconds within which the first match must begin."""
 SERVER_END: Final = 5.0
-"""Seconds to wait for a server that does not answer to end, so that its log says why."""
+"""Seconds to wait for the end of an unresponsive server, after which its log shows the cause."""
 POLL: Final = 0.25
 """Seconds between two queries of the server."""
 
@@ -39,7 +39,7 @@ POLL: Final = 0.25
     type=click.Path(path_type=Path),
     default=Path("demo-data"),
     show_default=True,
-    help="Directory of the database and the logs; it stays for the next time.",
+    help="Directory of the database and the logs; the next demo continues with it.",
 )
 @click.option("--game", type=click.Choice([*GAMES]), default=GAME, show_default=True, help="The game they play.")
 @click.option(
@@ -75,7 +75,10 @@ def command(data: Path, game: str, seconds: float) -> None:
 
 
 def _play(console: Console, signals: Signals, programs: Children, data: Path, game: str, seconds: float) -> int | None:
-    """Start everything and let it play; return the newest match before, None if a signal came before the server ran."""
+    """Start everything and let it play.
+
+    Return the number of the newest match before the demo; None if a signal came before the server was ready.
+    """
     from arena.cli.demo.children import ChildFailed
     from arena.cli.demo.progress import newest
     from arena.queries.remote import Declined, NoAnswer, connect
@@ -112,7 +115,7 @@ def _start_bots(programs: Children, address: str, data: Path, game: str) -> None
 
 
 def _serving(data: Path, game: str) -> tuple[str, ...]:
-    quick = ("--drain", "5", "--house-search", "0")  # searches would take a tenth of the time for one match of 300
+    quick = ("--drain", "5", "--house-search", "0")  # one searched match in 300 would cost a tenth of the time
     return ("--address", "127.0.0.1:0", "--data", str(data), "--game", game, *quick, "--log-json")
 
 

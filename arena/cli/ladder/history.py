@@ -1,4 +1,4 @@
-"""The history of a bot, drawn: its live rating over its matches, and its versions, each beside the one before it."""
+"""Drawings of a bot's history: its live rating over its matches, and its versions compared with their predecessors."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ AROUND: Final = CHANGES + 12
 """Rows of the screen taken by everything except the plot."""
 LOWEST: Final = 10
 HIGHEST: Final = 24
-"""Rows of the plot, at least and at most."""
+"""Least and greatest number of rows of the plot."""
 
 
 def history(bot: str, game: str, rows: Sequence[RatedRow], width: int, height: int) -> RenderableType:
-    """Draw at least one match for a screen with this many columns and rows."""
+    """Draw the rating after each of one or more matches, for a screen of `width` columns and `height` rows."""
     points = [Point(row.after, CONFIDENCE * row.deviation) for row in rows]
     drawn = plot(points, width, min(max(height - AROUND, LOWEST), HIGHEST))
     refits = sum(before.after != after.before for before, after in pairwise(rows))
@@ -57,7 +57,7 @@ def _changes(rows: Sequence[RatedRow]) -> RenderableType:
 
 
 def versions_table(bot: str, game: str, rows: Sequence[VersionRow]) -> RenderableType:
-    """Draw at least one version, the newest first."""
+    """Draw one or more versions, newest first."""
     columns = [
         TableColumn("Version", [_name(row) for row in rows], "left", folds=True),
         TableColumn("Elo ± 95 %", _aligned([(row.fitted, row.fitted_deviation) for row in rows], signed=False)),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: arena ladder rebuild --verify --data ./arena-data")
-@click.option("--verify", is_flag=True, help="Only compare with the published ladder; also beside a running server.")
+@click.option("--verify", is_flag=True, help="Only compare with the published ladder, even while a server runs.")
 @click.option("--game", metavar="NAME", help="Only this game.  [default: every game]")
 @data_option("The data directory of the server.", required=True)
 @json_option

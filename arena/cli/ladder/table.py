@@ -1,4 +1,4 @@
-"""A ladder as a table that fits the width of the screen, now or as published in the past, and its flags as one.
+"""Tables that fit the width of the screen: a current ladder, a ladder published in the past, and a ladder's flags.
 
 On a narrow screen the least important columns are left out first; rank, interval of ranks, bot and rating always stay.
 If there is room, the rating intervals are drawn on one scale, which shows which of them overlap.
@@ -33,7 +33,7 @@ from arena.store.base.rows import FlagRow, LadderRow, LadderRows, PastLadder, Pa
 
 NARROWEST: Final = 15
 WIDEST: Final = 41
-"""Columns of the drawn intervals, at least and at most."""
+"""Least and greatest width of the drawn intervals."""
 MEDALS: Final = {1: "bold yellow", 2: "bold white", 3: "bold dark_orange3"}
 UNKNOWN: Final = Text("–", style="dim")
 RATING: Final = "Elo ± 95 %"
@@ -60,7 +60,7 @@ class LadderColumn:
     importance: float = inf
     """If the table is too wide, the column of least importance is left out first."""
     shown: Callable[[LadderRows], bool] = lambda _: True
-    """False for a ladder that never has this column."""
+    """Returns false for a ladder that does not have this column."""
     justify: Literal["left", "right"] = "right"
     folds: bool = False
 
@@ -190,7 +190,7 @@ def chance_of_best(first: Leaders, row: LadderRow | PastLadderRow) -> Text:
 
 
 def share(share: float) -> Text:
-    """Format a share in percent, a tiny one dimly."""
+    """Format a share in percent, dimmed if it is tiny."""
     return Text(share_in_words(share), style="dim" if 0 < share < 0.005 else "")
 
 
@@ -268,7 +268,7 @@ LEFT_OUT_FIRST: Final = sorted(IMPORTANCE, key=lambda name: IMPORTANCE[name])
 
 
 def past_ladder_table(ladder: PastLadder) -> RenderableType:
-    """Draw a ladder that was published."""
+    """Draw a ladder as it was published."""
     assert ladder.published is not None, "there is a ladder"
     rows, first = ladder.standings, leaders(ladder.standings)
     ranks = [f"{row.rank_low}–{row.rank_high}" if row.rank_low < row.rank_high else f"{row.rank_low}" for row in rows]
@@ -293,7 +293,7 @@ def past_ladder_table(ladder: PastLadder) -> RenderableType:
 
 
 def flags_table(game: str, flags: Sequence[FlagRow]) -> RenderableType:
-    """Draw at least one flag, with its meaning."""
+    """Draw one or more flags, with their meanings."""
     columns = [
         TableColumn("Kind", [Text(flag.kind.value) for flag in flags], "left", style="dim"),
         TableColumn("What stands out", [Text(flag_in_words(flag)) for flag in flags], "left", folds=True),

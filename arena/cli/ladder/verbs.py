@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
 
 DEFAULT_HEIGHT = 60
-"""Rows of the drawing where the output is not a terminal."""
+"""Rows of the drawing if the output is not a terminal."""
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetime | None:
-    """Return the instant, in UTC, of a date or time in ISO 8601. It is local unless it names another zone."""
+    """Parse a date or time in ISO 8601 and return it in UTC. It is local unless it names another zone."""
     if text is None:
         return None
     try:
@@ -38,7 +38,7 @@ def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetim
 
 
 def _past_instant(context: click.Context, parameter: click.Parameter, text: str | None) -> datetime | None:
-    """Parse the same, but refuse an instant in the future."""
+    """Parse a date or time as `_instant` does, but refuse one in the future."""
     at, now = _instant(context, parameter, text), datetime.now(UTC)
     if at is not None and at > now:
         raise click.BadParameter(f"{text!r} is in the future: here it is {now:%Y-%m-%dT%H:%M:%SZ}")
@@ -79,12 +79,13 @@ def command(
 ) -> None:
     """Show the ladder: ratings in Elo with their 95 % intervals, best first.
 
-    A rating is pulled towards the average, the more the less is known of the bot. Ranks is the 95 % interval of the
-    rank: bots whose ranks do not overlap surely differ. P(best) is the probability of being the best of all. Bots at
-    the top that the results cannot tell apart share rank 1 and one P(best) (--json has each bot's own). Forced is the
-    share of a bot's decisions that the server made for it. Think 95 % is the time within which 95 % of its own
-    decisions were made. ⚑ marks a bot with results that differ from what its ratings predict; --flags shows them. Live
-    is the rating that changes after every match, with its last change. A narrow screen leaves out columns, --json none.
+    A rating is pulled towards the average, most strongly for bots with few results. Ranks is the 95 % interval of the
+    rank: if those of two bots do not overlap, the bots surely differ. P(best) is the probability of being the best of
+    all. Bots at the top that the results cannot tell apart share rank 1 and one P(best) (--json has each bot's own).
+    Forced is the share of a bot's decisions that the server made for it. Think 95 % is the time within which 95 % of
+    its own decisions were made. ⚑ marks a bot with results that differ from what its ratings predict; --flags shows
+    them. Live is the rating that changes after every match, with its last change. A narrow screen leaves out columns;
+    --json has them all.
 
     \b
     JSON: {"ladders": [LadderRows]};

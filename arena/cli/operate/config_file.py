@@ -40,7 +40,7 @@ class ConfigFile:
     seats: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Table sizes of every game that the file offers, as words for `parse_offers`; empty if it names no game."""
     options: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Options of every game that the file offers, likewise."""
+    """Options of every game that the file offers, as words for `parse_offers`."""
 
     def offers(self, games: Sequence[str], seats: Sequence[str], options: Sequence[str]) -> tuple[Offer, ...]:
         """Return the games to offer; arguments come from the command line and override the file.

@@ -16,7 +16,7 @@ from arena.cli.terminal.screen import json_option, print_json
 @data_option("The data directory to create; it must not exist.", required=True)
 @json_option
 def command(backup: Path, data: Path, as_json: bool) -> None:
-    """Create a data directory from BACKUP, which `arena backup` made and which does not change.
+    """Create a data directory from BACKUP, which `arena backup` made. BACKUP stays unchanged.
 
     Every byte is checked, and nothing is overwritten. A server started on it continues the matches that were being
     played. Results from after the backup are missing, and their numbers are used again; a leaf of the log records that.

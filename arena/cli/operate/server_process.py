@@ -1,6 +1,6 @@
 """The server process: sets up logging, signals and a Unix socket, and connects store, arena and transport.
 
-The socket is for those who have the data directory: every server listens there besides its address.
+Every server listens at this socket besides its address, for programs that can read the data directory.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _listening_at(config: Config, path: Path) -> Config:
 
 
 def _can_hold_sockets(directory: Path) -> bool:
-    """Return true if a socket can be made in a directory and gRPC can be given its path, which it splits at commas."""
+    """Return true if a directory can hold a socket, and its path has no comma, at which gRPC would split it."""
     trial = directory / f"{SOCKET}.{os.getpid()}"
     if len(os.fsencode(trial)) > LONGEST_UNIX_PATH or "," in str(directory):
         return False

@@ -45,7 +45,7 @@ class SettingsCommand(click.Command):
     """A command whose help groups the flags of settings by table."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, those that belong to no table first."""
+        """Write the options, beginning with those that belong to no table."""
         for title, params in groupby(self.get_params(ctx), _title):
             records = [record for param in params if (record := param.get_help_record(ctx)) is not None]
             with formatter.section(title):

@@ -19,9 +19,9 @@ Value: TypeAlias = bool | int | float | str | list[str] | None
 """A setting's value in TOML; None if it is not set."""
 
 MOST: Final = 1_000_000_000
-"""Upper bound of settings without their own, small enough for every use."""
+"""Upper bound of settings that have no bound of their own, small enough for every use."""
 DAY: Final = 86_400
-"""Upper bound of durations without their own, in seconds."""
+"""Upper bound of durations that have no bound of their own, in seconds."""
 ALL: Final = "all"
 OFF: Final = "off"
 UNITS: Final = {
@@ -47,7 +47,7 @@ class ServerSetting:
     name: str
     """Name of the field, and key in a file."""
     table: str
-    """Field of `Config` with the dataclass that holds it, and table in a file; "" for `Config` itself."""
+    """Field of `Config` that holds the setting's dataclass, and table in a file; "" for a field of `Config` itself."""
     kind: type
     """Type of the value as people write it: bool, int, float, str, Path, or frozenset of the `choices`."""
     default: Value
@@ -98,7 +98,7 @@ class ServerSetting:
         return self.checked(value)
 
     def stored(self, value: Value) -> Any:
-        """Convert a checked value to the field's."""
+        """Convert a checked value to the form that the field stores."""
         if value is None:
             return None
         if self.unit == "us" and isinstance(value, float):
@@ -108,7 +108,7 @@ class ServerSetting:
         return Path(value) if self.kind is Path and isinstance(value, str) else value
 
     def shown(self, stored: Any) -> Value:
-        """Convert the field's value to how people write it."""
+        """Convert the field's value to the form that people write."""
         if self.kind is frozenset:
             return sorted(stored)
         if self.unit == "us":

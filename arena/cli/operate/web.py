@@ -1,4 +1,4 @@
-"""`arena web`: the pages, in a process of their own, over a running server or a data directory."""
+"""`arena web`: serve the pages of a running server or a data directory from a separate process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DEFAULT_LISTEN: Final = "127.0.0.1:8080"
     type=click.FloatRange(0),
     default=20.0,
     show_default=True,
-    help="Requests a second of one address, saved up for ten seconds; 0: any number. Loopback has no limit.",
+    help="Requests per second from one address, saved up for ten seconds; 0: unlimited. Loopback has no limit.",
 )
 @click.option(
     "--proxy",
@@ -65,8 +65,8 @@ def command(
 ) -> None:
     """Show ladder, bots, matches, replays and rules in a browser.
 
-    The pages only read: public calls of a server, or a data directory, also beside its running server. They end with
-    Ctrl-C.
+    The pages only read: from a server by public calls, or from a data directory, even while a server uses it. Ctrl-C
+    ends them.
     """
     if root and not (root.startswith("/") and not root.endswith("/")):
         raise click.BadParameter(

@@ -1,4 +1,4 @@
-"""The process beside a server that shows its pages. It starts and ends with the server, and is restarted when it dies.
+"""The process that serves a server's pages. It starts and ends with the server, and is restarted when it dies.
 
 It asks the server for running matches at a Unix socket, by public calls, and reads everything else in the data
 directory. The server imports nothing of the pages, and no decision waits for them.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MODULE: Final = "arena.web.beside_server"
 LONG_ENOUGH: Final = 10.0
-"""A process that lived this many seconds did not fail at its start: restart it at once."""
+"""Seconds after which a process that ends did not fail at its start and is restarted at once."""
 
 log = structlog.get_logger("arena")
 
@@ -27,8 +27,8 @@ log = structlog.get_logger("arena")
 async def show_pages(config: Config, *, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED) -> None:
     """Run the process, and restart it, until cancelled; report the pages' address at the start.
 
-    The address is empty if the first process ended early. The server runs all the same, and the address is printed once
-    a later process has it.
+    The reported address is empty if the first process ended early. The server runs without pages then, and prints the
+    address once a later process listens.
 
     Raises:
         RuntimeError: The first process cannot listen there.
@@ -57,7 +57,7 @@ async def show_pages(config: Config, *, task_status: trio.TaskStatus[str] = trio
                 log.info("pages", address=address, process=process.pid)
                 if not begun:
                     begun = True
-                    # Port 0 stands for the same port after a restart.
+                    # After a restart, port 0 means the port that the first process got.
                     listen = address.removeprefix("http://").rstrip("/")
                     if tried:
                         click.echo(f"Pages at {address}")

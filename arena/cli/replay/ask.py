@@ -76,7 +76,7 @@ def ask(
     "differ", "points", "place", "above"}],
     "different": [{"source", "match", "seat", "round", "decision", "kind", "old",
     "new", "same"}], "cost": {"decisions", "processor_us"}}
-    "same" is a share, "rounds" and "above" have those in which it decides
+    "same" is a share; "rounds" and "above" list first those in which it decides
     differently first, then the others; "cost" is of a decision.
     """
     if not sources and not bot:
@@ -121,6 +121,6 @@ def _replays(sources: Sequence[str], bot: str, game: str, limit: int, place: Dat
 
 
 def _of(bot: str, seat: int | None, game: str) -> str:
-    """Describe whose decisions were asked."""
+    """Describe the origin of the decisions: bot, seat and game."""
     words: list[tuple[str, Any]] = [(" of {}", bot), (" in seat {}", seat), (" of {}", game)]
     return "".join(word.format(value) for word, value in words if value not in ("", None))

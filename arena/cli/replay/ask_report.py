@@ -166,7 +166,7 @@ def _rounds(found: Sequence[PastSeat]) -> tuple[list[float], list[float]]:
 
 
 def _kinds(found: Sequence[PastSeat]) -> Iterator[tuple[str, int, float]]:
-    """Yield each kind of choice with its number of decisions and the share of old answers."""
+    """Yield each kind of choice, its number of decisions, and the share of answers equal to the old ones."""
     shares: dict[str, list[float]] = {}
     for each in found:
         for at in each.free:

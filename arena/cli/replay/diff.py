@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from engine.game import RoundReport
 
 DIFFERENT: Final = 3
-"""Exit status where they differ."""
+"""Exit status if the matches differ."""
 
 
 @click.command("diff", epilog="Example: arena replay diff games/match-1.jsonl.gz games/match-2.jsonl.gz")

@@ -47,7 +47,7 @@ def rounds_table(review: GameReview, seat: SeatReview) -> Table:
 
 
 def costly_in_words(review: GameReview, seat: SeatReview) -> Iterator[Text]:
-    """Describe the choices of a seat that cost most, a line each."""
+    """Describe the costliest choices of a seat, one line each."""
     actions = review.header.game.actions
     if not seat.costly:
         yield Text("No choice surely cost anything.", style="green")

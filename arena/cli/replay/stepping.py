@@ -33,7 +33,7 @@ KEYS: Final = {
 """Commands by the sequences that terminals send for keys."""
 HELP: Final = "→ ← choice  ↓ ↑ {part}  r R round  g G first, last  s seat  q quit"
 _KEY: Final = re.compile(r"\x1b\[\d*[A-Za-z~]|\x1bO[A-Z]|.", re.DOTALL)
-"""One key: several may arrive in one read."""
+"""Pattern of one key; several keys may arrive in one read."""
 
 
 class Walk:

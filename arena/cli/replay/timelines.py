@@ -97,7 +97,7 @@ def course_table(header: Header, seat: SeatTimeline, slowest: int | None) -> Ren
 
 
 def in_trouble(seats: Sequence[SeatTimeline]) -> SeatTimeline:
-    """Return the seat with the most troubles; of equal ones, the first that is no house bot's."""
+    """Return the seat with the most troubles; in a tie, the first seat that is not a house bot's."""
     return max(seats, key=lambda seat: (seat.troubles.total(), not seat.bot.house))
 
 
@@ -180,7 +180,7 @@ def _answer(header: Header, action: int | None) -> str:
 
 
 def _whose(seat: SeatTimeline) -> Text:
-    """Return the number of troubles by who is to blame, most first."""
+    """Count the troubles by the party to blame, largest count first."""
     parts = [Text(f"{blame.value} {count}", style=COLOURS[blame]) for blame, count in seat.troubles.most_common()]
     return Text(", ").join(parts)
 

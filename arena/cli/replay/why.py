@@ -34,7 +34,7 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
     made for the bot. Other events of the seat are between them. docs/why.md has the rules of blame.
 
     With --game, the seats' points stand beside those of the strongest house bot with the same cards. With --seat, too,
-    this is shown round by round, with the three choices that cost most. They are found by playing on from worlds that
+    this is shown round by round, with the three choices that cost most. They are found by playing on from deals that
     fit the seat's view. That takes some seconds, and the answer is stored.
 
     \b

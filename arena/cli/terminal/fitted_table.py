@@ -1,4 +1,4 @@
-"""A table that fits the screen. On a narrow one, whole columns of least importance are left out, and a line names them.
+"""A table that fits the screen. On a narrow screen, the least important columns are left out, and a line names them.
 
 Headings and figures are never cut; long texts and names continue on the next line.
 """
@@ -19,9 +19,9 @@ from rich.text import Text
 FRAME: Final = box.Box("╭──╮\n│  │\n├──┤\n│  │\n├──┤\n├──┤\n│  │\n╰──╯\n")
 """A rounded frame without lines between columns."""
 WORDS: Final = r"\s+(?!⌂)"
-"""A space within a name, so that the house bots' sign stays beside it."""
+"""Spaces at which a name may wrap; not the one before the house bots' sign, which stays with the name."""
 LONGEST_WORD: Final = 24
-"""Characters of a word that is never broken; a longer one may be."""
+"""Length of the longest word that is never broken, in characters."""
 
 
 def framed(title: str) -> Table:
@@ -79,12 +79,12 @@ class DrawnColumn:
     width: int
     """The greatest width."""
     draw: Callable[[int], TableColumn]
-    """Draws it for a width."""
+    """Function that draws the column at the given width."""
     bare: bool = False
 
 
 class FittedTable:
-    """Draws itself as wide as there is room."""
+    """A table that draws itself as wide as the space allows."""
 
     def __init__(
         self,

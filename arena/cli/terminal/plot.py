@@ -26,7 +26,7 @@ class Point(NamedTuple):
 
 
 class _Scale(NamedTuple):
-    """The vertical scale: the values at the lowest and highest of a number of dot rows."""
+    """The vertical scale: the number of dot rows, and the values at the lowest and the highest one."""
 
     low: float
     high: float
@@ -38,9 +38,9 @@ class _Scale(NamedTuple):
 
 
 def plot(points: Sequence[Point], width: int, height: int, first: int = 1) -> Text:
-    """Plot at least one point over `first` and the numbers after it; the band may be cut.
+    """Plot one or more points, numbered from `first`; the band may be cut.
 
-    It takes this many columns and rows, labels included.
+    The plot takes `width` columns and `height` rows, labels included.
     """
     margin = median(point.margin for point in points)
     low = min(point.value for point in points) - max(margin, 1)
@@ -68,7 +68,7 @@ def plot(points: Sequence[Point], width: int, height: int, first: int = 1) -> Te
 
 
 def _line(points: Sequence[Point], scale: _Scale, columns: int) -> list[list[int]]:
-    """Return the Braille bits of each cell, by row and column, of all dots that the line passes."""
+    """Return each cell's Braille bits for the dots on the line, by row and column."""
     cells = [[0] * columns for _ in range(scale.dots // DOWN)]
     across = columns * ACROSS
     for x in range(across):

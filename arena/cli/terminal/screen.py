@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PIPE_WIDTH: Final = 120
-"""Columns where the output is not a terminal and COLUMNS is not set."""
+"""Columns if the output is not a terminal and COLUMNS is not set."""
 HELP_WIDTH: Final = 80
-"""Columns of a line of a help text, at most."""
+"""Maximum width of a help text."""
 Verb = TypeVar("Verb", bound="Callable[..., object]")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of tables.")
@@ -72,7 +72,7 @@ def _shape(row: type) -> str:
 
 @contextmanager
 def copy_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Yield a function that shows the progress of a copy. In a pipe it shows nothing in the first second."""
+    """Yield a function that shows the progress of a copy. In a pipe it shows nothing for the first second."""
     console, shown = screen(stderr=True), time.monotonic()
     if console.is_terminal:
         from rich.progress import Progress

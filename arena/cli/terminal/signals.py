@@ -14,14 +14,14 @@ STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Signals:
-    """A counter of the stop signals received so far, and waits for the next one."""
+    """A counter of the stop signals received so far, with methods that wait for the next one."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
         self.count = 0
 
     def wait(self, seconds: float, readable: int | None = None) -> bool:
-        """Wait for a signal, or until the descriptor `readable` can be read. Return False after this many seconds."""
+        """Wait for a signal, or for the descriptor `readable` to be readable. Return False if `seconds` pass first."""
         watched = [self._pipe] if readable is None else [self._pipe, readable]
         ready, _, _ = select.select(watched, [], [], max(0.0, seconds))
         if self._pipe in ready:
@@ -29,7 +29,7 @@ class Signals:
         return bool(ready)
 
     def sleep(self, seconds: float) -> None:
-        """Wait this many seconds, or until the first signal."""
+        """Wait for the given number of seconds, or until the first signal."""
         end = time.monotonic() + seconds
         while not self.count and self.wait(end - time.monotonic()):
             pass

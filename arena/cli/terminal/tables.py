@@ -20,7 +20,7 @@ ORDINALS: Final = {1: "1st", 2: "2nd", 3: "3rd"}
 def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
     """Draw matches, with seats in the order of their places, and a column for the game if there are several.
 
-    If there is no room for a column for each place, the seats of a match are below one another.
+    If there is no room for a column per place, the seats of a match are listed one below the other.
     """
     seated = [[_seat(seat, row.seats) for seat in sorted(row.seats, key=lambda seat: seat.place or 0)] for row in rows]
     before = [TableColumn("Match", [Text(str(row.match_id)) for row in rows], style="bold")]
@@ -92,7 +92,7 @@ def bot_name(name: str, house: bool) -> Text:
 
 
 def unlisted(row: SeatRow | LadderRow) -> str:
-    """Return the text behind the name of a bot that is no longer listed; empty for any other."""
+    """Return the text after the name of a bot that is no longer listed; empty for any other bot."""
     return " (deleted)" if row.deleted else " (hidden)" if row.hidden else ""
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 COLOURS: Final = {"pass": "green", "warn": "yellow", "fail": "bold red", "skip": "dim"}
 INTERRUPTED: Final = 130
 NOT_IN_A_BOX: Final = ("{host}", "{port}", "{token_file}")
-"""Placeholders that a command cannot have in a box: it has no network, and no file outlives a program."""
+"""Placeholders that a boxed command cannot use: a box has no network, and no file in it outlives the program."""
 
 
 @click.command(
@@ -98,7 +98,7 @@ def command(
 
 
 def _read(folder: Path) -> list[Check]:
-    """Read the conversations of a folder. Unreadable ones are a wrong command line."""
+    """Read the conversations in a folder; UsageError if they are unreadable."""
     from arena.local.check.conversations import ConversationsUnreadable, read_conversations
 
     try:
@@ -125,7 +125,7 @@ def _list(chosen: Sequence[Check], as_json: bool) -> None:
 def _run(
     command: Sequence[str], chosen: Sequence[Check], sandbox: str | None, as_json: bool
 ) -> tuple[CheckedBot, list[CheckResult]]:
-    """Run the checks, and show each as it ends; exit if interrupted."""
+    """Run the checks and show each result when it is known; exit if interrupted."""
     import logging
     import tempfile
 

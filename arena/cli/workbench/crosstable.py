@@ -1,4 +1,4 @@
-"""The result of a match of more than two bots: each pair by itself, and a table of each bot against each."""
+"""The result of a match of more than two bots: each pair by itself, and a table of every bot against every other."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ UNDECIDED: Final = "?"
 NOT_BETTER: Final = "≤"
 MIRRORED: Final = {BETTER: WORSE, WORSE: BETTER, NOT_BETTER: "≥"}
 DOUBT: Final = 0.05
-"""The largest chance at which a difference counts."""
+"""The largest p-value at which a difference counts."""
 
 
 class Pair(NamedTuple):
-    """A pair of bots to draw."""
+    """A pair of bots with the result to draw."""
 
     ordered: OrderedSets
     comparison: Comparison
     chance: float | None
-    """The chance of the difference, from `adjusted_chances`."""
+    """The p-value of the difference, from `adjusted_chances`."""
 
 
 def pairs_report(subject: Subject, comparisons: Sequence[Comparison], ordered: OrderedPairs) -> RenderableType:
@@ -58,7 +58,7 @@ def pairs_report(subject: Subject, comparisons: Sequence[Comparison], ordered: O
 def verdict(pair: Pair) -> str:
     """Return whether the first of a pair is better, worse, or not told apart from the other.
 
-    With a test, it decides; "not better" counts as worse only if the difference does, too.
+    If the match has a test, the test decides; "not better" becomes worse only if the difference is significant, too.
     """
     state, likely, chance = pair.ordered.state, pair.comparison.likely, pair.chance
     if state is not None and state.outcome is not SequentialOutcome.NOT_BETTER:
@@ -86,7 +86,7 @@ def _undecided(rows: Sequence[Pair]) -> Text:
 
 
 def _crosstable(subject: Subject, rows: Sequence[Pair]) -> RenderableType:
-    """Draw the points of each bot against each other, the row's less the column's."""
+    """Draw the difference in points for each pair: the row's bot less the column's."""
     cells: dict[tuple[int, int], Text] = {}
     for pair in rows:
         one, other = pair.ordered.pair

@@ -64,7 +64,7 @@ def lines(console: Console, seat: int | None, delay: float) -> View:
 
 
 class KeyboardSeat:
-    """A person; implements `LocalPlayer`."""
+    """A person at the keyboard; implements `LocalPlayer`."""
 
     name = "human"
     version = ""

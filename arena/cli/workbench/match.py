@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SETS: Final = 200
 """Sets by default."""
 SETS_OF_TEST: Final = 10_000
-"""Sets by default with a test, which decides when they are enough."""
+"""Maximum number of sets by default if there is a test, which usually ends the match earlier."""
 STATUSES: Final = {"better": 0, "not better": 3, "undecided": 4}
 """Exit statuses with --sprt, by its outcome."""
 INTERRUPTED: Final = 130
@@ -36,7 +36,7 @@ INTERRUPTED: Final = 130
 @click.argument("other")
 @click.argument("more", nargs=-1)
 @click.option("--gauntlet", is_flag=True, help="More than two bots: ONE against each of the others.")
-@click.option("--round-robin", is_flag=True, help="More than two bots: each against each.")
+@click.option("--round-robin", is_flag=True, help="More than two bots: each against every other.")
 @click.option(
     "--game", type=click.Choice([*GAMES]), default=next(iter(GAMES)), show_default=True, help="The game to play."
 )
@@ -65,7 +65,7 @@ INTERRUPTED: Final = 130
     "--concurrency",
     metavar="N",
     type=click.IntRange(1, 256),
-    help="Games at once.  [default: one a core, 8 with commands]",
+    help="Games at once.  [default: one per core, 8 with commands]",
 )
 @click.option("--dask", metavar="ADDRESS", help="Play on the workers of this Dask scheduler, as tcp://10.0.0.5:8786.")
 @sandbox_option
@@ -115,12 +115,13 @@ def command(
     their seats exchanged; their points count. With independent, deals are independent as on a ladder, which needs the
     most games. Seats rotate from set to set.
 
-    The test with --sprt is about Elo by places of two at one table (elo0=0,elo1=20), about the difference in points
-    (points0=0,points1=2), or about t, the same in standard deviations of a set (t0=0,t1=0.1). These are never converted
-    into each other. If the truth is one of the bounds, the test errs in some 5 % of matches; between them it may decide
-    either way. 20 Elo take some 1,000 sets.
+    The test with --sprt is about Elo from the places of two at one table (elo0=0,elo1=20), about the difference in
+    points (points0=0,points1=2), or about t, that difference in standard deviations of a set (t0=0,t1=0.1). The units
+    are never converted into each other. If the truth is one of the bounds, the test errs in some 5 % of matches;
+    between them it may decide either way. 20 Elo take some 1,000 sets.
 
-    With more than two bots, all pairs are played until all are decided. Together they are as sure as one alone.
+    With more than two bots, all pairs are played until all are decided. All verdicts together err as rarely as a single
+    test.
 
     Exit status: 0 done, 1 failed, 2 wrong usage; with --sprt 0 better, 3 not better, 4 undecided, and of more than two
     bots 0 if every pair is decided, else 4; 130 interrupted.

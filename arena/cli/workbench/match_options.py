@@ -106,7 +106,7 @@ def sequential_test(_: click.Context, __: click.Parameter, text: str | None) -> 
 
 
 def refuse_apart(test: SequentialTest, design: Design) -> None:
-    """Refuse a test of Elo by places where the two never sit at one table.
+    """Refuse a test of Elo by places if the two never sit at one table.
 
     Raises:
         click.UsageError: this design cannot answer it; the message names one that can.

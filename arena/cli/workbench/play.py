@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 HUMAN: Final = "human"
 """The word for the seat at the keyboard."""
 DELAY: Final = 0.3
-"""Seconds that a position stays in a terminal."""
+"""Seconds for which a position is shown in a terminal."""
 INTERRUPTED: Final = 130
 
 

@@ -28,16 +28,16 @@ def sandbox_option(function: Function) -> Function:
 
 
 class SandboxCommand(click.Command):
-    """A command whose `--sandbox` may stand without a value, whatever word follows it."""
+    """A command that accepts `--sandbox` without a value, whatever word follows it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give the option its default value."""
+        """Add the default value to a bare `--sandbox`."""
         return super().parse_args(ctx, [*self._valued(args, ctx.allow_interspersed_args)])
 
     def _valued(self, args: list[str], interspersed: bool) -> Iterator[str]:
-        """Yield the words, with a value added for the option.
+        """Yield the words, with the default value added to a bare `--sandbox`.
 
-        Words of another command, and values, stay as they are.
+        The values of other options and the words of the bot's command stay unchanged.
         """
         options = [each for each in self.params if isinstance(each, click.Option) and not each.is_flag]
         takes = {name for each in options for name in each.opts} - {NAME}
@@ -52,10 +52,10 @@ class SandboxCommand(click.Command):
 
 
 def refuse_without_commands(bots: tuple[str, ...]) -> None:
-    """Refuse options by which code would run outside a box.
+    """Refuse bots that are loaded into this process and would run outside a box.
 
     Raises:
-        click.UsageError: The options name such code, which must not even be loaded.
+        click.UsageError: A bot is neither a command nor a house bot, or none is a command.
     """
     from arena.local.commands.spec import is_command
     from arena.local.play.players import HOUSE

@@ -5,4 +5,4 @@ from typing import Final
 from arena.build import select
 
 STALE_BUILD: Final = select(__path__)
-"""Why a compiled build that is there does not run; empty where it does, and where there is none."""
+"""Why a compiled build does not run; empty if it runs or there is none."""

@@ -1,7 +1,7 @@
-"""Which build of the sources runs: in a checkout the compiled one, where `make compiled` made it of just these sources.
+"""The choice of the build that runs: in a checkout the compiled one, if `make compiled` built it from these sources.
 
-Whatever is started in a checkout imports this first (`arena/__init__.py`), so that no way to start runs the one by
-accident. `ARENA_BUILD=sources` asks for the sources.
+Every way to start in a checkout imports this module first (`arena/__init__.py`), so the compiled build is never missed
+by accident. `ARENA_BUILD=sources` selects the sources instead.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Final
 
 PACKAGES: Final = ("arena", "engine", "trio_grpc")
 FINGERPRINT: Final = "sources.json"
-"""In the folder of the compiled build: the size and time of each file that it was made of, and a digest of them all."""
+"""File in the folder of the compiled build: the size and time of each of its source files, and a digest of them all."""
 COMPILED: Final = "arena/match/match"
-"""A module of which a compiled build has a compiled one."""
+"""A module that every compiled build has in compiled form."""
 
 
 def select(path: list[str]) -> str:
-    """Put the compiled build of a checkout first on `arena.__path__`, if it is of the sources that are there.
+    """Put a checkout's compiled build first on `arena.__path__` if it was built from the current sources.
 
-    Return why a build that is there does not run; nothing where it does, and where there is none.
+    Return why the compiled build does not run, or "" if it runs or there is none.
     """
     root = Path(path[0]).parent
     folder = root / "build" / "compiled"
@@ -39,7 +39,7 @@ def select(path: list[str]) -> str:
 
 
 def kind() -> str:
-    """Return "compiled" or "sources"."""
+    """Return the kind of build that runs: "compiled" or "sources"."""
     from importlib.util import find_spec
 
     found = find_spec(COMPILED.replace("/", "."))
@@ -47,7 +47,7 @@ def kind() -> str:
 
 
 def fingerprint(root: Path) -> str:
-    """Return what `FINGERPRINT` says of a build of the packages in a folder."""
+    """Return the content of `FINGERPRINT` for a build of the packages in a folder."""
     import json
 
     files = _files(root)
@@ -67,7 +67,7 @@ def _made_of(root: Path, folder: Path) -> bool:
 
 
 def _files(root: Path) -> dict[str, list[int]]:
-    """Return size and time of change, in nanoseconds, of every file of the packages, by path."""
+    """Return the size and modification time, in nanoseconds, of every file of the packages, by path."""
     return {
         entry.path[len(str(root)) + 1 :]: [entry.stat().st_size, entry.stat().st_mtime_ns]
         for package in PACKAGES

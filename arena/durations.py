@@ -1,5 +1,5 @@
-# Compiled: every decision comes by here.
-"""Durations counted by bucket. Adding one costs some tenths of a microsecond."""
+# Compiled: every decision passes through here.
+"""Durations counted by bucket. Adding one takes some tenths of a microsecond."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Durations:
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS) + 1)
-        """Durations by bucket."""
+        """Number of durations in each bucket."""
         self.seconds = 0.0
-        """All together."""
+        """Sum of all durations."""
 
     def add(self, seconds: float) -> None:
         """Count a duration."""

@@ -1,6 +1,6 @@
-"""Standard error of a process: its log, as lines for people or as JSON, and the text of lines in tracebacks.
+"""Standard error of a process: its log, for people or as JSON, and source lines in tracebacks.
 
-Python asks the loader of a compiled module for the text of its lines, and that has no sources.
+Python asks the loader of a compiled module for the text of its lines, but that loader has no sources.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import structlog
 
 
 def log_to_stderr(log_json: bool = False, level: int = logging.INFO) -> None:
-    """Log to standard error; as JSON lines if requested or if it is no terminal."""
+    """Log to standard error, as JSON lines if requested or if it is no terminal."""
     as_json = log_json or not sys.stderr.isatty()
     # Rich tracebacks would show local variables, which may hold secrets.
     console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
@@ -37,13 +37,14 @@ def log_to_stderr(log_json: bool = False, level: int = logging.INFO) -> None:
 
 
 def read_lines(trace: TracebackType | None) -> None:
-    """Read the sources that a traceback names, as Python does where it knows of no loader; what is kept it prints."""
+    """Read the sources that a traceback names, as Python does without a loader, so that it can print them."""
     for frame, _ in traceback.walk_tb(trace):
         linecache.getlines(frame.f_code.co_filename)
 
 
 def with_lines(_logger: object, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Read the sources of the exception that is logged; a processor of structlog, before the one that formats it."""
+    """Read the sources for the exception that is logged: a structlog processor for use before the one that formats
+    it."""
     error = event.get("exc_info")
     if isinstance(error, tuple):
         error = error[1]

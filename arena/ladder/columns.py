@@ -115,13 +115,13 @@ class Columns:
     seats: Places
     """[M], 2–7."""
     nodes: Ints
-    """[M, 7] by seat, −1 beyond the last seat."""
+    """[M, 7] by seat; −1 beyond the last seat."""
     places: Places
-    """[M, 7] by seat, 1 the best, ties sharing a place; 0 beyond the last seat."""
+    """[M, 7] by seat: 1 the best, ties sharing a place; 0 beyond the last seat."""
     counts: Flags
-    """[M, 7] by seat, whether the result counts for its node; the same for all seats of one node in a match."""
+    """[M, 7] by seat: whether the result counts for its node; the same for all seats of one node in a match."""
     spoilt: Flags
-    """[M, 7] by seat, true if it does not move its opponents' ratings; also the same for all seats of one node."""
+    """[M, 7] by seat: true if it does not move its opponents' ratings; also the same for all seats of one node."""
     through: int
     """Number of the last event included."""
     days: Ints

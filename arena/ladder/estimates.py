@@ -21,14 +21,14 @@ from arena.ladder.shrinkage import MIN_ERROR
 BotT = TypeVar("BotT")
 
 WELL_KNOWN: Final = 40.0
-"""Elo, the error up to which it is used unchanged."""
+"""Largest error, in Elo, that is used unchanged."""
 PRIOR: Final = PRIOR_DEVIATION**-2
 
 
 def estimates(ladder: Ladder, bots: Mapping[Node, BotT]) -> dict[BotT, Rating]:
     """Return each bot's shown rating, with the error from all its results, in Elo.
 
-    `bots` has the bot of each node of the ladder. Raises KeyError for a node without a bot.
+    `bots` maps each node of the ladder to its bot. Raises KeyError for a node without a bot.
     """
     played = [figure for figure in ladder.figures if figure.matches]
     known = [figure for figure in played if figure.error <= WELL_KNOWN] or played

@@ -20,7 +20,7 @@ Node = NewType("Node", int)
 OFF_SCALE: Final = frozenset({"house-random", "house-search"})
 """Names of the house bots that are no anchors: they play too badly, or too seldom, to fix the ladder's scale.
 
-They are written out here because importing the house bots imports every game, which reading a ladder does not need.
+They are written out here because reading a ladder must not import the house bots, which import every game.
 """
 
 
@@ -31,13 +31,13 @@ class Entrant(NamedTuple):
     parent: Node | None = None
     """The bot's previous version, whose rating it starts from."""
     anchor: bool = False
-    """True if its rating is part of the mean that fixes the scale, as house bots' are."""
+    """True if its rating is part of the mean that fixes the scale, as it is for house bots."""
     newest: bool = True
     """True if it is its bot's newest version; only newest versions are ranked."""
 
 
 class Guest(NamedTuple):
-    """The bot and owner of a version that is no house bot's."""
+    """The bot and owner of a version that does not belong to a house bot."""
 
     bot: int
     owner: str
@@ -57,10 +57,11 @@ class MatchResult(NamedTuple):
     counts: tuple[bool, ...]
     """By seat, whether the result counts for its node."""
     spoilt: tuple[bool, ...] = ()
-    """By seat, true if house bots played so much of it that it does not move its opponents: a pair of seats counts for
-    one node if the result does and the other node's seat is not spoilt. Empty if no seat is."""
+    """By seat: true if house bots played so much of it that it does not move its opponents.
+    A pair of seats counts for one node if the result does and the other node's seat is not spoilt. Empty if no seat
+    is."""
     day: int = 0
-    """The day in UTC on which the result was stored, in days since 1970; used by quotas of pairs only."""
+    """The UTC day on which the result was stored, in days since 1970; used only for quotas of pairs."""
 
 
 class Void(NamedTuple):
@@ -76,11 +77,11 @@ Event: TypeAlias = MatchResult | Void
 
 
 def day_of(at: int) -> int:
-    """Return the day in UTC, in days since 1970, of an instant in microseconds since then."""
+    """Return the UTC day, in days since 1970, of an instant in microseconds since 1970."""
     return at // DAY
 
 
 def week_of(day: int) -> range:
-    """Return the days of the week of a day, Monday first."""
+    """Return the seven days, Monday first, of the week that contains a day."""
     monday = day - (day - FIRST_MONDAY) % WEEK_DAYS
     return range(monday, monday + WEEK_DAYS)

@@ -16,10 +16,10 @@ Anybody must be able to recompute a published ladder bit for bit. So results ent
 depend on the number of threads. Wins and losses stay apart in the score, as their difference would lose the digits of a
 hopeless bot.
 
-The ugly part are pairs that count for one side only: losses of a bot that vanished, or meetings beyond the quota of
-young bots. They belong to no likelihood, for an outcome that is real for one and void for the other has none. We fit
-the others first and then move each such bot alone, with its opponents fixed: nobody else gains or loses by it. If two
-such bots have met, neither sees the other's move.
+The ugly part is the pairs that count for one side only: losses of a bot that vanished, or meetings beyond the quota of
+young bots. They belong to no likelihood, because an outcome that is real for one bot and void for the other has none.
+We fit all other pairs first and then move each such bot alone, with its opponents fixed: nobody else gains or loses by
+it. If two such bots have met, neither sees the other's move.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PRIOR_DEVIATION: Final = 250.0
 PRIOR_PRECISION: Final = (SCALE / PRIOR_DEVIATION) ** 2
 """The prior's precision, in log odds."""
 MAX_STEPS: Final = 100
-"""Newton steps before NotConverged. A common ladder takes ten; one in which many bots never lose, up to forty."""
+"""Newton steps before NotConverged. A usual ladder takes ten; one in which many bots never lose, up to forty."""
 TOLERANCE: Final = 1e-12
 """Converged when the largest change of a step, in log odds, is at most this."""
 STALL_TOLERANCE: Final = 1e-5
@@ -82,7 +82,7 @@ def fit(pairs: Pairs) -> Fit:
 
 
 def expected(differences: Floats) -> tuple[Floats, Floats]:
-    """Compute the expected scores E = 1/(1+exp(−d)) of either side by the difference d of their strengths.
+    """Compute the expected scores E = 1/(1+exp(−d)) of both sides from the difference d of their strengths.
 
     Small values have the same relative precision as large ones.
     """
@@ -112,7 +112,7 @@ class _Met(NamedTuple):
         return scores
 
     def variances(self, strengths: Floats, others: Floats) -> Floats:
-        """Compute the information [p] of each pair."""
+        """Compute the model's information [p] in each pair."""
         ahead, behind = expected(strengths[self.own] - others[self.other])
         variances: Floats = (self.won + self.lost) * ahead * behind
         return variances
@@ -123,7 +123,7 @@ class _Met(NamedTuple):
         return _Met(self.own[kept], self.other[kept], self.won[kept], self.lost[kept])
 
     def joined(self, more: _Met) -> _Met:
-        """Add other pairs."""
+        """Return these pairs and the other ones together."""
         own, other = np.concatenate((self.own, more.own)), np.concatenate((self.other, more.other))
         return _Met(own, other, np.concatenate((self.won, more.won)), np.concatenate((self.lost, more.lost)))
 
@@ -144,7 +144,7 @@ def _entries(sums: csr_array) -> tuple[Ints, Ints, Ints]:
 
 
 def _moved_alone(met: _Met, alone: _Met, still: Floats) -> Floats:
-    """Move the nodes for which pairs count alone, each with all others fixed."""
+    """Move the nodes that have pairs in `alone`, each with all others fixed."""
     size = len(still)
     moved = np.zeros(size, np.bool_)
     moved[alone.own] = True
@@ -183,7 +183,7 @@ def _root(score: Callable[[Floats], Floats], step: Callable[[Floats, Floats], Fl
 
 
 def _information(met: _Met, variances: Floats, pattern: csr_array, known: Floats | float = 0.0) -> Symmetric:
-    """Build the matrix of the equations: the negative derivative of the scores by the strengths.
+    """Build the matrix of the equations: the negative derivatives of the scores by the strengths.
 
     `variances` [p] are those of the pairs, stored as in `pattern`; `known` [n] is added to the diagonal.
     """

@@ -37,7 +37,7 @@ class FittedLadder:
     """A ladder that is fitted again as events arrive, with counts that are updated by new events."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        """Begin with the events from number 1 on. Raises LadderError as `Columns.of`."""
+        """Start with the events from number 1 on. Raises LadderError as `Columns.of` does."""
         self._validator = EventValidator()
         self._columns = Columns.of(events, self._validator)
         self._new: dict[int, MatchResult] = {}

@@ -3,16 +3,17 @@
 A pair of seats has the surplus w·(S − E): weight times the score beyond the expected one. Over the matches of two bots
 its expectation is 0. The variance of the sum is the sum of squares over matches, and at least the model's: few results
 may vary too little by chance. A guest, like an owner, has one seat at a table, so the matches of a pair are the
-clusters. A sum far from 0 means that a bot loses on purpose, or that one's way to play suits the other.
+clusters. A sum far from 0 means that one bot loses on purpose, or that the other's way of playing suits it badly.
 
-If many opponents lose a little on purpose, no pair is far from 0, but their sum of squares is: for honest results the
-squares of a bot's surpluses, each in its errors, add up to χ². Surpluses against the bot alone prove nothing.
+If many opponents each lose a little on purpose, no pair is far from 0, but their sum of squares is: for honest results,
+the squares of a bot's surpluses in standard errors add up to χ². Surpluses of single opponents against the bot prove
+nothing.
 
 The lift by one owner's bots is Newton's step from the fit to the one without these results, with all other ratings
 fixed: surplus / (information of the other results + the prior's).
 
-The surplus of a version's newer half of results, divided by their information, is its strength there above its rating.
-It differs from the older half's if the bot was changed without a new version.
+The surplus of a version's newer half of results, divided by their information, estimates how far its strength there is
+above its rating. It differs from the older half's if the bot was changed without a new version.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class _Field:
 def flags(columns: Columns, ladder: Ladder, guests: Mapping[Node, Guest]) -> tuple[Flag, ...]:
     """Find the flags of the results from which a ladder was fitted, the most certain first.
 
-    `guests` has the versions of all bots but the house's, which are never flagged.
+    `guests` has the versions of all bots except house bots, which are never flagged.
     """
     field = _Field(ladder, guests)
     if not len(columns) or not field.shown:

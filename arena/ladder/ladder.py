@@ -26,8 +26,8 @@ class Quota(NamedTuple):
     week: int = 0
     """The limit of one week in UTC, from Monday on, applied to the sum of its days."""
     young_days: int = 0
-    """Days from a bot's first result on which it is young. For an older bot that mostly meets older ones, all young
-    ones count as one bot. 0 for none."""
+    """Number of days, from its first result on, for which a bot is young; 0 for none.
+    For an older bot that mostly meets older ones, all young bots together count as one."""
 
     @property
     def bounds(self) -> bool:
@@ -59,7 +59,7 @@ class Figure(NamedTuple):
     rating: float
     """Elo."""
     error: float
-    """Standard error in Elo without the scale's: the empirical one, and at least the model's while that is above 40.
+    """Standard error in Elo without the scale's: the empirical one, but at least the model's if that exceeds 40.
 
     For an older version the opponents are assumed to be known.
     """
@@ -96,13 +96,13 @@ class FlagKind(Enum):
     """The kinds of results that are unlikely under the ratings."""
 
     PAIR = "pair"
-    """A bot does better against one other than their ratings say."""
+    """A bot does better against another bot than their ratings say."""
     OWNERS = "owners"
-    """The bots of one owner do better against those of one other than their ratings say."""
+    """The bots of one owner do better against those of another owner than their ratings say."""
     LIFT = "lift"
     """A bot's rating would be lower without its results against the bots of one owner."""
     OPPONENTS = "opponents"
-    """A bot does better against many others, little against each, than their ratings say."""
+    """A bot does better than the ratings say against many others, by a little against each."""
     CHANGE = "change"
     """A version's newer half of results differs from its older half."""
 
@@ -112,15 +112,15 @@ class Flag(NamedTuple):
 
     kind: FlagKind
     node: Node
-    """The version on the ladder of the bot that gains; for owners, of the bot that gains most."""
+    """The gaining bot's version on the ladder; for owners, that of the bot that gains most."""
     other: Node | None
-    """The bot, or one of the owner's bots, that it gains from; None for many opponents and for a change."""
+    """The bot that it gains from, or one of the owner's bots; None for many opponents and for a change."""
     matches: int
     """Number of compared results."""
     size: float
-    """For pairs and opponents the mean score above the expected one; else Elo."""
+    """For pairs and opponents, the mean score above the expected one; otherwise Elo."""
     errors: float
-    """`size` in standard errors; for many opponents, the standard errors of equal probability."""
+    """`size` in standard errors; for many opponents, the number of standard errors that is equally improbable."""
 
 
 class FieldFigures(NamedTuple):

@@ -82,11 +82,11 @@ def update(
 
     `ratings` are those before it; `places` are the result, 1 the best, ties sharing a place. `bots` has the bot of each
     seat (default: all different): pairs within a bot do not count, the changes of its seats are added, and all its
-    seats get the same rating. `counts` has by seat whether the result counts for its bot (default: for all); other
-    ratings do not change. Nobody's rating moves by a seat that is `spoilt` (default: none), and all other pairs keep
+    seats get the same rating. `counts` says for each seat whether the result counts for its bot (default: for all);
+    other ratings do not change. A seat that is `spoilt` (default: none) moves nobody's rating. All other pairs keep
     their weight, so a bot gains no influence by vanishing. Pairs of seats `beyond_quota` count for neither. The order
-    of the seats does not matter, to the last bit. Raises ValueError for other than 2–7 seats, lengths that differ, or
-    one bot with two ratings.
+    of the seats does not matter, to the last bit. Raises ValueError unless there are 2–7 seats, all lengths are equal
+    and each bot has one rating.
     """
     owners = range(len(ratings)) if bots is None else bots
     seats = range(len(ratings))
@@ -124,7 +124,7 @@ def _score(place: int, other: int) -> float:
 
 
 def rebased(ladder: Ladder) -> dict[Node, Rating]:
-    """Return the live rating at the ladder's last event of every node for which a match counts.
+    """Return the live rating, at the ladder's last event, of every node for which a match counts.
 
     Deviations are those without the error of the scale, which no match can reduce. Nodes without such a match are left
     out: the ladder has only the prior for them, and they begin with `arena.ladder.live.start`.

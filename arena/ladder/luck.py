@@ -6,7 +6,7 @@ for the score y there. With m the seat's mean baseline and ¯ a mean over the ta
 β for a seat's own share of the deal, δ for a deal that was good for all seats. The adjustment is unbiased whoever
 plays: deals are independent, so b − m is 0 on average; and m comes from matches after those that β and δ were fitted
 to, so that their errors are independent. (Means of all earlier matches would cause a bias of about 1/n.) The variance
-falls by the factor 1 − ρ². Sums are exact; integers where points are, which is ten times as fast as fractions.
+falls by the factor 1 − ρ². Sums are exact: integers if points are integers, which is ten times as fast as fractions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHRINKAGE: Final = 20
 
 
 class Coefficients(NamedTuple):
-    """Points of a score that one point of the baseline explains."""
+    """Points of a score explained by one point of the baseline."""
 
     share: Fraction
     """β, for the seat's difference from the table's mean."""
@@ -63,8 +63,8 @@ class Luck:
     def take(self, scores: Sequence[float], baselines: Sequence[float]) -> tuple[float, ...]:
         """Adjust the scores of the next match, by seat, with coefficients from earlier matches; then update these.
 
-        `scores` are final points by seat, `baselines` the house bot's points on the same deals: a mean or sum over a
-        constant number of replays. The first four matches are not adjusted. Raises ValueError unless both have one
+        `scores` are final points by seat. `baselines` are the house bot's points on the same deals: a mean or sum over
+        a constant number of replays. The first four matches are not adjusted. Raises ValueError unless both have one
         finite number for every seat.
         """
         own, house = self._exact("scores", scores), self._exact("baselines", baselines)
@@ -102,9 +102,9 @@ class Luck:
 def adjusted_places(adjusted: Sequence[float], vanished: Sequence[bool]) -> tuple[int, ...]:
     """Rank adjusted scores: place by seat, 1 the best, equal scores sharing a place.
 
-    `vanished` has by seat whether its bot vanished and therefore comes last. A ladder of such places has its own scale:
-    with less luck, the same bots differ by more Elo. Never mix places of both kinds. Raises ValueError for lengths that
-    differ.
+    `vanished` says for each seat whether its bot vanished and therefore comes last. A ladder of such places has its own
+    scale: with less luck, the same bots differ by more Elo. Never mix places of both kinds. Raises ValueError if the
+    lengths differ.
     """
     there = [score for score, gone in zip(adjusted, vanished, strict=True) if not gone]
     return tuple(

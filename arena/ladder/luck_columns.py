@@ -1,6 +1,6 @@
 """The luck column of a ladder: mean scores of versions, plain and adjusted for luck. It never affects a rating.
 
-Matches count in the order in which their deals were replayed, those without a baseline not at all. Figures of earlier
+Matches count in the order in which their deals were replayed; those without a baseline do not count. Figures of earlier
 matches do not depend on later ones. Sums are exact, so the same matches in the same order give the same figures to the
 last bit.
 """
@@ -72,7 +72,7 @@ class LuckColumns:
     def take(self, match: ReplayedMatch, void: bool) -> None:
         """Apply the next match. An annulled one counts for nobody, but its fair deals improve the adjustment.
 
-        Raises ValueError for fewer than two seats, or unless there is one score and one baseline a seat.
+        Raises ValueError for fewer than two seats, or unless there is one score and one baseline per seat.
         """
         luck = self._luck.setdefault(match.kind, Luck(match.kind.seats))
         adjusted = luck.take(match.scores, match.baselines)

@@ -1,10 +1,10 @@
-"""The quota of a pair: a bound on the matches of a day and of a week that two guests count together.
+"""The quota of a pair: a bound on how many matches of a day and of a week between two guests count.
 
-The k matches of a pair on a day count together as c = min(k, day's quota), and the days of a week as the week's quota
-at most. All matches of a pair on a day weigh the same, in whole `SHARE`ths: a function of the set of results, not of
-their order, so annulling a match returns its weight to the others. Weeks are those of the calendar, from Monday: in a
-moving window, a result's weight would change with its age. Versions of a bot are one; house bots have no quota, since
-they lose to nobody on purpose.
+The k matches of a pair on a day count together as c = min(k, the day's quota), and the days of a week together as at
+most the week's quota. All matches of a pair on a day weigh the same, in whole `SHARE`ths: a function of the set of
+results, not of their order, so annulling a match returns its weight to the others. Weeks are those of the calendar,
+from Monday: in a moving window, a result's weight would change with its age. Versions of a bot are one; house bots have
+no quota, since they lose to nobody on purpose.
 
 A bot is young for some days from its first result on. For an older bot, all young ones together have one quota:
 otherwise new names, which cost nothing, would each bring one. Matches beyond it count for the young bot alone. The rule
@@ -35,7 +35,7 @@ class PairQuota(NamedTuple):
 
     rule: Quota
     guests: Mapping[Node, Guest]
-    """The bot and owner of each version that is no house bot's."""
+    """The bot and owner of each version that does not belong to a house bot."""
 
 
 class _Met(NamedTuple):
@@ -51,7 +51,7 @@ class _Met(NamedTuple):
 
 
 def under_quota(columns: Columns, quota: PairQuota | None) -> Columns:
-    """Return the results with the weights of pairs of seats under a quota, if there is one."""
+    """Return the results with their pairs of seats weighted by a quota, if there is one."""
     if quota is None or not quota.rule.bounds or not len(columns):
         return columns
     sitting, size = _sitting(columns, quota.guests)
@@ -71,7 +71,7 @@ def under_quota(columns: Columns, quota: PairQuota | None) -> Columns:
 
 
 def _sitting(columns: Columns, guests: Mapping[Node, Guest]) -> tuple[Ints, int]:
-    """Return the guests [7, M] in each seat, numbered from 0, else `HOUSE` or `NO_BOT`, and the number of guests."""
+    """Return the guest [7, M] in each seat, numbered from 0, or `HOUSE` or `NO_BOT`, and the number of guests."""
     bots = np.full(int(columns.nodes.max()) + 2, HOUSE)
     bots[NO_NODE] = NO_BOT
     known = [(node, guest.bot) for node, guest in guests.items() if node < len(bots) - 1]
@@ -106,7 +106,7 @@ def _weights(rule: Quota, days: Ints, pairs: Ints) -> Ints:
 
 
 def _of_young(rule: Quota, days: Ints, sitting: Ints, met: _Met, size: int) -> tuple[Ints, Ints]:
-    """Return each meeting's weights for the bots in its two seats by the rule for young bots."""
+    """Return each meeting's weights for the bots in its two seats, under the rule for young bots."""
     whole = np.full(len(met.row), SHARE)
     if not rule.young_days:
         return whole, whole

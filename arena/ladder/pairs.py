@@ -1,7 +1,7 @@
 """Pairwise results, summed over matches as integers: exact, and the same in any order of the matches.
 
 Every pair of seats of a match of n has the weight w_n = 3/(n+1). In units of 1/1680 both the weight and the score of a
-pair (a win 1, a tie ½) are integers for every n from 2 to 7; a unit is divided further into `SHARE`ths, so that a pair
+pair (a win 1, a tie ½) are integers for every n from 2 to 7. A unit is divided further into `SHARE`ths, so that a pair
 may count in part. So matches can be added and subtracted exactly. Only pairs that have met are stored: memory and time
 grow with these, not with the square of the versions.
 
@@ -55,7 +55,7 @@ class Entrants:
         return len(self.entrants)
 
     def position(self, node: Node) -> int:
-        """Look up the position of an entrant's node. Raises KeyError for another node."""
+        """Look up the position of an entrant's node. Raises KeyError if the node is no entrant's."""
         return self._position[node]
 
     def positions(self, nodes: Ints) -> Ints:
@@ -152,7 +152,7 @@ class Pairs:
 
 
 class _Met(NamedTuple):
-    """Pairs of seats of some matches that count."""
+    """Pairs of seats that count, from some matches."""
 
     own: Ints
     other: Ints
@@ -177,7 +177,7 @@ def _sums(met: Iterator[_Met], size: int) -> tuple[csr_array, csr_array]:
 
 
 def _of_both(block: Block, positions: Ints) -> Iterator[_Met]:
-    """List the pairs of seats that count for both nodes, each once, the node of the lower position first."""
+    """List the pairs of seats that count for both nodes, each once, the node with the lower position first."""
     for one, other in combinations(range(len(positions)), 2):
         first, second = positions[one], positions[other]
         score = _scores(block, one, other)
@@ -208,7 +208,7 @@ def _scores(block: Block, own: int, other: int) -> Ints:
 
 
 def _weighted(block: Block, met: Flags, own: Ints, other: Ints, score: Ints, share: Ints | int) -> _Met:
-    """Weigh the pairs of a block that `met` by their `SHARE`ths."""
+    """Weight the pairs of a block that `met` by their `SHARE`ths."""
     weight = np.broadcast_to(WEIGHTS[len(block.nodes)] * np.asarray(share), own.shape)
     if not met.all():
         own, other, score, weight = own[met], other[met], score[met], weight[met]

@@ -5,13 +5,13 @@ posterior mean's does not. Model: rating_i = strength_i + N(0, error_i²) and st
 t with four degrees of freedom, which hardly moves a bot far from the field. It is computed as a mixture of normal
 distributions with variance spread²/λ, λ ~ Gamma(2, 2), at `LEVELS` quantiles of λ. The spread is averaged over a fixed
 grid, since a field of eight does not determine its own. Its prior is ∝ s/(1 + (s/100)²)^(3/2): heavy-tailed, and 0 at
-0, otherwise small fields would count as equals too often (Chung et al. 2013). The centre has a flat prior and a normal
-approximation about its maximum.
+0, since otherwise small fields would count as equals too often (Chung et al. 2013). The centre has a flat prior and a
+normal approximation about its maximum.
 
-That strength is a bot's. Each of its versions differs from it by N(0, τ²), so that the luckiest of many versions is
-pulled towards its siblings, too. Each bot has its own τ, averaged over quantiles of a half-normal distribution by the
-likelihood of its versions' ratings. For a given τ the versions are one observation of the bot: their mean with weights
-1/(error² + τ²). A single version is the bot: τ is 0.
+The strength above is a bot's. Each of its versions differs from it by N(0, τ²), so that the luckiest of many versions
+is pulled towards its siblings, too. Each bot has its own τ, averaged over quantiles of a half-normal distribution by
+the likelihood of its versions' ratings. For a given τ the versions are one observation of the bot: their mean with
+weights 1/(error² + τ²). A single version is the bot: τ is 0.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LEVELS: Final = 32
 SPREADS: Final = 2.0 ** (np.arange(37) / 4)
 """Elo, the grid of spreads: 1 to 512, a factor of 2^¼ apart."""
 SPREAD_SCALE: Final = 100.0
-"""Elo, scale of the spread's prior, whose median is √3 times as much."""
+"""Scale, in Elo, of the spread's prior; the prior's median is √3 times as large."""
 MIN_ERROR: Final = 1.0
 """Elo, lower bound of errors."""
 VERSION_SPREAD: Final = 60.0
@@ -48,16 +48,16 @@ class Posterior(NamedTuple):
     errors: Floats
     """[n], posterior standard deviations in Elo, including uncertainty of centre and spread."""
     centre: float
-    """Elo, the field's."""
+    """Elo, the centre of the field."""
     spread: float
-    """Elo, of a typical strength about the centre."""
+    """Elo, the typical distance of a strength from the centre."""
 
 
 def shrunk(ratings: Floats, errors: Floats, older: Sequence[tuple[Floats, Floats]] = ()) -> Posterior:
     """Compute the posterior of the strengths [n] from ratings and their independent standard errors [n], in Elo.
 
-    `older` are the ratings and errors of each bot's other versions, in the order of `ratings`; by default there are
-    none. A single bot with one version is not changed: there is no field.
+    `older` holds the ratings and errors of each bot's other versions, in the order of `ratings`; by default there are
+    none. A single bot with one version is left unchanged, because there is no field.
     """
     versions = [*older] or [_NO_VERSIONS] * len(ratings)
     if len(ratings) < 2 and not any(len(rated) for rated, _ in versions):

@@ -1,11 +1,11 @@
 """Standard errors of a fit's ratings and of their differences: the sandwich estimate, and the model's own.
 
 Errors are relative to the field's mean, in which each version weighs by the information of its results: an unknown
-newcomer does not increase the others' errors. The newest versions have exact errors beside the whole field. An older
-version, which is not shown, has an approximate one: its opponents are assumed to be known.
+newcomer does not increase the others' errors. The newest versions have exact errors relative to the whole field. An
+older version, which is not shown, has an approximate one: its opponents are assumed to be known.
 
 The "meat" of the sandwich is clustered by match. One match gives a node the score s_i = w_n Σ_j (S_ij − E_ij). Scores
-of one match depend on each other; the sum of s_i·s_j over all matches estimates their covariance whatever that is
+of one match depend on each other; the sum of s_i·s_j over all matches estimates their covariance, whatever it is
 (Liang and Zeger 1986). Expectations and scores are rounded to multiples of 1/65,536: all sums are integers that do
 not depend on the order of the matches. Rank intervals and P(best) follow from the errors of differences.
 """
@@ -60,7 +60,7 @@ def clustered(columns: Columns, entrants: Entrants, strengths: Floats) -> Symmet
 def _scores(block: Block, strengths: Floats) -> Ints:
     """Compute the score of each seat of each match, in units of 1/`ONE_WIN`; strengths and scores are [seats, matches].
 
-    Seats of one node have none against each other.
+    Two seats of one node add no score against each other.
     """
     seats = len(strengths)
     scores = np.zeros(strengths.shape, np.int64)
@@ -85,7 +85,7 @@ def _scores(block: Block, strengths: Floats) -> Ints:
 def rank_bounds(shown: Floats, ratings: Floats, differences: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Compute the best and the worst rank [n] of each node with 95 % confidence in every comparison.
 
-    `differences` [n, n] are the variances of the differences of ratings. A node is surely ahead of another if the
+    `differences` [n, n] are the variances of the differences of ratings. A node is certainly ahead of another if the
     difference exceeds 1.96 of its errors and its shown rating is higher, too, so that its shown rank is in its
     interval.
     """

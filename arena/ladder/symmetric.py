@@ -1,7 +1,7 @@
 """Symmetric sparse matrices, and linear systems of them solved by conjugate gradients.
 
 SciPy's products with sparse matrices are plain loops over the stored entries in the order of rows and columns, without
-BLAS and in one thread: results are the same to the last bit whatever the number of threads.
+BLAS and in one thread, so the results are the same to the last bit on any number of threads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Floats: TypeAlias = NDArray[np.float64]
 ACCURACY: Final = 1e-6
 """Solved when the error is this fraction of the solution, both measured by the matrix."""
 MAX_ITERATIONS: Final = 1_000
-"""Iterations after which a solution is accepted. A common ladder takes ten to forty."""
+"""Iterations after which a solution is accepted. A usual ladder takes ten to forty."""
 COLUMNS_AT_ONCE: Final = 64
 """Right-hand sides solved together: many enough to read the matrix rarely, few enough for the processor's cache."""
 
@@ -36,7 +36,7 @@ class Symmetric:
         return Symmetric(self.diagonal + value, self._above)
 
     def times(self, columns: Floats) -> Floats:
-        """Multiply with a vector [n] or a matrix [n, k]."""
+        """Multiply by a vector [n] or a matrix [n, k]."""
         own = self.diagonal if columns.ndim == 1 else self.diagonal[:, None]
         product: Floats = own * columns + self._above @ columns + self._below @ columns
         return product

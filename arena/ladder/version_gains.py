@@ -2,11 +2,11 @@
 
 A measured difference is a gain plus chance. Where gains are small, a large difference is mostly chance and promises too
 much. Model: difference = gain + N(0, error²), and gain = spread·t₄ about 0, Student's t with four degrees of freedom,
-since an unknown version is as likely worse as better, and some change a lot. The spread is learned from the differences
-of all bots on the ladder and averaged over a fixed grid. Its prior is ∝ 1/(1 + (s/60)²)^(3/2), with 60 the deviation
-that a new version's live rating starts with: half of it lies below 35 Elo.
+since an unknown version is as likely to be worse as better, and some change a lot. The spread is learned from the
+differences of all bots on the ladder and averaged over a fixed grid. Its prior is ∝ 1/(1 + (s/60)²)^(3/2), with 60 the
+deviation that a new version's live rating starts with: half of it lies below 35 Elo.
 
-Unlike the prior of the bots' spread it is not 0 at 0, as many versions change nothing. This module does not import
+Unlike the prior of the bots' spread, it is not 0 at 0, as many versions change nothing. This module does not import
 NumPy: the server's own process uses it.
 """
 
@@ -35,7 +35,7 @@ def _share_below(size: float, spread: float) -> float:
 
 
 def _shares(spread: float) -> tuple[float, ...]:
-    """Return the share of each of `SIZES`; borders are half-way between their logarithms."""
+    """Return the share of each of `SIZES`, with borders half-way between their logarithms."""
     below = [0.0, *(_share_below(size * 2**0.25, spread) for size in SIZES[:-1]), 1.0]
     return tuple(upper - lower for lower, upper in pairwise(below))
 

@@ -10,7 +10,7 @@ from arena.log.tree import leaf_hash, root_of_inclusion
 
 
 class LogHead(NamedTuple):
-    """The size and root of a log at one moment, signed by its key."""
+    """The size and root of a log at one moment, with its key's signature."""
 
     size: int
     root: bytes
@@ -37,10 +37,10 @@ class LogEntry(NamedTuple):
 
 
 class LogState(NamedTuple):
-    """A log as it is at one moment."""
+    """The state of a log at one moment."""
 
     keys: tuple[bytes, ...]
-    """The leaves under the head that name its keys, in order."""
+    """The leaves covered by the head that name the log's keys, in order."""
     head: LogHead
     restores: tuple[LogEntry, ...] = ()
     """The leaves of restorations from backups."""
@@ -57,5 +57,5 @@ def head_text(log: str, size: int, root: bytes) -> bytes:
 
 
 def rotation_text(log: str, new_key: bytes) -> bytes:
-    """Return the text with whose signature a key names its successor."""
+    """Return the text that a key signs to name its successor."""
     return f"arena-log/{log}\nkey\n{new_key.hex()}\n".encode()

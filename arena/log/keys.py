@@ -1,6 +1,6 @@
-"""The successive keys of a log, as its leaves name them: each signs the next.
+"""The successive keys of a log, as named in its leaves; each key signs the next one.
 
-They are Ed25519 by the library `cryptography`, which is imported on first use.
+They are Ed25519 keys from the library `cryptography`, which is imported on first use.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ KEY_BYTES: Final = 32
 
 
 class KeyUnreadable(ValueError):  # noqa: N818 - the name says it
-    """Bytes that are no private key of a log; the message says why."""
+    """The bytes are not a private key of a log; the message says why."""
 
 
 class Signer:
-    """A private key. It can be pickled, and says nothing of itself in a log."""
+    """A private key. It can be pickled, and its `repr` does not reveal the secret."""
 
     def __init__(self, secret: bytes) -> None:
         """Use 32 secret bytes."""
@@ -39,14 +39,14 @@ class Signer:
 
     @staticmethod
     def new() -> Signer:
-        """Make a new key from the operating system's chance."""
+        """Make a new key from the operating system's randomness."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         return Signer(Ed25519PrivateKey.generate().private_bytes_raw())
 
     @staticmethod
     def read(pem: bytes) -> Signer:
-        """Read a key from the text of a file in PEM (PKCS 8), as `openssl pkey` reads it. Raises: KeyUnreadable."""
+        """Read a key from the text of a PEM file (PKCS 8), such as one written by `openssl`. Raises: KeyUnreadable."""
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -84,7 +84,7 @@ class Signer:
 
 
 def signed(key: bytes, signature: bytes, text: bytes) -> bool:
-    """Return whether a signature of a text is of a public key; keys and signatures that are none never fit."""
+    """Return whether a public key made the signature of a text; false for a malformed key or signature."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -139,35 +139,35 @@ class LogKeys:
         return key in self._keys
 
     def signed(self, head: LogHead) -> bool:
-        """Return true if a head is signed by the key of its time."""
+        """Return true if a head is signed by the key that was valid at its size."""
         place = bisect(self._numbers, head.size) - 1
         return place >= 0 and signed(self._keys[place], head.signature, head_text(self.log, head.size, head.root))
 
     def signed_now(self, head: LogHead) -> bool:
-        """Return true if the newest key signs a head that a log shows now, and the head includes that key's leaf.
+        """Return true if a head that a log shows now is signed by the newest key and includes that key's leaf.
 
-        Without that leaf, anyone with a retired key could pretend that the log was restored to a time before the
-        change.
+        Without that leaf, anyone with a retired key could pretend that the log was restored to a time before the change
+        of keys.
         """
         return head.size >= self._numbers[-1] and self.signed(head)
 
 
 def first_key_leaf(number: int, at: int, signer: Signer) -> bytes:
-    """Return the leaf with a log's first key, `at` an instant in microseconds since 1970."""
+    """Return the leaf with a log's first key; `at`: an instant in microseconds since 1970."""
     return encode_leaf(number, LeafKind.KEY, at, key=signer.public.hex(), signature="")
 
 
 def next_key_leaf(number: int, at: int, keys: LogKeys, old: Signer, new: Signer) -> bytes:
-    """Return the leaf with which a log's key names its successor."""
+    """Return the leaf in which a log's key names its successor."""
     signature = old.sign(rotation_text(keys.log, new.public))
     return encode_leaf(number, LeafKind.KEY, at, key=new.public.hex(), signature=signature.hex())
 
 
 class HeadSigner:
-    """Signs the heads of one log. It can be pickled."""
+    """A signer of the heads of one log. It can be pickled."""
 
     def __init__(self, log: str, signer: Signer) -> None:
-        """Sign for the log of this name."""
+        """Sign for the log with this name."""
         self._log: Final = log
         self._signer: Final = signer
 
@@ -180,6 +180,6 @@ class HeadSigner:
 
 
 def _unpickled(log: str, signer: Signer) -> HeadSigner:
-    """Load the library now, not while the first results wait."""
+    """Rebuild a signer, loading the library now rather than when the first results wait."""
     signer.public  # noqa: B018 - it is worked out here
     return HeadSigner(log, signer)

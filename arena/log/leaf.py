@@ -1,7 +1,8 @@
 """The leaves of the log as canonical bytes.
 
 docs/log.md describes them, with test vectors. A leaf is one JSON object in UTF-8 without spaces. Its fields have the
-order given here, and only necessary escapes are used. So each content has one encoding, and any language can read it.
+order given here, and only necessary escapes are used. So each content has exactly one encoding, and any language can
+read it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from enum import Enum
 from typing import Any, Final
 
 VERSION: Final = 1
-"""Version of the leaves."""
+"""Version of the format of leaves."""
 
 
 class LeafKind(Enum):
@@ -22,9 +23,9 @@ class LeafKind(Enum):
     CASUAL = "casual"
     """The result of a match that moves none."""
     INTERRUPTED = "interrupted"
-    """A match ended without a result."""
+    """The end of a match without a result."""
     VOID = "void"
-    """A result no longer counts."""
+    """The annulment of a result."""
     BAN = "ban"
     UNBAN = "unban"
     HIDE = "hide"
@@ -32,11 +33,11 @@ class LeafKind(Enum):
     DELETE = "delete"
     RENAME = "rename"
     PRUNE = "prune"
-    """The contents of old replays were removed."""
+    """The removal of the contents of old replays."""
     RESTORE = "restore"
-    """The data directory was restored from a backup: everything after the named head is gone."""
+    """The restoration of the data directory from a backup: everything after the named head is gone."""
     KEY = "key"
-    """Another key signs from here on; the first leaf of every log names its first key."""
+    """The change to another signing key; the first leaf of every log names its first key."""
 
 
 _SEATS: Final = ("bots", "names", "versions")
@@ -67,7 +68,7 @@ _ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), all
 
 
 class LeafError(ValueError):
-    """Bytes that are no leaf. The message gives the reason."""
+    """The bytes or fields are not a valid leaf. The message gives the reason."""
 
 
 def encode_leaf(number: int, kind: LeafKind, at: int, **fields: Any) -> bytes:
@@ -84,7 +85,7 @@ def encode_leaf(number: int, kind: LeafKind, at: int, **fields: Any) -> bytes:
 
 
 def text_of(value: Any) -> str:
-    """Return a field's value as a leaf encodes it."""
+    """Return a field's value as it is encoded in a leaf."""
     return _ENCODE(value)
 
 

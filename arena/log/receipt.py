@@ -1,4 +1,4 @@
-"""Receipts that bots store (docs/log.md): reading their files, and checking a receipt by itself."""
+"""Receipts that bots store (docs/log.md): reading their files, and checking a receipt on its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arena.log.leaf import LeafError, decode_leaf
 
 
 class ReceiptUnusable(ValueError):  # noqa: N818 - the name says it
-    """A receipt that proves nothing. The message gives the reason."""
+    """The receipt proves nothing. The message gives the reason."""
 
 
 class Receipt(NamedTuple):
@@ -30,9 +30,9 @@ class Receipt(NamedTuple):
     nonce: bytes
     """The bot's random bytes for the deal; empty if unknown."""
     salt: bytes
-    """The invitation's commitment; empty if unknown."""
+    """The salt of the invitation's commitment; empty if unknown."""
     commitment: bytes
-    """The salt of the commitment to the server's seed; empty if unknown."""
+    """The commitment to the server's seed; empty if unknown."""
 
 
 def receipts_of(content: str, source: str, match_id: int) -> Iterator[Receipt]:

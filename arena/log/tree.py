@@ -1,20 +1,20 @@
 """The Merkle tree of RFC 6962 (also RFC 9162): hashes, and proofs of inclusion and consistency.
 
 A server could change a result long after the match, and its database would look fine. So it publishes, again and again,
-one hash over all results so far: the root of this tree. Whoever remembers a root can be convinced by a few hashes that
-a leaf is under it, or that a later tree only added leaves. Nobody has to download the list or trust the server; two
-bots that compare roots can even detect that they were shown different lists. We took Certificate Transparency's tree
+one hash over all results so far: the root of this tree. A few hashes can convince anyone who remembers a root that a
+leaf is under it, or that a later tree only added leaves. Nobody has to download the list or trust the server. Two bots
+that compare roots can even detect that they were shown different lists. We chose Certificate Transparency's tree
 because it is proven, and other people's verifiers work on it.
 
 A tree over n leaves splits at the largest power of two below n, so its left part is a complete tree that never changes
 again. A tree is known by its *nodes*: `Nodes(level, index)` is the hash of the complete subtree over the leaves from
 index · 2**level up to, not including, (index + 1) · 2**level. Beside its own hash, a new leaf completes one such
-subtree for each trailing one bit of its index, and the store adds these. Roots and proofs are computed from stored
-nodes on demand: log n of them, whatever the size. Leaves and nodes are hashed with different first bytes, otherwise a
+subtree for each trailing one bit of its index, and the store adds these. Roots and proofs are computed on demand from
+log n stored nodes, whatever the size of the tree. Leaves and nodes are hashed with different first bytes; otherwise a
 node could pass for a leaf.
 
 All hashes are SHA-256 and have 32 bytes; leaves are counted from 0, unlike the log's own numbers, which begin at 1.
-Nothing here reads or writes anything. The ugly part are the two verifying functions: they follow the RFC's bit tricks
+Nothing here reads or writes anything. The ugly part is the two verifying functions. They follow the RFC's bit tricks
 step by step, and we have not found a form that is both shorter and obviously right. The test vectors and the other
 clients' verifiers are their proof.
 """
@@ -26,7 +26,7 @@ from hashlib import sha256
 from typing import Final, TypeAlias
 
 Nodes: TypeAlias = Callable[[int, int], bytes]
-"""Returns the hash of a complete subtree by level and index."""
+"""A function that returns the hash of a complete subtree, given its level and index."""
 
 EMPTY: Final = sha256().digest()
 """Root of the tree without leaves."""
@@ -43,9 +43,9 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def completed(index: int, leaf: bytes, nodes: Nodes) -> list[bytes]:
-    """Return the hashes of the complete subtrees that a new leaf ends, by level from 0, which is the leaf's own hash.
+    """Return the hashes of the complete subtrees that a new leaf completes, by level; level 0 is the leaf's own hash.
 
-    `nodes` is asked for subtrees of earlier leaves only.
+    It calls `nodes` for subtrees of earlier leaves only.
     """
     hashes, level = [leaf], 0
     while index >> level & 1:
@@ -55,16 +55,16 @@ def completed(index: int, leaf: bytes, nodes: Nodes) -> list[bytes]:
 
 
 class TreeEdge:
-    """The complete subtrees at the right edge of a tree, from the leaves up: all that it takes to add leaves in order.
+    """The complete subtrees at the right edge of a tree, from the leaves up, which suffice to add leaves in order.
 
-    Index and hashes of a tree in which a leaf is missing are not those of any tree, and no error.
+    If a leaf is missing, the hashes match no tree, but this raises no error.
     """
 
     def __init__(self) -> None:
         self._edge: Final[list[bytes | None]] = []
 
     def add(self, index: int, content: bytes) -> bytes:
-        """Add a leaf; return the hashes of `completed`, one after the other."""
+        """Add a leaf; return the concatenated hashes of `completed`."""
         made, edge = sha256(b"\0" + content).digest(), self._edge
         hashes, level = made, 0
         while index >> level & 1 and level < len(edge) and (left := edge[level]) is not None:
@@ -108,9 +108,9 @@ def inclusion_proof(index: int, size: int, nodes: Nodes) -> list[bytes]:
 
 
 def consistency_proof(first: int, second: int, nodes: Nodes) -> list[bytes]:
-    """Return the proof that the tree of `first` leaves begins that of `second` (PROOF in RFC 6962, 2.1.2). ValueError.
+    """Return the proof that the tree of `first` leaves begins the tree of `second` (PROOF in RFC 6962, 2.1.2).
 
-    It is empty where `first` is 0 or `second`.
+    It is empty if `first` is 0 or equals `second`. Raises: ValueError.
     """
     if not 0 <= first <= second:
         raise ValueError(f"a tree of {second} leaves does not begin with one of {first}")
@@ -131,7 +131,7 @@ def consistency_proof(first: int, second: int, nodes: Nodes) -> list[bytes]:
 
 
 def root_of_inclusion(index: int, size: int, leaf: bytes, proof: Sequence[bytes]) -> bytes | None:
-    """Return the root that follows from a leaf's hash and its proof (RFC 9162, 2.1.3.2); None for one that is none."""
+    """Return the root that follows from a leaf's hash and its proof (RFC 9162, 2.1.3.2); None for an invalid proof."""
     if not 0 <= index < size:
         return None
     place, last, made = index, size - 1, leaf
@@ -175,7 +175,7 @@ def consistent(first: int, first_root: bytes, second: int, second_root: bytes, p
 
 
 def _hash(start: int, end: int, nodes: Nodes) -> bytes:
-    """Return the root over leaves of which the first begins a subtree as large as their number calls for."""
+    """Return the root over a range of leaves; the first one must begin a subtree large enough for all of them."""
     size = end - start
     level = size.bit_length() - 1
     if size == 1 << level:

@@ -12,11 +12,11 @@ from arena.processes.channel import Channel
 
 
 class HelperEnded(Exception):  # noqa: N818 - the name says what is the matter
-    """A helper process ended or failed before it answered. The message gives the reason."""
+    """The helper process ended or failed before it answered. The message gives the reason."""
 
 
 class Ticket:
-    """A pending call: its answer, and the event that its caller waits for."""
+    """A pending call: its answer, and the event that wakes its caller."""
 
     __slots__ = ("_answer", "_done")
 
@@ -39,7 +39,7 @@ class Calls:
     """The pending calls to one helper. A cancelled caller neither stops its call nor disturbs the answers to others."""
 
     def __init__(self, channel: Channel, limit: float | None = None) -> None:
-        """Call through `channel`; `limit`: seconds within which the next answer must arrive, None for no limit."""
+        """Call through `channel`; `limit`: the seconds within which the next answer must arrive, None for no limit."""
         self.limit = limit
         """May change between calls, but not from or to None once `run` has begun."""
         self._channel: Final = channel
@@ -48,7 +48,7 @@ class Calls:
         self._why = ""
 
     async def call(self, message: object) -> Any:
-        """Return the helper's answer; the message is sent before this first waits.
+        """Return the helper's answer. The message is sent before the first wait.
 
         Raises: HelperEnded, FrameTooLarge.
         """

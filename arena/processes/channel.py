@@ -13,7 +13,7 @@ import trio
 from arena.processes.frames import PIECE, Frames, FrameTooLarge, packed
 
 LOOK: Final = 1.0
-"""Seconds between two checks for a silent helper: polling costs far less than a timer for each message."""
+"""Seconds between checks for a silent helper; polling costs far less than one timer per message."""
 
 
 class Channel:
@@ -24,17 +24,17 @@ class Channel:
         self._line: Final = line
         self._frames: Final = Frames()
         self._unsent: Final = bytearray()
-        """Bytes that the socket did not accept yet; `_send_rest` sends them."""
+        """Bytes that the socket has not accepted yet; `_send_rest` sends them."""
         self._nursery: trio.Nursery | None = None
         self._complete = False
         """True if the caller will send nothing more."""
         self._last_active = trio.current_time()
-        """Instant when something was last sent or received, by trio's clock."""
+        """Instant of the last sending or receiving, by trio's clock."""
 
     def send(self, message: object) -> None:
-        """Send a message with one system call; what the socket does not accept is sent while `run` runs. FrameTooLarge.
+        """Send a message with one system call; bytes that the socket does not accept at once are sent while `run` runs.
 
-        The message is lost if the helper has ended.
+        The message is lost if the helper has ended. Raises: FrameTooLarge.
         """
         frame = packed(message)
         self._last_active = trio.current_time()
@@ -68,7 +68,7 @@ class Channel:
 
     @property
     def socket(self) -> socket.socket:
-        """This end, for waiting for several at once."""
+        """The parent's end, for callers that wait for several sockets at once."""
         return self._line
 
     def received(self) -> list[Any] | None:
@@ -116,7 +116,7 @@ class Channel:
             return []
 
     async def send_on(self) -> None:
-        """Send the rest that the socket did not accept, until cancelled; for callers of `received` instead of `run`."""
+        """Keep sending what the socket did not accept, until cancelled; for callers of `received` instead of `run`."""
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery

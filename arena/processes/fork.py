@@ -25,10 +25,11 @@ class ForkedHelper(NamedTuple):
 
 @contextmanager
 def forked(work: Callable[[Parent], None]) -> Iterator[ForkedHelper | None]:
-    """Fork a helper process that runs `work`; leaving the block waits for its end. None on systems that cannot fork.
+    """Fork a helper process that runs `work`; leaving the block waits for it to end.
 
-    Enter the block while this process has only one thread and no event loop. `work` must return when the parent's
-    socket is closed; it may finish what it has received and so outlive a parent that was killed.
+    Yields None if the system cannot fork.
+    Enter the block while this process has only one thread and no event loop. `work` must return when the parent closes
+    its socket. It may first finish what it has received, and so outlive a parent that was killed.
     """
     if not hasattr(os, "fork"):
         yield None

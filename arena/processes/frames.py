@@ -1,7 +1,7 @@
 """Framing of messages to and from helper processes: 4 bytes of length, big-endian, then a pickle.
 
-Both ends are the same program and user and exchange its own types, functions included; hence pickle. Unpickling trusts
-the sender: use it only for sockets whose other end this program has started itself.
+Both ends run the same program as the same user and exchange its own types, functions included; hence pickle. Unpickling
+trusts the sender, so use this only for sockets whose other end this program has started itself.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ HEAD: Final = 4
 MOST: Final = 1 << 26
 """Maximum number of bytes of a message: far more than any real message, far less than would exhaust memory."""
 PIECE: Final = 1 << 16
-"""Maximum number of bytes read at once: beyond 128 KiB every read would get its memory from the kernel and return it.
-"""
+"""Maximum number of bytes read at once. Each read of more than 128 KiB would allocate and free its memory in the
+kernel."""
 
 
 class FrameTooLarge(Exception):  # noqa: N818 - the name says what is the matter
-    """A message is too large for a frame; when receiving, the bytes are probably not frames at all."""
+    """The message is too large for a frame; when receiving, the bytes are probably not frames at all."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"a message of {size} bytes is larger than the {MOST} that a frame may have")
@@ -60,14 +60,15 @@ class Frames:
 
 
 class BlockingChannel:
-    """One end of a blocking socket between parent and helper. Raises ConnectionError if the other end has ended."""
+    """One end of a blocking socket between parent and helper. Methods raise ConnectionError if the other end has
+    ended."""
 
     def __init__(self, line: socket.socket) -> None:
         self.line: Final = line
         self._frames: Final = Frames()
 
     def receive(self) -> list[Any]:
-        """Wait for and return the next messages; an empty list if the other end is closed or sends no more."""
+        """Wait for and return the next messages; an empty list if the other end is closed or has finished sending."""
         while piece := self.line.recv(PIECE):
             if messages := self._frames.take(piece):
                 return messages

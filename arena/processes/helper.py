@@ -1,7 +1,8 @@
 """A helper process that runs a module of this program: start, readiness, end and restart with back-off.
 
-The module enters `parent.connected()`, which tells the parent that it is ready. Starting has its own generous limit:
-imports take many times as long on a busy machine, and a helper killed for that would be restarted and killed forever.
+The module enters `parent.connected()`, which tells the parent that it is ready. Starting has its own generous limit,
+because imports take many times as long on a busy machine. A helper killed for that would be restarted and killed
+forever.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ GRACE: Final = 1.0
 _failed: Final = trio.lowlevel.RunVar[dict[str, str]]("failed")
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
-"""Seconds before a failed helper is started again: the first pause, doubled each time, and its upper limit."""
+"""Seconds before a failed helper is started again: the first pause, which doubles each time, and its upper limit."""
 
 
 def failed_starts() -> dict[str, str]:
-    """Reasons why a module's last start failed in this run of trio, by module."""
+    """The reason why each module's last start failed, by module, in the current trio run."""
     try:
         return _failed.get()
     except LookupError:
@@ -38,7 +39,7 @@ def failed_starts() -> dict[str, str]:
 
 
 class HelperFailed(Exception):  # noqa: N818 - the name says what is the matter
-    """A helper process could not be started. The message gives the reason."""
+    """The helper process could not be started. The message gives the reason."""
 
 
 class Helper:
@@ -74,11 +75,10 @@ class Helper:
 
 @asynccontextmanager
 async def helper(module: str, *arguments: str, files: Sequence[int] = ()) -> AsyncIterator[Helper]:
-    """Run `python -m module arguments…` as a helper process that ends with the block; HelperFailed.
+    """Run `python -m module arguments…` as a helper process that ends with the block.
 
-    A HelperFailed that the block raises counts as a start that failed, too.
-
-    It has these open files, too, under their numbers.
+    It also inherits `files`, open under the same numbers. A HelperFailed raised inside the block counts as a failed
+    start, too. Raises: HelperFailed.
     """
     failed = failed_starts()
     try:
@@ -127,9 +127,9 @@ async def _ready(started: Helper, module: str) -> None:
 
 
 async def keep(run: Callable[[], Awaitable[bool]]) -> NoReturn:
-    """Call `run` in a loop until cancelled; it runs a helper until that ends.
+    """Call `run` in a loop until cancelled; each call runs a helper until it ends.
 
-    After a call that returns True, because the helper did some work, the next follows at once; otherwise after a pause.
+    After a call that returns True, because the helper did some work, the next follows at once, otherwise after a pause.
     """
     pause = 0.0
     while True:

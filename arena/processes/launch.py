@@ -1,6 +1,6 @@
-"""A module of this program that runs as another process: command line, environment, priority.
+"""Running a module of this program as another process: command line, environment, priority.
 
-`BlockingHelper` starts one for a thread without an event loop, which waits for its messages.
+`BlockingHelper` starts one for a thread that has no event loop and blocks until messages arrive.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ OWN_GROUP: Final = 0
 
 
 def command(module: str, arguments: Sequence[str]) -> list[str]:
-    """Return the command line that runs a module with this interpreter; it finds none in the current directory (-P)."""
+    """Return the command line that runs a module with this interpreter, ignoring modules in the current directory
+    (-P)."""
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def environment() -> Mapping[str, str]:
-    """Return this process's environment, with a PYTHONPATH that has the same modules."""
+    """Return this process's environment, with a PYTHONPATH that finds the same modules."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)}
 
 
 def give_way(steps: int, process: int = 0) -> None:
-    """Lower the priority of a process, by default this one, by a number of steps of `nice`, to at most 19.
+    """Lower the priority of a process, by default this one, by a number of `nice` steps, to at most 19.
 
-    If the process has ended or the system refuses, nothing changes; nothing depends on it.
+    If the process has ended or the system refuses, nothing changes; that does no harm.
     """
     with suppress(OSError):
         own = os.getpriority(os.PRIO_PROCESS, process)
@@ -50,7 +51,7 @@ class BlockingHelper(BlockingChannel):
     def __init__(
         self, module: str, *arguments: str, files: Sequence[int] = (), stdout: int = subprocess.DEVNULL
     ) -> None:
-        """Run `python -m module arguments…`; it has the open `files`, too, under their numbers. Raises: OSError."""
+        """Run `python -m module arguments…`, with the open `files` under the same numbers. Raises: OSError."""
         ours, theirs = socket.socketpair()
         super().__init__(ours)
         try:
@@ -74,12 +75,12 @@ class BlockingHelper(BlockingChannel):
         self.kill()
 
     def complete(self) -> None:
-        """Shut down the sending direction, so that the helper reads the end after everything sent so far."""
+        """Shut down the sending direction; the helper reads everything sent so far, then the end."""
         with suppress(OSError):
             self.line.shutdown(socket.SHUT_WR)
 
     def kill(self) -> None:
-        """Kill the process with all its children, and wait for its end."""
+        """Kill the process and all its children, and wait for its end."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()

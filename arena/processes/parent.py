@@ -15,7 +15,7 @@ from typing import Final
 from arena.processes.frames import BlockingChannel
 
 GRACE: Final = 1.0
-"""Seconds that a helper may go on after its parent has ended, before it exits."""
+"""Seconds for which a helper may continue after its parent has ended."""
 
 
 class Parent(BlockingChannel):
@@ -26,7 +26,7 @@ class Parent(BlockingChannel):
 def connected() -> Iterator[Parent]:
     """Connect to the parent of a process that `helper.helper` started, and report that this process is ready.
 
-    When the parent has ended, this process exits within `GRACE` seconds, whatever it is doing; sending to the parent
+    When the parent has ended, this process exits within `GRACE` seconds, whatever it is doing. Sending to the parent
     then leaves the block.
     """
     with socket.socket(fileno=0) as line, suppress(ConnectionError):

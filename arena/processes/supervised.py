@@ -1,7 +1,8 @@
 """Run a module that gets SIGINT when its standard input ends: `python -m arena.processes.supervised MODULE …`.
 
-For programs that exchange no messages with their parent but must not outlive it, however it ends. A program that has
-not ended `LIMIT` seconds later is killed: Ctrl-C may have come at a point from which it cannot end by itself.
+Use it for programs that exchange no messages with their parent but must not outlive it, however it ends. A program that
+has not ended `LIMIT` seconds later is killed, since SIGINT may arrive at a point where the program cannot end by
+itself.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final
 from arena.processes.parent import when_closed
 
 LIMIT: Final = 30.0
-"""Seconds from Ctrl-C until the program is killed; a server of a demo takes 5 of them to let matches end."""
+"""Seconds from SIGINT until the program is killed; a demo's server takes 5 of them to let matches end."""
 
 
 def main() -> None:

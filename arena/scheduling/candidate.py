@@ -1,5 +1,5 @@
-# Compiled: every decision comes by here.
-"""A connected bot in the pool of its game."""
+# Compiled: every decision passes through here.
+"""Candidates: the connected bots in the pool of their game."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ class Waiting(NamedTuple, Generic[BotT]):
     room: int = 1
     """Number of further matches that it can play now."""
     value: MatchValue = NEWCOMER
-    """The ladder's information gain from a match of it, as of the last fit."""
+    """The information that the ladder gains from a match of this bot, as of the last fit."""
     pending: int = 0
     """Matches whose results are not in `value`, such as those it is playing."""
     last_match: LastMatch | None = None
-    """Last match; None if it has got a match since, or has not played."""
+    """The match that it played last; None if it has been given another since, or has not played."""
     pace_class: int = 0
     """The bot's pace class, see `PaceRules.pace_class`. Bots of one class wait for each other without limit."""
     patient: bool = True
-    """True if it may sit with a bot of a slower class now."""
+    """True if it may currently sit with a bot of a slower class."""
     free_at: float = -inf
-    """Without room, the instant at which it is expected to have some; −∞ if unknown."""
+    """For a bot without room, the instant at which it is expected to have some; −∞ if unknown."""
     held_up: bool = False
-    """True if it has no room because all its tables have slower bots."""
+    """True if it has no room because all its tables include slower bots."""
     tables: int = 0
-    """Number of tables at which it has a seat or an offer of one."""
+    """Number of tables at which it has a seat or has been offered one."""
     spent: frozenset[BotT] = frozenset()
-    """Connected bots with which it has spent the quota of the pair: results between them do not count today. The
+    """Connected bots with which it has spent the pair's quota, so that results between them do not count today. The
     relation is symmetric."""
 
 
@@ -66,12 +66,13 @@ class Candidate(Generic[BotT]):
         self.beyond_share = False
         """True if it sits at more tables than its share while others wait."""
         self.turn = 0.0
-        """Random rank for coverage within a round, plus the round's number: each table leads to the next round."""
+        """The number of its round plus a random fraction that ranks it for coverage there; each table leads to the next
+        round."""
         self._met: dict[int, int] = {}
         self._latest: deque[int] = deque()
 
     def meetings(self, number: int) -> int:
-        """Count the latest meetings with the candidate or house bot of a number."""
+        """Count the latest meetings with the candidate or house bot that has this number."""
         return self._met.get(number, 0)
 
     def counts_against(self, others: list[Candidate[BotT]]) -> bool:
@@ -83,7 +84,7 @@ class Candidate(Generic[BotT]):
         return True
 
     def meet(self, number: int) -> None:
-        """Count a meeting; of more than `REMEMBERED` the earliest is dropped."""
+        """Count a meeting; beyond `REMEMBERED` meetings the earliest is dropped."""
         self._met[number] = self._met.get(number, 0) + 1
         self._latest.append(number)
         if len(self._latest) > REMEMBERED:

@@ -1,7 +1,7 @@
 """Information gain: how much one more match of a bot would improve the ladder.
 
-The gain is the reduction of the variance of the bot's rating, weighted by the number of bots so close that its rank is
-uncertain. New bots have by far the largest gain, so placement matches need no rule of their own.
+The gain is the reduction of the variance of the bot's rating, weighted by the number of bots that are so close that its
+rank is uncertain. New bots have by far the largest gain, so placement matches need no rule of their own.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from arena.ladder.live import NEW, SCALE, Rating
 KeyT = TypeVar("KeyT", bound=Hashable)
 
 MIN_ERROR: Final = 1e-6
-"""Lower bound of standard errors in Elo: the only anchor of a ladder has none."""
+"""Lower bound of standard errors in Elo, needed because a ladder's only anchor has none."""
 BLOCK_PAIRS: Final = 1_000_000
 """Pairs of bots computed at a time; bounds memory."""
 MOST_COMPARED: Final = 2_000
-"""Maximum number of bots that a bot is compared with; of more, a sample at equal distances by rating represents all."""
+"""Maximum number of bots that a bot is compared with. If there are more, an evenly spaced sample by rating represents
+them."""
 
 
 class MatchValue(NamedTuple):
@@ -39,12 +40,12 @@ class MatchValue(NamedTuple):
         return 1 / (1 / self.variance + pending * 0.75 * (seats - 1) / (seats + 1))
 
     def gain(self, pending: int, seats: int) -> float:
-        """Compute the weighted reduction of variance by one more match of n seats; it falls as more are pending."""
+        """Compute the weighted reduction of variance by one more match of n seats; it shrinks as more are pending."""
         return self.weight * (self.expected(pending, seats) - self.expected(pending + 1, seats))
 
 
 NEWCOMER: Final = MatchValue((NEW.deviation / SCALE) ** 2, 1.0)
-"""Value of a new bot's match on a ladder without ratings."""
+"""Value of a match of a new bot on a ladder without ratings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class MatchValues(Generic[KeyT]):
 
 
 def match_values(ratings: Mapping[KeyT, Rating]) -> MatchValues[KeyT]:
-    """Compute the match values of all bots from their ratings: 0.05 s for 2,000 bots, and beyond these linear in time.
+    """Compute the match values of all bots from their ratings: 0.05 s for 2,000 bots, linear in time beyond that.
 
     Raises ValueError for a rating that is not finite or whose deviation is negative.
     """

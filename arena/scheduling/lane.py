@@ -1,21 +1,21 @@
-# Compiled: every decision comes by here.
-"""The bots of one class of paces in the pool of a game: those that wait, and those that will soon have room.
+# Compiled: every decision passes through here.
+"""Lanes: the bots of one pace class in the pool of a game, both those that wait and those that will soon have room.
 
 All bots of a lane may sit at one table, as none is much slower than another (`arena.scheduling.pace` says why this
-matters). The pool chooses a lane, and the lane chooses its bots, in two ways. For *contention* it takes the largest
-information gain. For *coverage* it takes turns: each bot draws a place in the current round when it begins to wait, and
-in the next round with every table. So a bot with room for 64 matches comes no oftener before one with room for a single
-match than the other way round, and a bot that was passed over keeps its place.
+matters). The pool chooses a lane, and the lane chooses its bots, in two ways. For *contention* it takes those with the
+largest information gain. For *coverage* it takes turns: each bot draws a place in the current round when it begins to
+wait, and one in the next round with every table. So a bot with room for 64 matches gets no more turns than one with
+room for a single match, and a bot that was passed over keeps its place.
 
-A lane must answer a harder question, too: is it worth waiting? Bots that left one match together would otherwise be
-matched again at once, for ever. So if all waiting bots come from one match, they wait for a fraction of its length. And
-if too few owners wait, the lane counts owners whose bots should have room within the patience. An overdue bot is
-expected for one more patience only, or a hanging bot would keep everybody waiting.
+A lane must answer a harder question, too: is it worth waiting? If none waited, bots that left one match together would
+be matched again at once, for ever. So if all waiting bots come from one match, they wait for a fraction of its length.
+And if too few owners wait, the lane counts owners whose bots should have room within the patience. An overdue bot is
+expected for only one more patience; otherwise a hanging bot would keep everybody waiting.
 
-Everything is a sorted list that is updated bot by bot (`arena.scheduling.order`): the cost of a table must not depend
-on the number of waiting bots. The price, and the ugly part, is that a bot has to leave all its lists before any of its
-values changes, and enter them again afterwards. Bots beyond their share of tables live in a second lane, `further`,
-inside the first: the same questions, asked only when the first has no answer.
+Everything is a sorted list that is updated bot by bot (`arena.scheduling.order`), since the cost of a table must not
+depend on the number of waiting bots. The price, and the ugly part, is that a bot has to leave all its lists before any
+of its values changes, and enter them again afterwards. Bots beyond their share of tables live in a second lane,
+`further`, inside the first. It answers the same questions, but only when the first has no answer.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from arena.scheduling.order import Order
 ESTABLISHED_VARIANCE: Final = (40 / SCALE) ** 2
 """Rating variance in squared log odds at a standard error of 40 Elo; bots above it are provisional."""
 MIXING_SHARE: Final = 0.1
-"""Fraction of the last match's length for which its players wait for other opponents, within the patience: avoids
-rematch loops."""
+"""Fraction of the last match's length for which its players wait for other opponents, up to the patience. This avoids
+endless rematches."""
 CONSIDERED: Final = 32
-"""Number of extra bots among which the least met are chosen; bounds the cost of a table."""
+"""Number of extra bots among which those that have met least are chosen; bounds the cost of a table."""
 
 BotT = TypeVar("BotT", bound=Hashable)
 
 
 class Lane(Generic[BotT]):
-    """Bots of one class of paces."""
+    """The bots of one pace class."""
 
     def __init__(self, patience: float, draw: Callable[[], float], further: Lane[BotT] | None = None) -> None:
-        """`draw` draws from [0, 1)."""
+        """Begin without bots; `draw`: returns a random number from [0, 1)."""
         self.further = further
-        """The lane of the bots of this class that sit at more tables than their share; None in that lane itself."""
+        """The lane for the bots of this class that sit at more tables than their share; None in that lane itself."""
         self.by_wait: Order[BotT] = Order()
         """Waiting bots, the longest wait first."""
         self.coverage: Order[BotT] = Order()
@@ -57,7 +57,7 @@ class Lane(Generic[BotT]):
         self._busy_patient: Order[BotT] = Order()
         """Patient bots at capacity, by the time at which they are expected to have room."""
         self.held_up = 0
-        """Number of bots without room because of slower ones."""
+        """Number of bots that have no room because of slower ones."""
         self._contention: dict[int, Order[BotT]] = {}
         """Orders by information gain, one for each table size."""
         self._patience = patience
@@ -66,10 +66,10 @@ class Lane(Generic[BotT]):
         self._last_matches: dict[LastMatch | None, int] = {}
         """Number of waiting bots, by their last match."""
         self._ended: dict[LastMatch | None, float] = {}
-        """By last match of waiting bots, the latest start of a wait."""
+        """By last match of the waiting bots, the instant at which the latest of them began to wait."""
 
     def enter(self, candidate: Candidate[BotT]) -> None:
-        """Add a bot, new or changed; a changed one has left before with its earlier values."""
+        """Add a new or changed bot; a changed one must have left first, with its earlier values."""
         waiting = candidate.waiting
         if not waiting.room:
             self.held_up += waiting.held_up
@@ -90,7 +90,7 @@ class Lane(Generic[BotT]):
             order.put(candidate, -_gain(candidate, seats), since, candidate.turn)
 
     def leave(self, candidate: Candidate[BotT], stays: bool = False) -> None:
-        """Remove a bot. With `stays`, keep its place in each order because it re-enters at once."""
+        """Remove a bot. With `stays`, keep its place in each order, because it re-enters at once."""
         self._busy.discard(candidate)
         self._busy_patient.discard(candidate)
         if not candidate.waiting.room:
@@ -105,14 +105,14 @@ class Lane(Generic[BotT]):
                     order.discard(candidate)
 
     def draw_turn(self, candidate: Candidate[BotT]) -> None:
-        """Draw the turn of a bot that begins to wait in the current round, unless it already had one."""
+        """Draw a turn in the current round for a bot that begins to wait, unless it already has one."""
         first = self.coverage.first()
         if first is not None:
             self._round = max(self._round, int(first.turn))
         candidate.turn = max(candidate.turn, self._round + self._draw())
 
     def coming(self, now: float, until: float, most: int, patient: bool = False) -> int:
-        """Count owners without a waiting bot that have a bot expected to have room until an instant, up to a limit.
+        """Count, up to `most`, the owners without a waiting bot that have one expected to have room by `until`.
 
         Bots whose room is overdue by more than the patience are no longer expected. `patient`: only bots that may sit
         with a slower one.
@@ -130,7 +130,7 @@ class Lane(Generic[BotT]):
         yield from busy.heads_between(now - self._patience, until)
 
     def mixing_until(self) -> float:
-        """Return the instant until which bots that all come from one match wait for others; −∞ otherwise."""
+        """Return the instant until which bots that all come from one match wait for others; −∞ if they do not."""
         if len(self._last_matches) == 1:
             last = next(iter(self._last_matches))
             if last is not None:
@@ -138,7 +138,7 @@ class Lane(Generic[BotT]):
         return -inf
 
     def patience_ends(self) -> float:
-        """Return the instant at which the longest wait exceeds the patience; infinite if none waits."""
+        """Return the instant at which the longest wait exceeds the patience; infinite if no bot waits."""
         candidate = self.by_wait.first()
         return inf if candidate is None else candidate.waiting.since + self._patience
 
@@ -150,7 +150,7 @@ class Lane(Generic[BotT]):
         return inf
 
     def contenders(self, seats: int, number: int, established: bool) -> list[Candidate[BotT]]:
-        """Choose candidates with the largest gain; without `established` only provisional ones."""
+        """Choose the candidates with the largest gain; without `established`, only provisional ones."""
         order = self._contention.get(seats)
         if order is None:
             order = self._contention[seats] = Order()
@@ -171,14 +171,14 @@ class Lane(Generic[BotT]):
         ]
 
     def cover(self, chosen: list[Candidate[BotT]], number: int, now: float) -> None:
-        """Choose more candidates for coverage, up to a total that must be available.
+        """Choose more candidates for coverage, until there are `number`; that many must be available.
 
         Waits beyond the patience come first, the longest first; then, round by round, candidates that have met the
         chosen least; then random. A pair that has spent its quota sits together only if nobody else waits.
         """
         owners = {candidate.waiting.owner for candidate in chosen}
         for candidate in self.by_wait.heads():
-            # This very sum, so that a caller can wait for exactly that instant.
+            # Exactly this sum, so that a caller can wait for exactly that instant.
             if len(chosen) == number or now < candidate.waiting.since + self._patience:
                 break
             if candidate.waiting.owner not in owners and candidate.counts_against(chosen):
@@ -188,7 +188,7 @@ class Lane(Generic[BotT]):
 
 
 def add_least_met(chosen: list[Candidate[BotT]], order: Order[BotT], number: int) -> None:
-    """Choose more candidates of an order by turns, up to a total or the last owner."""
+    """Choose more candidates of an order by turn, until there are `number` or no more owners."""
     missing = number - len(chosen)
     if missing <= 0:
         return
@@ -206,7 +206,7 @@ def add_least_met(chosen: list[Candidate[BotT]], order: Order[BotT], number: int
 
 
 def counting(candidates: list[Candidate[BotT]], chosen: list[Candidate[BotT]]) -> list[Candidate[BotT]]:
-    """Return the candidates whose pairs with the chosen have quota left, or all if there are none."""
+    """Return the candidates whose pairs with the chosen all have quota left, or all candidates if there are none."""
     for each in chosen:
         if each.waiting.spent:
             return [candidate for candidate in candidates if candidate.counts_against(chosen)] or candidates

@@ -1,5 +1,5 @@
-# Compiled: every decision comes by here.
-"""Candidates sorted by a priority, with iteration over each owner's first."""
+# Compiled: every decision passes through here.
+"""Candidates sorted by a priority, with iteration over each owner's first candidate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Entry: TypeAlias = tuple[float, float, float, int]
 
 
 class Order(Generic[BotT]):
-    """Candidates sorted by priority, with iteration over each owner's first.
+    """Candidates sorted by priority, with iteration over each owner's first candidate.
 
     Sorted lists are enough: with thousands of bots a search and an insertion take about a microsecond.
     """
@@ -32,7 +32,7 @@ class Order(Generic[BotT]):
         return len(self._heads)
 
     def has_owner(self, owner: str) -> bool:
-        """True if a candidate of an owner is here."""
+        """Return whether a candidate of this owner is here."""
         return owner in self._own
 
     def put(self, candidate: Candidate[BotT], first: float, second: float, third: float) -> None:
@@ -51,7 +51,7 @@ class Order(Generic[BotT]):
         insort(own, entry)
 
     def discard(self, candidate: Candidate[BotT]) -> None:
-        """Remove a candidate if it is here."""
+        """Remove a candidate, if it is here."""
         entry = self._entries.pop(candidate.number, None)
         if entry is None:
             return
@@ -67,7 +67,7 @@ class Order(Generic[BotT]):
                 del self._own[candidate.waiting.owner]
 
     def first(self) -> Candidate[BotT] | None:
-        """Return the candidate that comes before all others; None if there is none."""
+        """Return the first candidate; None if there is none."""
         return self._candidates[self._heads[0][3]] if self._heads else None
 
     def all(self) -> Iterator[Candidate[BotT]]:
@@ -80,7 +80,7 @@ class Order(Generic[BotT]):
             yield self._candidates[entry[3]]
 
     def heads_between(self, least: float, most: float) -> Iterator[Candidate[BotT]]:
-        """Iterate over candidates whose first figure lies between two, both included."""
+        """Iterate over the owners' first candidates whose first priority figure is from `least` to `most`."""
         for at in range(bisect_left(self._heads, (least, -inf, -inf, -1)), len(self._heads)):
             entry = self._heads[at]
             if entry[0] > most:

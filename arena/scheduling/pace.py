@@ -1,17 +1,17 @@
-# Compiled: every decision comes by here.
-"""Paces of bots and the price of slow ones: arithmetic at the end of a match.
+# Compiled: every decision passes through here.
+"""Paces of bots and the price of slow ones, computed at the end of a match.
 
-A bot may use all its time, and nobody is to be punished for thinking. But at a table of quick bots one slow bot makes
-all others wait, and on a ladder matches are the currency. So we do not limit slowness; we limit what it costs others.
+A bot may use all its time, and nobody should be punished for thinking. But at a table of quick bots one slow bot makes
+all others wait, and on a ladder matches are the currency. So we do not limit slowness; we limit its cost to others.
 
-A bot's *pace* is the mean time that it owes for a decision in a match. It rises to a match's value at once and is
+A bot's *pace* is the mean time for which it owes a decision in a match. It rises to a match's value at once and is
 halved every few minutes: a bot can become slow without warning, but must show for a while that it is quick again. Bots
 below 50 ms count as equally quick. Above that, paces fall into classes, one for each doubling, so that within a class
 nobody is *much slower* than another, that is, by more than a factor of two. Each class is a lane
 (`arena.scheduling.lane`), whose bots sit together freely.
 
-Crossing classes has a price. A bot's *balance*, in seconds, grows by a share of its time at tables (15 %) and shrinks
-by the time in which only much slower bots owed an answer there. It sits with a slower bot only while its balance is
+Crossing classes has a price. A bot's *balance*, in seconds, grows by a share (15 %) of its time at tables. It shrinks
+by the time in which only much slower bots owed an answer there. A bot sits with a slower one only while its balance is
 positive. So it spends at most that share of its time waiting for slow bots, however many of them there are and whatever
 names they use. A new balance is negative, so that a newcomer first plays with bots of its class.
 
@@ -19,9 +19,9 @@ The expected cost is charged when a match begins, and corrected at its end. Othe
 many slow tables before the first one has cost anything. `OwedTime` counts for sets of seats, as a bit mask, because the
 price depends on who owed an answer *alone*. Time comes from the caller.
 
-It is ugly that one number stands for a bot: its time for a decision depends on the game, and on how many matches it
-plays at once. The factor of two hides most of that. A bot of unknown pace counts as the slowest class, so it first
-plays house bots.
+It is ugly that one number stands for a bot, since its time for a decision depends on the game and on the number of
+matches it plays at once. The factor of two hides most of that. A bot of unknown pace counts as the slowest class, so it
+first plays house bots.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ MOST_CLASSES: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class PaceRules:
-    """The rules for slow bots: when a bot is slow, and its largest cost to others. Times in seconds."""
+    """The rules for slow bots: when a bot is slow, and how much it may cost others. Times are in seconds."""
 
     quick: float = 0.05
     """The pace up to which a bot is never slow."""
     share: float = 0.15
-    """The part of its table time in which a bot waits for much slower ones."""
+    """The part of its time at tables that a bot may spend waiting for much slower ones."""
     first_balance: float = -20.0
     most_balance: float = 30.0
     half_life: float = 300.0
-    """Time after which a bot's pace has halved, if it plays no slower match."""
+    """Time in which a bot's pace is halved if it plays no slower match."""
 
     def much_slower(self, pace: float, own: float) -> bool:
-        """True if a bot with the first pace is much slower than a bot with the second."""
+        """Return whether a bot with the pace `pace` is much slower than one with the pace `own`."""
         return pace > self.quick and pace > 2 * own
 
     def pace_class(self, pace: float | None) -> int:
-        """The class of a pace: 0 up to `quick`, then one for each doubling; in a class nobody is much slower."""
+        """Return the class of a pace: 0 up to `quick`, then one for each doubling."""
         if pace is None:
             return MOST_CLASSES
         return 0 if pace <= self.quick else min(MOST_CLASSES, 1 + int(log2(pace / self.quick)))
@@ -73,21 +73,21 @@ class Pace:
 
     @property
     def known(self) -> bool:
-        """True if a match has measured it."""
+        """True if a match has measured the pace."""
         return self._pace is not None
 
     @property
     def told(self) -> tuple[float, float] | None:
-        """The measured pace in seconds and its time; None before the first measurement."""
+        """The measured pace in seconds and the instant of measurement; None before the first measurement."""
         return None if self._pace is None else (self._pace, self._at)
 
     def restore(self, pace: float, at: float, balance: float) -> None:
-        """Restore the state of an earlier instant."""
+        """Restore the state from an earlier instant."""
         self._pace, self._at = pace, at
         self.balance = min(self._rules.most_balance, balance)
 
     def at(self, now: float) -> float | None:
-        """The pace in seconds at an instant; None before the first measurement."""
+        """Return the pace in seconds at an instant; None before the first measurement."""
         return None if self._pace is None else self._pace * 0.5 ** (max(0.0, now - self._at) / self._rules.half_life)
 
     def played(self, now: float, pace: float) -> None:
@@ -105,22 +105,22 @@ class Pace:
 
 
 class OwedTime:
-    """The time for which each seat owed an answer, in microseconds; instants are the match's own."""
+    """The time for which each seat owed an answer, in microseconds; instants are in match time."""
 
     __slots__ = ("_held", "_open", "_owing", "_since", "decisions", "times")
 
     def __init__(self, seats: int) -> None:
         self.decisions = [0] * seats
-        """By seat, its decisions so far."""
+        """Number of decisions so far, by seat."""
         self.times: dict[int, int] = {}
-        """By set of seats that owed an answer, as a bit mask, the time in which exactly these did."""
+        """Time in which exactly a given set of seats owed an answer, by that set as a bit mask."""
         self._open = [0] * seats
         self._owing = 0
         self._since = 0
         self._held = False
 
     def owes(self, seat: int, decision: int, at: int) -> None:
-        """Count from now that a seat owes a decision; a repeated call has no effect."""
+        """Count time from this instant for a seat that owes a decision; a repeated call has no effect."""
         if self._open[seat] != decision:
             self._open[seat] = decision
             self.decisions[seat] += 1
@@ -128,27 +128,27 @@ class OwedTime:
             self._owing |= 1 << seat
 
     def made(self, seat: int, decision: int, at: int) -> None:
-        """Stop counting for a seat; without effect if it owes none."""
+        """Stop counting for a seat; no effect if it owes no decision."""
         bit = 1 << seat
         if self._open[seat] == decision and self._owing & bit:
             self._pass(at)
             self._owing ^= bit
 
     def hold(self, at: int, held: bool) -> None:
-        """Pause or resume counting: nobody owes the time of an outage of the server."""
+        """Pause or resume counting, since nobody owes the time of a server outage."""
         self._pass(at)
         self._held = held
 
     def pace(self, seat: int) -> float | None:
-        """The mean time in seconds that a seat owed for a decision; None if it had none."""
+        """Return the mean time in seconds for which a seat owed a decision; None if it had none."""
         if not self.decisions[seat]:
             return None
         return sum([time for owing, time in self.times.items() if owing >> seat & 1]) / self.decisions[seat] / 1e6
 
     def waited(self, seat: int, paces: Sequence[float | None], rules: PaceRules) -> float:
-        """Return the seconds in which only seats much slower than one owed an answer.
+        """Return the seconds in which every seat that owed an answer was much slower than this one.
 
-        `paces` are None for seats without bots.
+        `paces` has None for seats without bots.
         """
         own, slower = paces[seat] or 0.0, 0
         for other, pace in enumerate(paces):
@@ -165,9 +165,10 @@ class OwedTime:
 def settle(
     paces: Sequence[Pace | None], owed: OwedTime, tells: Sequence[bool], now: float, rules: PaceRules
 ) -> list[float]:
-    """Update the paces of a finished match's bots; return by seat the time spent waiting for much slower ones.
+    """Update the paces of a finished match's bots; return, by seat, the time spent waiting for much slower ones.
 
-    `paces` are None for house bots. `tells`: whether the match measures the pace of a seat's bot that had none before.
+    `paces` has None for house bots. `tells` says for each seat whether this match may measure its bot's pace for the
+    first time.
     """
     compared: list[float | None] = []
     for seat, pace in enumerate(paces):

@@ -1,19 +1,20 @@
-# Compiled: every decision comes by here.
-"""The scheduling policy: forms tables from the bots that have room for a match now.
+# Compiled: every decision passes through here.
+"""The scheduling policy, which forms tables from the bots that have room for a match now.
 
 Every second table is for *contention*: half of its seats go to the bots with the largest information gain. All other
-seats are for *coverage*: first to bots that have waited for longer than the patience, then to those with the fewest
-tables while others waited. Among these, bots that have met the others at the table least come first, so that all meet
-once before any meet twice. At any table, half of the seats go to provisional bots first. Bots of one owner never meet,
-except house bots; seats are drawn. If house bots can fill tables nobody waits longer than the patience, so a newcomer's
-first match comes soon. Time and randomness come from the caller; nothing here reads a clock or draws.
+seats are for *coverage*. They go first to bots that have waited longer than the patience, then to those that got the
+fewest tables while others waited. Among these, bots that have met the others at the table least come first, so that all
+meet once before any meet twice. At any table, half of the seats go to provisional bots first. Bots of one owner never
+meet, except house bots; the order of seats is random. If house bots can fill tables, nobody waits longer than the
+patience, so a newcomer's first match comes soon. Time and randomness come from the caller; nothing here reads a clock
+or draws.
 
 Bots of one class of paces sit together freely. At any other table one bot is slower, and all others are of one class
 and have the balance for it; such a table is formed as soon as possible.
 
-Where pairs have quotas, a pair that has spent its own sits together only if nobody else waits for a seat. And a bot at
-many tables, twice the mean, waits while others wait or are expected: otherwise bots with much room would mostly meet
-each other.
+If pairs have quotas, a pair that has spent its own sits together only if nobody else waits for a seat. A bot at many
+tables, twice the mean, waits while others wait or are expected. Otherwise bots with much room would mostly meet each
+other.
 
 A pool is updated bot by bot: except for searches in sorted lists, the cost of a table does not depend on the number of
 waiting bots.
@@ -34,13 +35,13 @@ PATIENCE: Final = 2.0
 """Seconds that a bot waits for other bots before house bots fill its table."""
 LEAST_OWNERS: Final = 7
 """House bots, the ladder's anchors, get as many seats as the bots of one owner; with fewer owners than this, one seat
-of 8. So the scale, common to all ratings, is known about as well as a rating."""
+in 8. So the scale, which all ratings share, is known about as well as a rating."""
 FREE_TABLES: Final = 8
-"""Number of tables that is always allowed: the SDK's default capacity."""
+"""Number of tables that a bot may always have: the SDK's default capacity."""
 SHARE: Final = 2.0
-"""A bot has its share of tables at this multiple of the connected bots' mean."""
+"""A bot's share of tables, as a multiple of the mean of the connected bots."""
 SLOW_TRIED: Final = 4
-"""Number of slow bots of a class for which the pool looks for others."""
+"""Number of slow bots of a class for which the pool tries to find opponents."""
 
 BotT = TypeVar("BotT", bound=Hashable)
 
@@ -68,15 +69,15 @@ class Pool(Generic[BotT]):
     def __init__(
         self, house: Sequence[BotT], chance: Shuffler, patience: float = PATIENCE, shared: bool = False
     ) -> None:
-        """`house` are the house bots; if too few, one takes several seats.
+        """Begin without bots; `house`: the house bots; if there are too few, one takes several seats.
 
-        `shared`: whether each bot's share of the tables is bounded.
+        `shared`: whether each bot's share of the tables is limited.
         """
         self.tables = 0
         """Number of tables formed so far."""
         self._owed_to_house = -1.0
         """The house bots' share of the formed seats minus the seats that they got. It is never below -1: they can be
-        ahead by one seat only, whatever they got while nobody else was there."""
+        ahead by only one seat, however many they got while nobody else was there."""
         self._house = house
         self._chance = chance
         self._patience = patience
@@ -85,10 +86,10 @@ class Pool(Generic[BotT]):
         self._owners: dict[str, int] = {}
         """Number of bots connected, by owner."""
         self._lanes: dict[int, Lane[BotT]] = {}
-        """Lanes by class of paces, if they have had bots."""
+        """Lanes by pace class, for classes that have had bots."""
         self._shared = shared
         self._taken = 0
-        """Number of the connected bots' seats at tables."""
+        """Number of seats at tables held by connected bots."""
 
     def __contains__(self, bot: object) -> bool:
         """True if a bot is connected, waiting or not."""
@@ -165,7 +166,7 @@ class Pool(Generic[BotT]):
         return min([_next_due(lane, now) for lane in self._all_lanes()], default=inf)
 
     def _house_share(self) -> float:
-        """The least share of all seats for house bots."""
+        """Return the house bots' least share of all seats."""
         return 1 / (1 + max(LEAST_OWNERS, len(self._owners)))
 
     def _change(self, candidate: Candidate[BotT], waiting: Waiting[BotT]) -> None:
@@ -198,7 +199,7 @@ class Pool(Generic[BotT]):
         return waiting.tables >= SHARE * self._taken / len(self._candidates)
 
     def _others(self, further: Lane[BotT], now: float) -> bool:
-        """True if bots within their share, waiting or expected, could sit with some that are beyond it."""
+        """Return whether bots within their share, waiting or expected, could sit with some bots beyond theirs."""
         for pace_class in sorted(self._lanes):
             lane = self._lanes[pace_class]
             if len(lane.by_wait) or lane.coming(now, now + self._patience, 1):
@@ -212,7 +213,7 @@ class Pool(Generic[BotT]):
         return every + [lane.further for lane in every if lane.further is not None]
 
     def _of_one_class(self, lane: Lane[BotT], seats: int, wanted: int, now: float) -> list[Candidate[BotT]]:
-        """Choose bots of one class for a table; none while they wait for others."""
+        """Choose bots of one class for a table; an empty list while they wait for others."""
         here, until = len(lane.by_wait), lane.patience_ends()
         further = lane.further
         more = 0 if further is None else len(further.by_wait)
@@ -231,7 +232,8 @@ class Pool(Generic[BotT]):
         return chosen
 
     def _coming(self, lane: Lane[BotT], now: float, until: float, most: int) -> int:
-        """Count owners, up to a limit, with bots that could sit with those of a class and are expected to have room."""
+        """Count, up to `most`, the owners of bots that could sit with those of a class and are expected to have
+        room."""
         number = lane.coming(now, until, most)
         for quicker in self._quicker(lane):
             if number < most:
@@ -245,9 +247,9 @@ class Pool(Generic[BotT]):
             yield self._lanes[pace_class]
 
     def _with_a_slow_bot(self, wanted: int, now: float) -> list[Candidate[BotT]]:
-        """Choose a slow bot and quicker ones of one class with the balance to wait for it; none if impossible.
+        """Choose a slow bot and quicker ones of one class with the balance to wait for it; an empty list if impossible.
 
-        If too few are here, and no more are expected or the slow bot's patience is over, house bots replace them.
+        If too few are here, and no more are expected or the slow bot's patience is over, house bots fill the table.
         """
         if len(self._lanes) < 2 or wanted < 2:
             return []
@@ -266,8 +268,8 @@ class Pool(Generic[BotT]):
         return []
 
     def _of_all(self, lanes: Sequence[Lane[BotT]], wanted: int, now: float) -> list[Candidate[BotT]]:
-        """Without house bots, choose the bots whose patience is over, whatever their paces: otherwise some might never
-        play."""
+        """Without house bots, choose the bots whose patience is over, whatever their paces.
+        Otherwise some might never play."""
         if self._house:
             return []
         chosen: dict[str, Candidate[BotT]] = {}
@@ -319,7 +321,7 @@ class Pool(Generic[BotT]):
 
 
 def _waiting(lanes: Sequence[Lane[BotT]]) -> list[Lane[BotT]]:
-    """The lanes in which bots wait, the longest wait first."""
+    """Return the lanes in which bots wait, the longest wait first."""
     return sorted([lane for lane in lanes if len(lane.by_wait)], key=Lane.patience_ends)
 
 

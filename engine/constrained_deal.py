@@ -37,10 +37,11 @@ class _Step:
         self.hands: Final = hands
         """Indices of these hands."""
         self.joined: Final = joined
-        """By class of cards after this step, the classes it was before: the one dealt from and the other; −1 for none.
+        """For each class of cards after this step, the two classes it merges: the one dealt from and the other (−1 for
+        none).
         """
         self.outcomes: Final[dict[tuple[int, ...], _Outcomes]] = {}
-        """By the number of cards of each class before the step."""
+        """Cached outcomes, by the number of cards of each class before the step."""
 
 
 class _Outcomes:
@@ -59,7 +60,7 @@ class ConstrainedDeal:
     __slots__ = ("_classes", "_kinds", "_orders", "_rest", "_sizes", "_steps", "_unbound")
 
     def __init__(self, hands: Sequence[Hand], colours: int) -> None:
-        """Takes all hands and the number of colours."""
+        """Take all hands and the number of colours."""
         alike: dict[int, list[int]] = {}
         for index, (size, void) in enumerate(hands):
             alike.setdefault(void if size else 0, []).append(index)
@@ -84,7 +85,7 @@ class ConstrainedDeal:
         self._orders = prod([factorial(step.size) for step in steps])
 
     def ways(self, counts: Sequence[int]) -> int:
-        """Count the orders of the cards, given how many there are of each colour, that deal fitting hands."""
+        """Count the orders of the cards that deal fitting hands. `counts`: the number of cards of each colour."""
         cards = sum(counts)
         if cards < sum(self._sizes):
             return 0
@@ -95,7 +96,7 @@ class ConstrainedDeal:
         return self._count(0, tuple(left)) * self._orders * factorial(spare)
 
     def deal(self, cards: Sequence[Sequence[int]], draws: Draws) -> list[list[int]]:
-        """Deal hands from these cards, listed by colour; `ways` must have been called for them and not be 0."""
+        """Deal hands from these cards, listed by colour. `ways` must have been called for them and must not be 0."""
         dealt: list[list[int]] = [[]] * len(self._sizes)
         left: list[list[int]] = [[] for _ in range(self._kinds)]
         for colour, kind in enumerate(self._classes):
@@ -124,7 +125,7 @@ class ConstrainedDeal:
         return dealt
 
     def _divide(self, cards: list[int], hands: tuple[int, ...], dealt: list[list[int]]) -> None:
-        """Deal the cards in their order."""
+        """Divide cards among the hands of a step, in order."""
         start = 0
         for index in hands:
             end = start + self._sizes[index]
@@ -132,7 +133,7 @@ class ConstrainedDeal:
             start = end
 
     def _count(self, done: int, left: tuple[int, ...]) -> int:
-        """Count the ways to do the remaining steps with this many cards of each class."""
+        """Count the ways to do the remaining steps. `left`: the number of cards of each class."""
         if done == len(self._steps):
             return 1
         outcomes = self._steps[done].outcomes.get(left)
@@ -166,9 +167,9 @@ class Redealt:
     __slots__ = ("_deck", "_others", "_round")
 
     def __init__(self, number: int, deck: Sequence[int], others: Chance | SeededDecks) -> None:
-        """Take the round's number and its first cards, at least as many as will be asked for.
+        """Take the number of the given round and its first cards, at least as many as will be requested.
 
-        `others` are all other decks, or the source of randomness that shuffles them.
+        `others`: all other decks, or a source of randomness that shuffles them.
         """
         self._round = number
         self._deck = deck

@@ -1,4 +1,4 @@
-"""The portable shuffle: decks and dice of a match from its seed, the same in every language, and the proof of them.
+"""The portable shuffle: a match's decks and dice from its seed, the same in every language, and their proof.
 
 Stream: SHA-256(key ‖ 0), SHA-256(key ‖ 1), …, the counter as 4 bytes, read as words of 16 bits. All big-endian.
 Shuffle: of the cards 0 … m−1 in order, for i = 0, 1, 2 … take words until one is below the largest multiple of m−i up

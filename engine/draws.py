@@ -1,4 +1,4 @@
-"""Random draws for dealing: which outcome, which cards.
+"""Random draws for dealing: outcomes and cards.
 
 All are exactly uniform; random numbers come from the caller. `Draws` asks the source once for each draw. This must
 never change, because the choices of frozen house bots depend on it. `BulkDraws` takes bytes in bulk and draws each card
@@ -17,7 +17,7 @@ from engine.game import Chance
 _BULK: Final = 2048
 """Bytes requested at a time."""
 _MOST: Final = bytes([255, *(255 - 256 % left for left in range(1, 257))])
-"""By number of cards left, the largest byte that draws a card: up to it, every card has the same number of bytes."""
+"""By number of cards left, the largest usable byte: from 0 up to it, every card has equally many bytes."""
 
 
 class Draws:
@@ -38,7 +38,7 @@ class Draws:
         return bisect_right(sums, self.randrange(sums[-1]))
 
     def draw(self, cards: list[int], count: int) -> None:
-        """Move `count` random cards to the front: every choice of them, in every order, is equally likely."""
+        """Move `count` random cards to the front; every selection in every order is equally likely."""
         size = len(cards)
         number = self.randrange(perm(size, count))
         for place in range(count):
@@ -48,9 +48,9 @@ class Draws:
 
 
 class BulkDraws(Draws):
-    """The same draws, cheaper for many, and itself a source of randomness:
+    """The same draws, cheaper when there are many; also a source of randomness.
 
-    `engine.game.Chance`. Bytes that would favour some outcomes are skipped.
+    Satisfies `engine.game.Chance`. Bytes that would favour some outcomes are skipped.
     """
 
     __slots__ = ("_bytes", "_next")
@@ -71,7 +71,7 @@ class BulkDraws(Draws):
                 return number
 
     def randbytes(self, n: int, /) -> bytes:
-        """Return this many bytes."""
+        """Return `n` random bytes."""
         start = self._next
         if start + n > len(self._bytes):
             self._bytes = self._chance.randbytes(max(n, _BULK))
@@ -84,7 +84,7 @@ class BulkDraws(Draws):
         return super().one_of(sums) if len(sums) > 1 else 0
 
     def draw(self, cards: list[int], count: int) -> None:
-        """Move `count` random cards to the front, as the shuffle of `engine.deal` does, but with bytes for words."""
+        """Move `count` random cards to the front, like the shuffle of `engine.deal` but with bytes, not words."""
         size = len(cards)
         if size > 256:
             super().draw(cards, count)

@@ -139,19 +139,19 @@ class State(Protocol[ViewT_co, ReportT_co]):
         """The last finished round; None during the first."""
 
     def waiting(self) -> tuple[int, ...]:
-        """Every seat that owes a choice, in rising order: several if they choose at once, none after the end."""
+        """Every seat that owes a choice, in rising order: several if they choose at once; empty after the end."""
 
     def legal(self, seat: SupportsIndex) -> Sequence[int]:
-        """The actions open to a seat that owes a choice, in rising order, never empty.
+        """The legal actions of a seat that owes a choice, in rising order, never empty.
 
-        Immutable; it may be `bytes`, which cannot be asked about numbers beyond 255.
+        Immutable. It may be `bytes`, for which `in` fails with numbers above 255.
         """
 
     def fallback(self, seat: SupportsIndex) -> int:
         """The action that the server plays for a silent seat: fixed and dull.
 
-        A prediction or bid: nearest to hand size ÷ seats (ties: the lower; of equal values the first card in card
-        order). A play: the first legal action. A yes/no: no.
+        A prediction or bid is the nearest to hand size ÷ seats (ties: the lower; of equal values the first card in card
+        order). A play is the first legal action. A yes/no is no.
         """
 
     def apply(self, action: SupportsIndex, seat: SupportsIndex) -> None:
@@ -224,13 +224,13 @@ class Game(Protocol):
         """Describe the fields of `State.vector` with this many seats, whatever the options."""
 
     def longest(self, seats: int, **options: Option) -> int:
-        """Return an upper bound of a game's choices, all seats together; OptionError as in `new`."""
+        """Return an upper bound on the number of choices in a game, of all seats together. Raises: OptionError."""
 
     def points(self, seats: int, **options: Option) -> range:
-        """Return a range that no score ever leaves; OptionError as in `new`."""
+        """Return a range that no score ever leaves. Raises: OptionError."""
 
     def new(self, seats: int, decks: Decks, **options: Option) -> State[SeatView, RoundReport]:
-        """A new game, its first round dealt.
+        """Create a game and deal its first round.
 
         Raises `OptionError` for a number of seats, an option, a value or a combination that the game does not have.
         """
@@ -240,22 +240,22 @@ class Game(Protocol):
 
         All hidden cards of this round that fit the view are equally likely: the hands, the cards that lie face down and
         those still to be turned. A card that the rules exclude is never dealt; nothing else is inferred from choices.
-        Simultaneous choices of others are still to be made. Later rounds are dealt by `rng`, earlier ones are
-        forgotten: `report` is None until the round is over. `sample(view, rng).view(view.seat)` equals the view. A view
-        that is the same whoever is asked counts as one at the seat's own choice.
+        Simultaneous choices of other seats are still to be made. Later rounds are dealt by `rng`, earlier ones are
+        forgotten: `report` is None until the round is over. `sample(view, rng).view(view.seat)` equals the view. If a
+        view does not show which seat is asked, it counts as one at the seat's own choice.
 
         Raises `ViewError` for a view of another game, a view that no deal fits, and a view from after the end that
-        could not be one of a last choice.
+        cannot be that of a last choice.
         """
 
     def sample_many(self, view: SeatView, rng: Chance, count: int) -> Sequence[State[SeatView, RoundReport]]:
-        """Sample several independent games as `sample` does, each for less; ViewError as there.
+        """Sample several independent games as `sample` does, but faster. Raises: ViewError.
 
         The same `rng` gives the same games, but not necessarily those of `sample`.
         """
 
     def truth(self, view: SeatView, rng: Chance) -> Truth:
-        """Sample the deal and the choices that `sample` plays with the same `rng`; ViewError as there."""
+        """Sample the deal and the choices that `sample` plays with the same `rng`. Raises: ViewError."""
 
 
 class UnknownGameError(KeyError):
@@ -284,7 +284,7 @@ def option_text(value: Option) -> str:
 
 
 def settle_options(game: Game, seats: int, given: Mapping[str, Any]) -> dict[str, Option]:
-    """Return all options of a game, `given` over the defaults; OptionError for options that the game lacks."""
+    """Return all options of a game: those given, else the defaults. Raises OptionError for unknown ones."""
     if type(seats) is not int or seats not in game.seats:
         raise OptionError(f"{game.title} is for {game.seats.start} to {game.seats.stop - 1} seats, not {seats!r}")
     settled = {spec.name: spec.default for spec in game.options}

@@ -1,4 +1,4 @@
-"""A view as numbers: the fields of a vector that learning code reads, and their order.
+"""A view as numbers for learning code: the fields of a vector and their order.
 
 A game's table of fields is data. Its encoder uses the same table, so documentation, shape and content cannot drift
 apart. Numbers are small floats. Seats are counted from the observing seat: it is 0, the one to its left 1 and so on, so
@@ -22,10 +22,10 @@ class Field:
     offset: int
     """Offset in the vector."""
     shape: tuple[int, ...]
-    """Dimensions, the last one running fastest; () for a single number."""
+    """Dimensions, the last one varying fastest; () for a single number."""
     low: float
     high: float
-    """No number of the field is below `low` or above `high`."""
+    """Every number of the field is between `low` and `high`."""
     meaning: str
     unit: float = 1.0
     """The size of one step of a byte: a number is (byte − zero) × unit, if it fits into a byte."""
@@ -64,11 +64,11 @@ _ALL: Final = slice(None)
 
 
 class VectorError(ValueError):
-    """A vector cannot be written there. The message names the array and what is needed."""
+    """A vector cannot be written to an array. The message names the array and the requirements."""
 
 
 def opened(array: Any) -> tuple[Any, bool]:
-    """Return an array for a vector as a memoryview, and whether it is of bytes; VectorError for unsuitable arrays."""
+    """Return an array as a memoryview, and whether its items are bytes. Raises VectorError for unsuitable arrays."""
     target = array
     if type(array) is not memoryview:
         try:
@@ -85,8 +85,8 @@ def opened(array: Any) -> tuple[Any, bool]:
 def fill(target: Any, numbers: Any) -> None:
     """Copy a vector into an array that is `opened`.
 
-    VectorError if it does not fit. An array is anything with a writable buffer of one dimension, as long as the vector,
-    of float32 or of bytes.
+    An array is any object with a writable buffer of one dimension, as long as the vector, of float32 or bytes. Raises
+    VectorError if the vector does not fit.
     """
     try:
         target[_ALL] = numbers
@@ -102,7 +102,7 @@ def _refused(count: str, given: str) -> VectorError:
 
 
 def write(numbers: Sequence[float], fields: Sequence[Field], array: Any) -> None:
-    """Write a finished vector into an array, for games without a faster way; VectorError as in `fill`."""
+    """Write a finished vector into an array, for games without a faster way. Raises: VectorError."""
     target, in_bytes = opened(array)
     fill(target, blank(len(numbers), in_bytes))
     for field in fields:

@@ -1,8 +1,8 @@
-"""Perft: count the lines of play from a position, choice by choice, and their ends.
+"""Perft: count the lines of play from a position by their number of choices, and by their ends.
 
 Two programs that count the same from many small deals play by the same rules: an illegal card, a trick for the wrong
-seat or a wrong point changes the counts. Seats that choose at once are asked in rising order. Lines end with the round
-of the position. The code is the same for every game.
+seat or a wrong point changes the counts. Seats that choose at once are asked in rising order. Lines stop at the end of
+the position's round. The code is the same for every game.
 """
 
 from __future__ import annotations
@@ -29,9 +29,11 @@ class Fingerprint:
     """The counts from one position."""
 
     lines: tuple[int, ...]
-    """Number of lines of one choice, of two choices …, up to the longest; shorter finished lines are left out."""
+    """Number of lines of one choice, two choices and so on, up to the longest; lines that ended earlier are not counted
+    again.
+    """
     ends: Mapping[End, int]
-    """The histogram of final scores: lines by their end. It leaves out lines that were cut short."""
+    """Number of lines by their end, without lines that were cut short."""
 
 
 def fingerprint(state: State[SeatView, RoundReport], depth: int | None = None) -> Fingerprint:

@@ -1,4 +1,4 @@
-"""Points compared between the seats of a table."""
+"""Comparison of points between the seats of a table."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from collections.abc import Sequence
 
 
 def points_above(points: Sequence[int], seat: int) -> float:
-    """Return the points of a seat above the mean of the others at its table."""
+    """Return a seat's points minus the mean of the other seats'."""
     return points[seat] - (sum(points) - points[seat]) / (len(points) - 1)

@@ -1,4 +1,4 @@
-"""The games by name, in the only module that names them all. A game is imported on first use."""
+"""The games by name. No other module names them all. A game is imported on first use."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The version of the package: the arena's, with a mark that no package registry takes.
+"""The version of the package: the arena's, with a local part, which package registries reject.
 
-So a requirement of exactly this version installs our file or nothing, whatever a registry has under the name.
+So requiring exactly this version installs our file or nothing, whatever a registry offers under the name.
 """
 
 __version__ = "0.1.0+file"

@@ -32,7 +32,7 @@ class HouseBot(Protocol):
         """Name of the game that it plays."""
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
-        """Choose one of the legal actions; the same for the same arguments. `chance` is 32 random bytes."""
+        """Choose one of the legal actions, always the same for the same arguments. `chance`: 32 random bytes."""
 
 
 def title(bot: HouseBot) -> str:
@@ -56,27 +56,27 @@ HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
 SEARCH_BOTS: Final[Mapping[str, HouseBot]] = MappingProxyType(
     {"nullern": nullern.SearchBot(), "sixth_sense": sixth_sense.SearchBot()}
 )
-"""The house bot that searches, by game: a thousand times as slow as `HOUSE_BOTS`, and as strong as docs/house-bots.md
-says.
+"""By game, the house bot that searches: a thousand times slower than `HOUSE_BOTS`. docs/house-bots.md gives its
+strength.
 
 Local matches seat it by name; a server seats it at few tables (`arena.server.matchmaking.search_seats`).
 """
 
 
 def named_bots(game: str) -> tuple[HouseBot, ...]:
-    """Return the house bots of a game that can be named, the weakest first."""
+    """Return all house bots of a game, the weakest first."""
     return (*HOUSE_BOTS[game], SEARCH_BOTS[game]) if game in SEARCH_BOTS else HOUSE_BOTS[game]
 
 
 class UnknownBotError(ValueError):
-    """The house has no bot of that name for the game; the message says which it has."""
+    """The house has no bot of that name for the game; the message lists those it has."""
 
 
 def house_bot(game: str, name: str) -> HouseBot:
     """Return a house bot by its name, with or without "house-".
 
     Raises:
-        UnknownBotError: The house has none.
+        UnknownBotError: The house has no such bot.
         UnknownGameError: There is no such game.
     """
     title, found = GAMES[game].title, {bot.name.removeprefix(PREFIX): bot for bot in named_bots(game)}
@@ -93,19 +93,19 @@ def _reduced(bot: HouseBot) -> tuple[Callable[[str, str], HouseBot], tuple[str, 
     return _named_bot, (bot.game, bot.name)
 
 
-# Pickles and copies hold the name, so that reading one gives the same bot.
+# Pickles and copies hold the name, so that loading one gives the same bot.
 for _game in HOUSE_BOTS:
     for _bot in named_bots(_game):
         copyreg.pickle(type(_bot), _reduced)
 
 
 LUCK: Final = frozenset({"nullern"})
-"""Names of the games with a luck column: those in which it is worth replaying the deals, see docs/luck.md."""
+"""Names of the games with a luck column, in which replaying the deals is worthwhile; see docs/luck.md."""
 
 THINKERS: Final[tuple[HouseBot, ...]] = tuple(
     bot for bots in HOUSE_BOTS.values() for bot in bots if not isinstance(bot, RandomBot)
 )
-"""House bots of all games that think but do not search.
+"""The house bots of all games that neither choose at random nor search.
 
 They replay deals for the luck column. Messages refer to them by index.
 """

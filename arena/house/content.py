@@ -17,7 +17,7 @@ DIGITS: Final = 8
 
 
 def version(*modules: str) -> str:
-    """Return the version of a bot with these modules, in any order: its own and those of the house that it imports.
+    """Return the version of a bot from the names of its modules, in any order: its own and the house's that it imports.
 
     It is the first digits of the SHA-256 of their texts, with line ends as on Unix.
 

@@ -22,14 +22,14 @@ def baseline(
     repetitions: int,
     bot: HouseBot,
 ) -> tuple[float, ...]:
-    """Compute the bot's mean score by seat, in points; the same for the same arguments.
+    """Compute the bot's mean score by seat, in points, always the same for the same arguments.
 
     Repetitions differ in the random bytes given to the bot; for a bot that ignores them, one is enough. `key` is the
-    match key. The game is stopped after this many `rounds`, or played to its end if None.
+    match key. The game stops after `rounds` rounds; with None it is played to its end.
 
     Raises:
         OptionError: As for `Game.new`.
-        ValueError: The key has another length, or there is less than one repetition.
+        ValueError: The key's length is wrong, or there is less than one repetition.
     """
     course = replays(game, seats, options, key, rounds, repetitions, bot)
     while True:

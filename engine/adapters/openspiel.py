@@ -6,10 +6,10 @@ dealt card by card in the order of `engine.deal`, each remaining card being equa
 one. At chance nodes the tensors are all zeros. Seats that choose simultaneously are asked in ascending order; no view
 shows a choice before all are made, so the game is equivalent.
 
-An information state is text of perfect recall: of every round that is over what the seat last saw of it, its choices
-and the report that all saw, then its choices and its view of this one. `resample_from_infostate` deals a seat another
-world that it could be in: what it sees, its information state and the rounds that are over stay, and what it cannot
-see of this round is sampled by the engine, every truth that fits being equally likely.
+An information state is a text with perfect recall. For every finished round it has the seat's last view, its choices
+and the public report; for the current round, its choices and its view. `resample_from_infostate` returns another world
+that a seat could be in. The seat's view, its information state and the finished rounds stay. The engine samples the
+hidden part of this round, every truth that fits being equally likely.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from engine.game import LARGEST_DIE, OVER, Game, Option, OptionError, RoundRepor
 from engine.registry import GAMES
 
 PLAYERS: Final = 4
-"""Default number of players, or the nearest that the game allows."""
+"""Default number of players; if a game does not allow it, the nearest number is used."""
 ROLLS: Final = 20
 """Largest number of dice rolls that a choice may lead to."""
 STOP: Final = "stop_after"
@@ -36,7 +36,7 @@ _OWN: Final = pyspiel.PrivateInfoType.SINGLE_PLAYER
 
 
 class NoTensorError(ValueError):
-    """Information states are text. There is no tensor of them, because an empty one would be learnt from."""
+    """Information states are text. They have no tensor: code would learn from an empty one without noticing."""
 
     def __init__(self) -> None:
         super().__init__("an information state is text only: use information_state_string, or observation_tensor")
@@ -84,7 +84,9 @@ class Draw(NamedTuple):
 
 
 class Dealer:
-    """Decks with outcomes chosen by the caller. They return those in `drawn`, or record the missing one in `wanted`."""
+    """Decks with outcomes chosen by the caller: they return the outcomes in `drawn`, or record a missing draw in
+    `wanted`.
+    """
 
     __slots__ = ("drawn", "wanted")
 
@@ -174,7 +176,7 @@ class ArenaGame(pyspiel.Game):  # type: ignore[misc] # the library has no types
         raise NoTensorError
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> ArenaObserver | RecallObserver:
-        """Create an observer of all that a player may know now, or with perfect recall of all that it ever knew.
+        """Create an observer of what a player may know now or, with perfect recall, of all that it ever knew.
 
         Raises ValueError for any other kind of observation.
         """
@@ -215,21 +217,21 @@ class GameProgress:
         self._drawn: dict[Draw, Sequence[int]] = {}
         """Outcomes of the draws of the round."""
         self._last: tuple[int, int] | None = None
-        """Action and seat of the choice that is applied once chance has decided."""
+        """Action and seat of the choice to apply once chance has decided."""
         self._moves = 0
-        """Choices and outcomes so far, as far as the last choice."""
+        """Number of choices and outcomes up to the last choice."""
         self.begun = 0
         """Number of choices made before this round was dealt."""
         self.own: tuple[tuple[int, ...], ...] = ((),) * table.seats
         """By seat, its choices of this round."""
         self.past = ("",) * table.seats
-        """By seat, what it knows of the rounds that are over."""
+        """By seat, the finished rounds in its information state."""
         self.stopped = False
-        """True if the game is stopped: `state` has the result, and a deal without meaning."""
+        """True if the game is stopped: `state` then has the result, and a meaningless deal."""
         self._go_on()
 
     def __deepcopy__(self, _: dict[int, Any]) -> GameProgress:
-        """Return an independent copy. The dealer is shared, because it is given the outcomes each time it deals."""
+        """Return an independent copy. It shares the dealer, which is given its outcomes before each deal."""
         copy = GameProgress.__new__(GameProgress)
         copy.table, copy.dealer, copy.outcomes = self.table, self.dealer, self.outcomes[:]
         copy._drawn, copy._last, copy.wanted = self._drawn.copy(), self._last, self.wanted
@@ -240,7 +242,7 @@ class GameProgress:
 
     @property
     def player(self) -> int:
-        """The seat to choose, or `OVER`; of no meaning at a chance node."""
+        """The seat to choose, or `OVER`; meaningless at a chance node."""
         assert self.state is not None
         return OVER if self.stopped else self.state.player
 
@@ -253,7 +255,7 @@ class GameProgress:
         return f"{self.past[seat]}{now}; chose {self.own[seat]}"
 
     def rolled(self, roll: Draw) -> int | None:
-        """Return the face that a roll of this round showed; None if it was not made."""
+        """Return the face that a roll of this round showed; None if it was not rolled."""
         return self._drawn[roll][0] if roll in self._drawn else None
 
     def choose(self, action: int) -> None:
@@ -287,7 +289,7 @@ class GameProgress:
     def _go_on(self) -> State[SeatView, RoundReport]:
         """Apply the last choice, or begin the game, unless this needs a draw that chance has yet to decide.
 
-        Return the state after it; where chance has yet to decide, only its report and scores mean anything.
+        Return the state after it. If chance has yet to decide, only its report and scores are meaningful.
         """
         dealer = self.dealer
         dealer.drawn, dealer.wanted = self._drawn, None
@@ -336,10 +338,10 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
         raise NoTensorError
 
     def resample_from_infostate(self, player_id: int, probability_sampler: Callable[[], float]) -> ArenaState:
-        """Return another game that a player could be in, with the same information state of that player.
+        """Return another game that a player could be in, with the same information state for that player.
 
-        `probability_sampler` returns numbers of [0, 1). If it is the player's turn here, it is there, too. Raises
-        ValueError for an invalid player, at a chance node and after the end.
+        `probability_sampler` returns numbers in [0, 1). If it is the player's turn now, it is in the new game, too.
+        Raises ValueError for an invalid player, at a chance node and after the end.
         """
         progress, state = self._progress, self.state
         if state is None or state.player == OVER or player_id not in range(progress.table.seats):
@@ -428,7 +430,7 @@ class ArenaObserver:
         }
 
     def set_from(self, state: ArenaState, player: int) -> None:
-        """Fill `tensor`, whose fields `dict` has; zeros at a chance node."""
+        """Fill `tensor`, with zeros at a chance node; `dict` has views of its fields."""
         if state.state is None:
             self.tensor[:] = 0
         else:

@@ -1,9 +1,9 @@
-"""Errors for calls with which OpenSpiel would crash the process: its C++ searches of a game written in Python.
+"""Errors in place of crashes: OpenSpiel's C++ searches crash the process for games written in Python.
 
-Its searches in C++ (`pyspiel.MCTSBot`, `pyspiel.ISMCTSBot`) let go of Python's lock and then ask the state, which is an
-object of Python: a segmentation fault, with the library's own `python_kuhn_poker` as well (seen in 2.0.2). Nor do they
-find `resample_from_infostate` of such a state. Importing this module puts an error in front of their methods. The
-searches in `open_spiel.python.algorithms` do the same and work.
+These searches (`pyspiel.MCTSBot`, `pyspiel.ISMCTSBot`) release Python's lock and then call the state, a Python object.
+That is a segmentation fault, also with the library's own `python_kuhn_poker` (seen in 2.0.2). Nor do they find
+`resample_from_infostate` of such a state. Importing this module makes their methods raise an error first. The same
+searches in `open_spiel.python.algorithms` work.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ REFUSED: Final = {
     pyspiel.MCTSBot: ("step", "mcts_search"),
     pyspiel.ISMCTSBot: ("step", "get_policy", "step_with_policy"),
 }
-"""Methods with a state as argument, by bot."""
+"""By bot, its methods that take a state."""
 
 
 class CompiledSearchError(TypeError):
@@ -26,7 +26,7 @@ class CompiledSearchError(TypeError):
 
 
 def refuse(method: Callable[..., Any], bot: str, of: type) -> Callable[..., Any]:
-    """Return a bot's method that raises `CompiledSearchError` for states of a type before it calls the bot."""
+    """Wrap a bot's method so that it raises `CompiledSearchError` for states of type `of`."""
 
     @wraps(method)
     def checked(self: Any, state: Any, *others: Any) -> Any:
@@ -41,7 +41,7 @@ def refuse(method: Callable[..., Any], bot: str, of: type) -> Callable[..., Any]
 
 
 def install(of: type) -> None:
-    """Put the error in front of every method in `REFUSED`, for states of a type."""
+    """Make every method in `REFUSED` raise the error for states of type `of`."""
     for bot, methods in REFUSED.items():
         for name in methods:
             setattr(bot, name, refuse(getattr(bot, name), bot.__name__, of))

@@ -1,4 +1,4 @@
-"""PettingZoo's parallel interface: all seats that owe a choice make it in one step, as 6th Sense's predictions are.
+"""PettingZoo's parallel interface: all seats that owe a choice choose in one step, as for predictions in 6th Sense.
 
 Observations, masks and seeds are those of `engine.adapters.pettingzoo`. If only one seat chooses, the others' masks are
 all 0 and their actions are ignored.
@@ -24,7 +24,7 @@ class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[mi
     def __init__(
         self, game: str = GAME, seats: int = 4, *, rewards: str = "round", normalised: bool = False, **options: Option
     ) -> None:
-        """Set up the environment; rewards as `Rewards` has them, other arguments and errors as `env` has them."""
+        """Set up the environment. `Rewards` explains the rewards, `env` the other arguments and the errors."""
         self._game = GameEnv(game, seats, **options)
         self._rewards = Rewards(GAMES[game], seats, options, rewards, normalised)
         self.metadata = {"name": f"{game}_parallel_v0", "render_modes": ["ansi"]}
@@ -43,13 +43,14 @@ class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[mi
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
-        """Deal a new game, the same for the same seed; SeedError. `options` are ignored."""
+        """Deal a new game, the same for the same seed. `options` are ignored. Raises: SeedError."""
         self._game.reset(seed, options)
         self.agents = self.possible_agents[:]
         return self._observed(), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Make the choices of all agents that owe one; observations, rewards, terminations, truncations, infos.
+        """Make the choices of all agents that owe one; return observations, rewards, terminations, truncations and
+        infos.
 
         Raises `IllegalActionError` for a choice that is missing, illegal or of an unknown agent, before any is made.
         """
@@ -80,7 +81,7 @@ class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[mi
         return {agent: self._game.observe(agent) for agent in self.possible_agents}
 
     def render(self) -> str:
-        """Return one line with round, scores and who is to choose."""
+        """Return one line with the round, the scores and the agents to choose."""
         return self._game.render()
 
     def close(self) -> None:

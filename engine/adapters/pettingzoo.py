@@ -24,13 +24,14 @@ from engine.registry import GAMES
 GAME: Final = next(iter(GAMES))
 """Default game."""
 ILLEGAL_REWARD: Final = -1000.0
-"""Reward of an agent whose action is illegal, which ends the game: below any score of a game without a target."""
+"""Reward for an illegal action, which ends the game: lower than any score of a game without a target."""
 
 
 def env(game: str = GAME, seats: int = 4, **options: Option) -> AECEnv[str, dict[str, Any], int]:
     """Create an environment that checks its input: an illegal action ends the game, see `ILLEGAL_REWARD`.
 
-    Raises `engine.game.OptionError` for seats or options that the game does not have, `UnknownGameError`.
+    Raises `engine.game.OptionError` for seats or options that the game does not have, `UnknownGameError` for an unknown
+    game.
     """
     checked = TerminateIllegalWrapper(GameEnv(game, seats, **options), illegal_reward=ILLEGAL_REWARD)
     return OrderEnforcingWrapper(AssertOutOfBoundsWrapper(checked))
@@ -73,9 +74,10 @@ class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ig
         return self._action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Deal a new game, the same for the same seed; `SeedError` for one that is not 0 to 2^63 − 1.
+        """Deal a new game, the same for the same seed.
 
-        `options` are ignored: those of the game are fixed in `env`.
+        `options` are ignored: the game's options are fixed in `env`. Raises `SeedError` for a seed that is not 0 to
+        2^63 − 1.
         """
         if seed is not None or self._random is None:
             self._random, _ = np_random(None if seed is None else settled_seed(seed))

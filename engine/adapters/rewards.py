@@ -11,12 +11,12 @@ BY: Final = ("round", "match")
 
 
 class Rewards:
-    """The rewards of an environment: by round the changes of the scores, by match the scores at its end."""
+    """The rewards of an environment: by round, changes of the scores; by match, the final scores."""
 
     def __init__(self, game: Game, seats: int, options: Mapping[str, Option], by: str, normalised: bool) -> None:
-        """Take the game and its options; ValueError for another `by` than "round" and "match".
+        """Take the game and its options. `by`: "round" or "match"; any other value raises ValueError.
 
-        Normalised, a match's rewards add up to −1 … 1: they are fractions of the largest possible score.
+        If `normalised`, rewards are fractions of the largest possible score, and a match's add up to −1 … 1.
         """
         if by not in BY:
             raise ValueError(f'rewards are by "round" or by "match", not by {by!r}')
@@ -25,7 +25,7 @@ class Rewards:
         self.by_round = by == "round"
 
     def of(self, before: Sequence[int], state: State[Any, Any]) -> list[float] | None:
-        """Return the rewards by seat of a choice, given the scores before it; None where all are 0."""
+        """Return the rewards of a choice by seat, given the scores before it; None if all are 0."""
         after = state.scores
         if self.by_round:
             # A state replaces its scores when they change, which is rare.

@@ -1,6 +1,6 @@
-"""A Gymnasium environment of one seat, the others taken by bots: `SeatEnv("nullern", 4, bots=[bot])`.
+"""A Gymnasium environment for one seat among bots: `SeatEnv("nullern", 4, bots=[bot])`.
 
-It observes `{"observation": …, "action_mask": …}` and is only asked for its own seat's choices. Its reward is its
+The agent observes `{"observation": …, "action_mask": …}` and makes its own seat's choices only. Its reward is its
 points since its last choice, or the score at the end. Deals and the bots' random numbers come from the seed.
 """
 
@@ -24,14 +24,14 @@ Observed: TypeAlias = dict[str, Any]
 
 
 class SeatBot(Protocol):
-    """A bot for another seat, as the house bots are."""
+    """A bot for another seat; house bots are such bots."""
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
         """Choose one of the legal actions. `chance` is 32 random bytes."""
 
 
 class SeatEnv(gymnasium.Env[Observed, Any]):
-    """One seat of a game; every other is a bot's."""
+    """One seat of a game; bots play all others."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - the library's
 
@@ -46,12 +46,12 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
         normalised: bool = False,
         **options: Option,
     ) -> None:
-        """Set up the game. `bots` are the others in the order of their seats, repeated if too few.
+        """Set up the game. `bots`: the other players in the order of their seats, repeated if too few.
 
         Raises:
             OptionError: The game lacks the seats or options.
             UnknownGameError: There is no such game.
-            ValueError: There is no such seat, or no bot.
+            ValueError: There is no such seat, or `bots` is empty.
             TypeError: A bot has no method `decide`.
         """
         self.game = GAMES[game]
@@ -82,7 +82,7 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observed, dict[str, Any]]:
-        """Deal a game and play it to the seat's first choice. Without a seed it is the next after the last.
+        """Deal a game and play it to the seat's first choice. Without a seed, the next game of the last seed is dealt.
 
         `options` are ignored. Raises `SeedError` for a seed that is not 0 to 2^63 − 1.
         """
@@ -99,8 +99,9 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
     def step(self, action: Any) -> tuple[Observed, float, bool, bool, dict[str, Any]]:
         """Make the seat's choice, and the others' up to its next one.
 
-        Returns observation, reward, whether the game is over, False, and then `{"scores", "places"}` by seat. Raises
-        `IllegalActionError` for an action that the mask does not allow; nothing is played then.
+        Returns observation, reward, True if the game is over, False, and a dictionary: after the end, with "scores" and
+        "places" by seat. Raises `IllegalActionError` for an action that the mask does not allow; nothing is played
+        then.
         """
         state = self._state
         if state is None or state.player == OVER:
@@ -112,7 +113,7 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
         return self._observed(state), reward, over, False, info
 
     def _play_on(self, state: State[SeatView, RoundReport]) -> float:
-        """Let the bots choose until it is the seat's turn; return its reward meanwhile."""
+        """Let the bots choose until it is the seat's turn; return the seat's reward meanwhile."""
         reward = 0.0
         while state.player != OVER and self.seat not in state.waiting():
             seat = state.player

@@ -1,4 +1,4 @@
-"""The decks of an environment's games: from a seed, the number of the game, and the number of games before it."""
+"""The decks of an environment's games, computed from a seed, the game's number and the number of games before it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SeedError(ValueError):
 
 
 def settled_seed(seed: Any) -> int:
-    """Return a seed, a random one for None; SeedError if it is out of range or no whole number."""
+    """Return a valid seed, a random one for None. Raises SeedError if it is out of range or no whole number."""
     if seed is None:
         return randbits(62)
     try:
@@ -31,5 +31,5 @@ def settled_seed(seed: Any) -> int:
 
 
 def decks(seed: int, game: int, episode: int) -> SeededDecks:
-    """Return the decks of a game, the same for the same numbers, whatever other games do."""
+    """Return the decks of a game: the same for the same numbers, whatever happens in other games."""
     return SeededDecks(sha256(b"arena environment %d %d %d" % (seed, game, episode)).digest())

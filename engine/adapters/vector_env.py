@@ -30,12 +30,12 @@ class MaskError(ValueError):
 
 
 def checked_action(state: State[SeatView, RoundReport], seat: int, action: Any, who: str) -> int:
-    """Return a seat's action as a whole number; IllegalActionError, which names the seat `who`, for an illegal one."""
+    """Return a seat's action as a whole number. Raises IllegalActionError, which names `who`, for an illegal one."""
     legal = [*state.legal(seat)]
     try:
         chosen = operator.index(action)
     except TypeError:
-        chosen = -1  # A float, None, or an array of several.
+        chosen = -1  # A float, None, or an array of several numbers.
     if chosen not in legal:
         raise IllegalActionError(f"{who} cannot take action {action}, only {', '.join(map(str, legal))}")
     return chosen
@@ -81,8 +81,8 @@ class VectorEnv:
         """Set up the games; nothing is dealt before `reset`.
 
         `dtype` is "float32" or "uint8" (`Field.unit`), `rewards` "round" or "match", see `Rewards`. Raises
-        `engine.game.OptionError` for seats or options that the game does not have, `UnknownGameError`,
-        ValueError for what else is not there.
+        `engine.game.OptionError` for seats or options that the game does not have, `UnknownGameError` for an unknown
+        game, ValueError for any other unknown value.
         """
         if games < 1:
             raise ValueError(f"an environment has a game or more, not {games}")
@@ -121,7 +121,7 @@ class VectorEnv:
         return [memoryview(row) for row in self._asked.observations]
 
     def reset(self, seed: int | None = None) -> AskedSeats:
-        """Deal all games anew; the same seed deals the same, and so do games by their number.
+        """Deal all games anew. A game's deals depend only on the seed and the game's number.
 
         Raises `SeedError` for a seed that is not 0 to 2^63 − 1.
         """
@@ -135,9 +135,9 @@ class VectorEnv:
         return self._asked
 
     def step(self, actions: Any) -> Stepped:
-        """Make the choice of the seat that is asked in every game; `actions` has one for each [games].
+        """Make the choice of the asked seat in every game. `actions`: one action per game [games].
 
-        Raises `IllegalActionError` for one that the mask does not allow, before any is made.
+        Raises `IllegalActionError` for an action that its mask does not allow, before any choice is made.
         """
         chosen = self._checked(actions)
         rewards, over, scores = self._result
@@ -197,9 +197,9 @@ class VectorEnv:
 
 
 def choose(masks: Array, random: np.random.Generator) -> Array:
-    """Return an action for each mask [games], every one that it allows being equally likely.
+    """Return an action for each mask [games], drawn uniformly from those that the mask allows.
 
-    Raises MaskError for masks [games, actions] of which one allows none, and for arrays that are no masks.
+    `masks`: [games, actions]. Raises MaskError if one of them allows no action, or if the array is no mask.
     """
     if masks.ndim != 2:
         raise MaskError(f"masks have two dimensions, games and actions, not the shape {masks.shape}")
@@ -207,7 +207,7 @@ def choose(masks: Array, random: np.random.Generator) -> Array:
     counts = np.count_nonzero(allows, axis=1)
     if not counts.all():
         raise MaskError(f"mask {int(np.argmin(counts))} allows no action")
-    allowed = np.flatnonzero(allows)  # Of truth values: a tenth of the time of numbers.
+    allowed = np.flatnonzero(allows)  # On truth values this takes a tenth of the time it takes on numbers.
     ends = np.cumsum(counts)
     places = ends - counts + (random.random(len(counts)) * counts).astype(np.int64)
     chosen: Array = allowed[places] % masks.shape[1]

@@ -1,4 +1,4 @@
-"""The last tricks of a round worked out to the end: what every choice comes to when all hands are known.
+"""The last tricks of a round, solved: the value of every choice when all hands are known.
 
-It knows the engine's contract and no game: what a round is worth is told by the caller.
+It knows the engine's contract and no game: the caller says what a round is worth.
 """

@@ -1,8 +1,8 @@
 """The worth of choices near the end of a round, to a seat that does not see the others' hands.
 
-The mean of the solved values over the worlds that the seat could be in (`Game.sample`): over all of them where they
-are few, each as often as `sample` gives it, else over some that chance draws. In a world everybody knows all hands, so
-this is what a choice is worth to a seat that learns them right after it.
+It is the mean of the solved values over the worlds that the seat could be in (`Game.sample`). If these are few, the
+mean is over all of them, weighted by their probability, else over a random sample. In a solved world everybody knows
+all hands. So this is the worth of a choice to a seat that learns all hands right after it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from engine.game import Chance, Game, RoundReport, SeatView, State
 
 
 class ExpectedCosts(NamedTuple):
-    """The cost of a seat's choices beside its best one, over the same worlds."""
+    """The cost of a seat's choices compared with its best one, over the same worlds."""
 
     costs: Mapping[int, float]
-    """By action: points that the best one brings more; 0 for the best, the first of equals."""
+    """By action: the points by which the best one is better; 0 for the best, the first of equals."""
     errors: Mapping[int, float]
-    """By action: the standard error of its cost; 0 where all worlds were solved."""
+    """By action: the standard error of its cost; 0 if all worlds were solved."""
     worlds: int
-    """Worlds that were solved."""
+    """Number of worlds that were solved."""
     exact: bool
-    """True if these are all."""
+    """True if these are all worlds."""
 
 
 class _TooMany(Exception):  # noqa: N818 - says what is the matter, to the next function
@@ -35,7 +35,7 @@ class _TooMany(Exception):  # noqa: N818 - says what is the matter, to the next 
 
 
 class _Scripted:
-    """A chance whose numbers are given; beyond them it gives 0, and it notes how many there were to choose from."""
+    """A source of scripted numbers, then of zeros, which records how many numbers each call could choose from."""
 
     def __init__(self, script: Sequence[int], most: int) -> None:
         self._script = script
@@ -51,14 +51,14 @@ class _Scripted:
         return self._script[place] if place < len(self._script) else 0
 
     def randbytes(self, n: int) -> bytes:
-        """Return zeros: they deal later rounds, at which nobody looks."""
+        """Return zeros: they only deal later rounds, which are never looked at."""
         return bytes(n)
 
 
 def all_worlds(game: Game, view: SeatView, most: int) -> list[tuple[Fraction, State[SeatView, RoundReport]]] | None:
-    """Return every world that `sample` gives with its probability, the same world perhaps several times.
+    """Return every world that `sample` may give, with its probability. A world may occur several times.
 
-    None where chance may choose in more than `most` ways, or among more at once. ViewError as in `Game.sample`.
+    Returns None if chance has more than `most` ways in all or in one draw. Raises ViewError, as `Game.sample` does.
     """
     found: list[tuple[Fraction, State[SeatView, RoundReport]]] = []
     try:
@@ -75,7 +75,7 @@ def all_worlds(game: Game, view: SeatView, most: int) -> list[tuple[Fraction, St
 
 
 def _scripts(game: Game, view: SeatView, most: int) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield all sequences of numbers that chance can give, with how many there were to choose from each time."""
+    """Yield every sequence of numbers that chance can give, and the size of the range of each number."""
     script: list[int] = []
     while True:
         chance = _Scripted(script, most)
@@ -101,16 +101,16 @@ class SolvedWorlds(NamedTuple):
     """True if these are all worlds."""
 
     def mean(self, action: int) -> float:
-        """Return what an action comes to, on the mean."""
+        """Return the mean value of an action."""
         return sum(share * value for share, value in zip(self.shares, self.values[action], strict=True))
 
 
 def solved_worlds(
     game: Game, view: SeatView, solver: EndingSolver, chance: Chance, *, most: int, drawn: int
 ) -> SolvedWorlds:
-    """Solve all worlds of a view where chance has `most` ways at most, else `drawn` of them.
+    """Solve all worlds of a view if chance has at most `most` ways, else `drawn` random ones.
 
-    Raises what `EndingSolver.values` does, ViewError, and ValueError where worlds would be drawn and `drawn` is none.
+    Raises the errors of `EndingSolver.values`, ViewError, and ValueError if worlds must be drawn and `drawn` is 0.
     """
     every = all_worlds(game, view, most)
     if not every and drawn < 1:
@@ -124,9 +124,9 @@ def solved_worlds(
 def expected_costs(
     game: Game, view: SeatView, solver: EndingSolver, chance: Chance, *, most: int, drawn: int
 ) -> ExpectedCosts:
-    """Compare the choices of a seat with its best one; as `solved_worlds`, of two worlds at least where they are drawn.
+    """Compare a seat's choices with its best one over `solved_worlds`; at least two worlds must be drawn, if any.
 
-    Raises what `solved_worlds` does, and ValueError for one.
+    Raises the errors of `solved_worlds`, and ValueError if a single world would be drawn.
     """
     solved = solved_worlds(game, view, solver, chance, most=most, drawn=drawn)
     if not solved.exact and drawn < 2:

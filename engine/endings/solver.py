@@ -1,9 +1,9 @@
 """Solve the rest of a round with all hands open: by minimax with alpha-beta for two seats, by max^n for more.
 
-A seat's value is its points of the round less the mean of the others', as in the analysis of a lost game. Of two seats
-each gains what the other loses, so bounds cut off lines that cannot matter (Knuth and Moore, 1975). Of more, every seat
-takes what is best for itself (Luckhardt and Irani, 1986), of equals the first in the order of actions: without such
-a rule the others' values would be open.
+A seat's value is its points of the round minus the mean of the others', as in the analysis of a lost game. With two
+seats, each gains what the other loses, so bounds cut off lines that cannot matter (Knuth and Moore, 1975). With more,
+every seat makes its own best choice (Luckhardt and Irani, 1986), and among equals the first action: without such a rule
+the others' values would be undefined.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Values: TypeAlias = tuple[float, ...]
 """By seat: points of the round above the mean of the others."""
 
 MOST_LINES: Final = 20_000
-"""Lines of play that are followed to their end, unless the caller says otherwise."""
+"""Default limit on the lines of play that are followed to their end."""
 
 
 class EndingTooLongError(ValueError):
@@ -36,13 +36,13 @@ class EndingSolver:
         self._most_lines = most_lines
         self._round = 0
         self.lines = 0
-        """Lines followed for the latest answer."""
+        """Number of lines followed for the latest answer."""
 
     def values(self, state: State[SeatView, RoundReport]) -> dict[int, Values]:
-        """Return by action of the seat to ask, in rising order, what it comes to for every seat.
+        """Return, for each action of the seat to ask, in rising order, the values for all seats.
 
-        The state is left as it is. Raises EndingTooLongError; ValueError where the game is over, or where several seats
-        choose at once, which no order of turns describes.
+        The state does not change. Raises EndingTooLongError; ValueError if the game is over, or if several seats choose
+        at once, which no order of turns describes.
         """
         if len(state.waiting()) != 1:
             raise ValueError(f"an ending is solved where one seat is to choose, not {len(state.waiting())}")
@@ -72,7 +72,9 @@ class EndingSolver:
         return self._worth(state.report)
 
     def _two(self, state: State[SeatView, RoundReport], low: float, high: float) -> float:
-        """Return the value for seat 0 of two, if it lies between the bounds; else one beyond them on the same side."""
+        """Return the value for seat 0 of two if it lies between the bounds, else a number beyond the bound that it
+        crosses.
+        """
         if self._over(state):
             return points_above(self._ended(state), 0)
         seat = state.player

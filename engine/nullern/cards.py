@@ -1,7 +1,7 @@
 """Cards and actions of Nullern: the meaning of the indices. Data only; the rules are elsewhere.
 
 Card = colour · 20 + value − 1. Playing a card has the card's own index, so a hand in card order is the string of its
-plays. Next is the blind play of the last round, which does not say what card it is (N8); then the bids from 0 to 10.
+plays. Next is the blind play of the last round, which does not name its card (N8); then the bids from 0 to 10.
 """
 
 from __future__ import annotations

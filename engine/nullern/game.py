@@ -48,12 +48,12 @@ class Nullern:
         return fields(seats)
 
     def longest(self, seats: int, **options: Option) -> int:
-        """Return the number of choices of any game: a bid a round and a play for every card."""
+        """Return the number of choices in every game: one bid per round and seat, and one play per card."""
         settle_options(self, seats, options)
         return seats * (ROUNDS + DEALT)
 
     def points(self, seats: int, **options: Option) -> range:
-        """Return the range of scores: from a Hupfer every round without tricks to the best of all rounds every time."""
+        """Return the range of scores: from a trickless Hupfer in every round to the best possible round every time."""
         settle_options(self, seats, options)
         return range(-ROUNDS * HUPFER_COST, ROUNDS * BEST_ROUND + 1)
 

@@ -145,7 +145,7 @@ def _layout(seats: int) -> _Layout:
 
 
 def vector(view: NullernView) -> list[float]:
-    """Encode the view as the numbers that `fields` describes."""
+    """Encode a view as the numbers that `fields` describes."""
     at = _layout(view.seats)
     numbers = [0.0] * at.length
     _write_new(_seen(view), view.hand, numbers, at, False)
@@ -175,7 +175,7 @@ class SeatVector:
         """The vector's content."""
 
     def renew(self, seen: Seen, hand: bytes) -> None:
-        """Write it from scratch, for another round."""
+        """Write the whole vector, at the start of another round."""
         at, in_bytes = self._at, self._in_bytes
         fill(self.numbers, at.bytes if in_bytes else at.floats)
         _write_new(seen, hand, self.numbers, at, in_bytes)

@@ -1,8 +1,8 @@
 """Sampling a game of Nullern that fits a seat's view; all that fit are equally likely.
 
-Play reveals one thing of another seat: if it did not follow a trump, it held none (N5). In the blind round seats do not
-choose, so play reveals nothing, and the own card is as unknown as any other (N8). Nothing is inferred from how wise a
-choice was.
+Play reveals one thing about another seat: if it did not follow a trump, it held none (N5). In the blind round seats do
+not choose, so play reveals nothing, and the seat's own card is as unknown as any other (N8). Nothing is inferred from
+how wise a choice was.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TRUMPS_OF: Final = tuple(
 
 
 class _Reading(NamedTuple):
-    """The constraints of a view on the hidden cards."""
+    """The constraints that a view puts on the hidden cards."""
 
     choices: tuple[tuple[int, int], ...]
     """All choices of the round so far, as seat and action."""
@@ -46,7 +46,9 @@ def sample(view: NullernView, chance: Chance) -> NullernState:
 
 
 def sample_many(view: NullernView, chance: Chance, count: int) -> list[NullernState]:
-    """Sample several games: `engine.game.Game.sample_many`. The first is played to the view, others are its copies."""
+    """Sample several games: `engine.game.Game.sample_many`. The first game is played up to the view; the others are
+    copies of it.
+    """
     if count < 1:
         return []
     reading = read(view)

@@ -23,5 +23,5 @@ POINTS: Final = tuple(
 
 
 def bid_nearest(hand_size: int, seats: int) -> int:
-    """Return the bid nearest to hand size ÷ seats; of two as near the lower."""
+    """Return the bid nearest to hand size ÷ seats; of two equally near bids, the lower."""
     return min(range(hand_size + 1), key=lambda bid: (abs(bid * seats - hand_size), bid))

@@ -1,7 +1,7 @@
 """One game of Nullern in progress: the order of play, N1–N5 and N7–N8; tricks and points are tables.
 
-It trusts its caller: an action that is not legal leaves it in no defined state. The work for each card is a few
-look-ups in tables. Public knowledge of the tricks is updated with them, so that a view or a report only copies it.
+It trusts its caller: an illegal action leaves it in an undefined state. The work for each card is a few look-ups in
+tables. Public knowledge of the tricks is updated with them, so that a view or a report only copies it.
 
 A number of another type, such as numpy's, is converted to `int` where compiled code requires one, and where it is used
 for more than an index. An `int`, the usual case, costs no check.
@@ -24,7 +24,7 @@ from engine.nullern.view import NullernRound, NullernView
 from engine.observation import fill, opened
 
 _HAND_SIZES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1)
-"""By round; the last is blind (N1)."""
+"""By round, the hand size; the last round is blind (N1)."""
 _ROUNDS: Final = len(_HAND_SIZES)
 _NEXT: Final = tuple((*range(1, seats), 0) for seats in range(8))
 """By number of seats: by seat, the next seat."""
@@ -87,23 +87,23 @@ class NullernState:
     plays: bytes
     """The cards of the round's tricks, one after the other."""
     leaders: bytes
-    """By trick, the one in progress included."""
+    """Leaders by trick, the one in progress included."""
     takers: bytes
-    """By completed trick."""
+    """Takers by completed trick."""
     taken: bytes
     """Tricks taken this round, by seat."""
     report: NullernRound | None
     """The last finished round; None during the first."""
     _due: int
-    """The choice that is due: one of the numbers above."""
+    """The kind of choice that is due: one of the numbers above."""
     _ranks: bytes
-    """The part of `RANKING` for this round's trump; the next two likewise."""
+    """The part of `RANKING` for this round's trump; the next two fields are such parts of other tables."""
     _is_trump: tuple[bool, ...]
     _others: bytes
     _leader: int
     """The seat that leads the trick, once all have bid."""
     _vectors: list[SeatVector | None] | None
-    """By seat, its last vector in floats and its last in bytes; None until there is one."""
+    """The last vectors written, as floats and as bytes for each seat; None where there is none."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class NullernState:
         return self.round == _ROUNDS - 1
 
     def waiting(self) -> tuple[int, ...]:
-        """Return the seat that owes a choice; none after the end."""
+        """Return the seat that owes a choice, as a tuple; it is empty after the end."""
         return () if self._due == _NOTHING else (self.player,)
 
     def legal(self, seat: Any) -> bytes:
@@ -247,8 +247,8 @@ class NullernState:
     def vector_into(self, seat: SupportsIndex, array: Any) -> None:
         """Write these numbers into an array: `engine.game.State.vector_into`.
 
-        From a seat's second vector on, the last one is cached. Copies for a search, which are asked only once, save
-        this.
+        From a seat's second vector on, the last one is cached. Copies made for a search, which are asked only once,
+        skip this.
         """
         vectors = self._vectors
         if vectors is None:
@@ -271,11 +271,11 @@ class NullernState:
         fill(target, kept.numbers)
 
     def ranking(self) -> tuple[int, ...]:
-        """Return places by seat, 1 the best; equal scores share a place (N9)."""
+        """Return places by seat, 1 being the best; equal scores share a place (N9)."""
         return places(self.scores)
 
     def deal_anew(self, seats: tuple[int, ...], hands: list[list[int]], decks: Decks) -> None:
-        """Give seats other cards in hand, and the game the decks of its later rounds."""
+        """Replace the hands of some seats, and the decks of later rounds."""
         for place, seat in enumerate(seats):
             self.hands[seat] = bytes(sorted(hands[place]))
         self._decks = decks

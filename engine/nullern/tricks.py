@@ -1,7 +1,7 @@
 """Bids and tricks by table look-up: the first leader (N4), the legal plays (N5) and the seat that takes the trick (N6).
 
 A hand is the string of its cards in order, so the cards of a colour lie side by side. `RANKING` translates the cards of
-a trick into ranks: the highest rank takes it, the first of equals.
+a trick into ranks: the highest rank takes the trick, the first of equals.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from engine.nullern.cards import BID, CARDS, COLOUR_SIZE, COLOURS, HIGHEST_BID
 _TRUMPS: Final = range(len(COLOURS))
 
 BIDS: Final = tuple(bytes(range(BID, BID + size + 1)) for size in range(HIGHEST_BID + 1))
-"""By hand size, the bids open to a seat (N3)."""
+"""By hand size, the legal bids (N3)."""
 SINGLE: Final = tuple(bytes([card]) for card in range(len(CARDS)))
 """By card, the string of this card only."""
 OTHERS: Final = tuple(bytes(card for card, what in enumerate(CARDS) if what.colour != trump) for trump in _TRUMPS)

@@ -27,13 +27,15 @@ class NullernView(NamedTuple):
     plays: bytes
     """The cards of all tricks, one after the other; a blind card shows once it is played."""
     leaders: bytes
-    """By trick, the one in progress included."""
+    """Leaders by trick, the one in progress included."""
     takers: bytes
-    """By completed trick."""
+    """Takers by completed trick."""
     taken: bytes
     """Tricks taken this round, by seat."""
     scores: tuple[int, ...]
-    """Points before this round, by seat, Hupfers not yet deducted; after the end the result, with them deducted."""
+    """Points before this round, by seat, without the cost of Hupfers; after the end the result, with that cost
+    deducted.
+    """
     hupfers: bytes
     """Hupfers before this round, by seat; after the end all of them."""
 

@@ -2,8 +2,8 @@
 
 Card = colour · 14 + rank. Each colour has 20 plays: its 14 cards in their order, the 6/9 first as 6 and then as 9, and
 its 0 as a block of place 1 … 5 of the trick (`Action.place` counts from 0, the name from 1). So the plays of a card lie
-side by side, and those of a colour too, which lets a hand be a string of plays. Next are the five forms in which a
-block shows to the other seats, its card unknown (never legal); then the four answers; last the 70 predictions.
+side by side, as do those of a colour, and a hand can be a string of plays. Next are the five forms in which other seats
+see a block, without its card (never legal); then the four answers; last the 70 predictions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from engine.game import Action, Card
 
 COLOURS: Final = ("red", "yellow", "green", "blue", "purple")
-"""With two seats the last is left out (S1)."""
+"""With two seats the last colour is left out (S1)."""
 RANKS: Final = ((0,), (1,), (2,), (3,), (4,), (5,), (6, 9), (7,), (8,), (10,), (11,), (12,), (13,), (14,))
 """The values a card of each rank can count as (S1, S11)."""
 COLOUR_SIZE: Final = len(RANKS)
@@ -31,7 +31,7 @@ PLAYS_A_COLOUR: Final = COLOUR_SIZE + 1 + BLOCKABLE
 BLOCKS: Final = COLOUR_SIZE + 1
 """Offset in a colour's plays of its 0 as a block of the first place."""
 HIDDEN_BLOCKS: Final = PLAYS_A_COLOUR * len(COLOURS)
-"""The first of the forms in which a block shows to the other seats."""
+"""The first of the forms in which other seats see a block."""
 KEEP: Final = HIDDEN_BLOCKS + BLOCKABLE
 SPLIT: Final = KEEP + 1
 LOOK_AWAY: Final = KEEP + 2

@@ -32,14 +32,14 @@ ROUNDS: Final = {2: 6, 3: 6, 4: 4, 5: 5, 6: 6}
 """Rounds of a game, by the number of seats (S3)."""
 HIGHEST_TARGET: Final = 1000
 MOST_WON: Final = 14
-"""Points of the best possible round: a 14 that comes true (S14)."""
+"""Points of the best possible round: a prediction of 14 that comes true (S14)."""
 MOST_WON_BY_NOVICES: Final = 6
 EXTRA_CHOICES: Final = 10
 """Each 8 may lead a trick and peek, and each 12 may be in a trick of its own to split (S12, S13)."""
 
 
 class SixthSense:
-    """A trick-taking game for 2 to 6: foretell with a card of your hand how many tricks you will take."""
+    """A trick-taking game for 2 to 6: predict with a card of your hand how many tricks you will take."""
 
     name: str = "sixth_sense"
     title: str = "6th Sense"
@@ -60,12 +60,12 @@ class SixthSense:
         return fields(seats, HAND_SIZE[seats])
 
     def longest(self, seats: int, **options: Option) -> int:
-        """Return a number of choices that no game exceeds: every card, and the questions of 8s and 12s."""
+        """Return an upper bound on the choices of a game: one for every card, and the questions of 8s and 12s."""
         rounds = LONGEST if self._settled(seats, options)["target"] else ROUNDS[seats]
         return rounds * (seats * HAND_SIZE[seats] + EXTRA_CHOICES)
 
     def points(self, seats: int, **options: Option) -> range:
-        """Return a range that no score leaves: the worst and the best of all rounds every time."""
+        """Return a range that no score leaves: from the worst possible round every time to the best."""
         settled = self._settled(seats, options)
         rounds = LONGEST if settled["target"] else ROUNDS[seats]
         if settled["novice"]:

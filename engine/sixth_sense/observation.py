@@ -1,8 +1,8 @@
 """A view of 6th Sense as numbers.
 
 Nothing is lost: no two views of a table have the same vector. A card's `played_at` and its player give the order of
-play; leaders of earlier tricks follow from their takers. A block of another seat appears as a block, its card nowhere
-(S7).
+play; leaders of earlier tricks follow from their takers. Another seat's block appears as a block; its card does not
+appear (S7).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from engine.sixth_sense.view import SixthSenseView
 POINTS_SCALE: Final = 100.0
 TRICKS_SCALE: Final = 10.0
 LONGEST: Final = 60
-"""Rounds of the longest game, one to a target score (S16)."""
+"""Number of rounds of the longest game, which is one to a target score (S16)."""
 MOST_LOST: Final = 19
-"""The largest cost of a round: a 0 predicted, 14 tricks taken, all five 12s in split tricks."""
+"""The largest loss in a round: 0 predicted, 14 tricks taken, all five 12s in split tricks."""
 
 _NO_CARD: Final = 255
 _CARD: Final = bytes(_NO_CARD if action.card is None else action.card for action in ACTIONS)
 _PLACE: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
 _NINE: Final = tuple(action.kind == "play" and action.value == 9 for action in ACTIONS)
 _ORDINARY: Final = bytes(action.kind == "play" and action.value != 9 for action in ACTIONS)
-"""By action, whether it is a play that reveals no more than its card."""
+"""By action, whether it is a play that reveals only its card."""
 _COLOUR: Final = tuple(card.colour for card in CARDS)
 _CARDS: Final = len(CARDS)
 _NO_POINTS: Final = 128
@@ -85,7 +85,7 @@ def fields(seats: int, hand_size: int) -> tuple[Field, ...]:
 
 
 class _Layout:
-    """Offsets of the fields of a vector, and the way it is written."""
+    """Offsets of the fields of a vector, and tables for writing it."""
 
     def __init__(self, seats: int, hand_size: int) -> None:
         at, self.length = layout(fields(seats, hand_size))
@@ -115,11 +115,12 @@ class _Layout:
         self.novice: Final[int] = at["novice"]
         self.late_trump: Final[int] = at["late_trump"]
         self.tricks: Final[tuple[float, ...]] = tuple([number / (hand_size - 1) for number in range(hand_size)])
-        """By number of a trick, from 1, what `played_at` has in floats; in bytes it has the number."""
+        """By number of the trick, from 1, the value of `played_at` in floats; in bytes the value is the number itself.
+        """
 
 
 class Agreed(Protocol):
-    """The options of a game; its constants and every view have them."""
+    """The options of a game, which are in its constants and in every view."""
 
     @property
     def target(self) -> int:
@@ -131,7 +132,7 @@ class Agreed(Protocol):
 
     @property
     def late_trump(self) -> bool:
-        """True if the card is turned when all predictions are in."""
+        """True if the card is turned only after all predictions."""
 
 
 class Seen:
@@ -169,7 +170,7 @@ class Seen:
         scores: tuple[int, ...],
         known: bytes,
     ) -> None:
-        """Take the values of the fields of a view, with −1 for a prediction that is not chosen."""
+        """Take the values of a view's fields, with −1 for a prediction not yet chosen."""
         self.own = own
         self.seats = seats
         self.round = number
@@ -226,7 +227,7 @@ class SeatVector:
         """The vector's content."""
 
     def renew(self, seen: Seen, hand: bytes, agreed: Agreed) -> None:
-        """Write it from scratch, for another round."""
+        """Write the whole vector, at the start of another round."""
         at, in_bytes = self._at, self._in_bytes
         fill(self.numbers, at.bytes if in_bytes else at.floats)
         _write_new(seen, hand, agreed, self.numbers, at, in_bytes)
@@ -355,7 +356,7 @@ def _write_play(
 
 
 def _write_tricks(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: bool, one: Any) -> None:
-    """Write the leader, the takers of tricks since and their values, and the scores, which change at the end."""
+    """Write the leader, the takers and values of the tricks since, and the scores, which change at the end."""
     seats, own, leaders, takers = seen.seats, seen.own, seen.leaders, seen.takers
     zero: Any = 0 if in_bytes else 0.0
     complete, done, led = len(takers), len(before.takers), len(before.leaders)
@@ -366,7 +367,7 @@ def _write_tricks(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes:
     numbers[at.complete + done] = zero
     numbers[at.complete + complete] = one
     worths, peeks, taken = seen.worths, seen.peeks, seen.taken
-    # What the last of these counts, and whether its leader peeked, was not settled if no other had begun.
+    # If no other trick had begun, the value of the last of these, and whether its leader peeked, were still open.
     for trick in range(max(led - 1, 0), complete):
         taker = takers[trick]
         if taker < seats:

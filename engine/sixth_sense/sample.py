@@ -1,9 +1,9 @@
 """Sampling a game of 6th Sense that fits a seat's view; all that fit are equally likely.
 
-Play reveals two things of another seat. If it did not follow, it held no card of the colour due (S5, S6); its
-prediction card had left the hand by then and may be of that colour. If it blocked, it used a 0 of the colour due, or
+Play reveals two things about another seat. If it did not follow, it held no card of the colour due (S5, S6); its
+prediction card was already out of the hand and may be of that colour. If it blocked, it used a 0 of the colour due, or
 another 0 because it held no card of that colour. `read` derives this once for each view. `sample` draws the rest and
-plays the round again. Nothing is inferred from how wise a choice was.
+replays the round. Nothing is inferred from how wise a choice was.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class _Block:
     at: int
     """Index among the round's plays."""
     followed: bool = False
-    """True if its seat later played the colour due, so that the 0 must have followed."""
+    """True if its seat later played the colour due; then the 0 must have been of that colour."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The constraints of a view on the hidden cards."""
+    """The constraints that a view puts on the hidden cards."""
 
     choices: tuple[tuple[int, int], ...]
     """All choices of the round so far, without predictions, as seat and action; hidden blocks as they were seen."""
@@ -73,9 +73,9 @@ class _Reading:
     predictions: tuple[int, ...]
     """The seats whose predictions are unknown."""
     zeros: tuple[tuple[tuple[int, ...], ConstrainedDeal], ...]
-    """The colours of the hidden blocks' 0s, in every way that fits, with the deals of the other cards."""
+    """Every fitting combination of colours of the hidden blocks' 0s, with the deals of the other cards."""
     sums: tuple[int, ...]
-    """Cumulative numbers of their ways."""
+    """Cumulative numbers of the ways to deal for each of these."""
 
 
 def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
@@ -97,9 +97,9 @@ def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
 
 
 def sample_many(view: SixthSenseView, chance: Chance, count: int) -> list[SixthSenseState]:
-    """Sample several games: `engine.game.Game.sample_many`. The first is played to the view, the others are its copies.
+    """Sample several games: `engine.game.Game.sample_many`. The first is played up to the view; the others are copies.
 
-    They differ in hands, predictions, the card to turn, and the 0s of blocks, none of which is in a table.
+    They differ in hands, predictions, the card to turn, and the 0s of blocks.
     """
     if count < 1:
         return []
@@ -208,7 +208,7 @@ def read(view: SixthSenseView) -> _Reading:
 
 
 def _open_cards(view: SixthSenseView) -> tuple[tuple[int, ...], ...]:
-    """By seat, its cards that the view reveals: those played, those of a known prediction, and the own hand."""
+    """Return the cards that the view reveals, by seat: played cards, known prediction cards, the seat's own hand."""
     cards: list[list[int]] = [[] for _ in range(view.seats)]
     for index, action in enumerate(view.plays):
         card = ACTIONS[action].card
@@ -222,7 +222,7 @@ def _open_cards(view: SixthSenseView) -> tuple[tuple[int, ...], ...]:
 
 
 def _follow(view: SixthSenseView) -> tuple[list[_Block], list[int], tuple[tuple[int, int], ...]]:
-    """The hidden blocks; by seat, the colours of which its open plays prove it void; and all choices."""
+    """Return the hidden blocks; by seat, the colours it cannot hold, judging by its open plays; and all choices."""
     seats, own = view.seats, view.seat
     hidden: list[_Block] = []
     voids = [0] * seats
@@ -253,7 +253,7 @@ def _follow(view: SixthSenseView) -> tuple[list[_Block], list[int], tuple[tuple[
 
 
 def _answers(view: SixthSenseView, number: int, trick: bytes) -> list[tuple[int, int]]:
-    """The answers given after a completed trick (S12, S13)."""
+    """Return the answers given after a completed trick (S12, S13)."""
     leader, taker = view.leaders[number], view.takers[number]
     values = bytearray(trick.translate(VALUES))
     for action in trick:
@@ -268,13 +268,13 @@ def _answers(view: SixthSenseView, number: int, trick: bytes) -> list[tuple[int,
         return answers
     if not answers or answers[-1][1] in (SPLIT, PEEK):
         raise ViewError("the game is over")
-    # The last of the answers is still due. So may be a first that looks like a no, unless it is the leader who looks.
+    # The last answer is still due. So may be a first that looks like a no, unless the leader is the one to look.
     del answers[-1]
     return [] if answers == [(taker, KEEP)] and view.seat != leader else answers
 
 
 def _zeros(blocks: Sequence[_Block], unseen: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """The possible colours of the hidden blocks' 0s, from the seats' plays."""
+    """Return the possible colours of the hidden blocks' 0s, derived from the seats' plays."""
     there = [colour for colour, cards in enumerate(unseen) if cards and cards[0] == colour * COLOUR_SIZE]
     found: list[tuple[int, ...]] = [()]
     for block in blocks:
@@ -285,7 +285,7 @@ def _zeros(blocks: Sequence[_Block], unseen: Sequence[Sequence[int]]) -> list[tu
             if colour not in chosen
             and not block.barred >> colour & 1
             and (colour == block.due or not block.followed)
-            # A 0 that did not follow proves that the seat could not follow: it has no later 0 of that colour, either.
+            # A 0 that did not follow proves that the seat could not follow, so no later 0 of the seat has that colour.
             and not any(
                 before.seat == block.seat and before.due == colour != kind
                 for before, kind in zip(blocks, chosen, strict=False)

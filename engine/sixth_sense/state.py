@@ -1,7 +1,7 @@
 """One game of 6th Sense in progress: the order of play, S2–S8 and S12–S16; plays, takers and points are tables.
 
-It trusts its caller: an action that is not legal leaves it in no defined state. The work for each card is a few
-look-ups in tables. `engine.sixth_sense.observer` computes what only a view needs.
+It trusts its caller: an illegal action leaves it in an undefined state. The work for each card is a few look-ups in
+tables. `engine.sixth_sense.observer` computes what only a view needs.
 
 A number of another type, such as numpy's, is converted to `int` where compiled code requires one, and where it is used
 for more than an index. An `int`, the usual case, costs no check.
@@ -64,9 +64,9 @@ class GameConstants(NamedTuple):
     seats: int
     hand_size: int
     rounds: int
-    """0 when played to a target score."""
+    """Number of rounds; 0 when played to a target score."""
     target: int
-    """0 when the number of rounds is fixed."""
+    """The target score; 0 when the number of rounds is fixed."""
     novice: bool
     late_trump: bool
     decks: Decks
@@ -113,7 +113,7 @@ class SixthSenseState:
     round: int
     scores: tuple[int, ...]
     turned: int | None
-    """The card turned over, once it is."""
+    """The card turned over; None before it is turned."""
     _deck: Sequence[int]
     """The cards dealt this round and the one turned over."""
     hands: list[bytes]
@@ -123,31 +123,31 @@ class SixthSenseState:
     plays: bytes
     """The actions of the round's tricks, one after the other."""
     blocks: bytes
-    """Indices of the blocks among them."""
+    """Indices of the blocks within `plays`."""
     leaders: bytes
-    """By trick that has begun; a trick begins when its leader is to play."""
+    """Leaders by trick; a trick begins when its leader is to play."""
     takers: bytes
-    """By completed trick; the number of seats if no seat took it."""
+    """Takers by completed trick; the number of seats stands for no taker."""
     worths: bytes
-    """By completed trick, its value so far (S8, S13)."""
+    """Values so far, by completed trick (S8, S13)."""
     peeked: bytes
-    """The tricks whose leaders looked at their takers' prediction cards (S12)."""
+    """The tricks in which the leader looked at the taker's prediction card (S12)."""
     taken: list[int]
     """Tricks taken this round, by seat."""
     report: SixthSenseRound | None
     """The last finished round; None during the first."""
     _due: int
-    """The choice that is due: a play that follows this colour, or one of the negative numbers above."""
+    """The choice that is due: a play, given by the colour to follow, or one of the negative numbers above."""
     _ranking: tuple[tuple[bytes, ...], ...]
     """The part of `RANKING` for this round's trump."""
     _leader: int
-    """The seat that leads the trick; once it is taken, the seat that leads the next."""
+    """The seat that leads the trick; once the trick is taken, the seat that leads the next one."""
     _blocked: int
-    """The place in the trick that was blocked, −1 for none."""
+    """The blocked place in the trick; −1 for none."""
     _peeker: int
     """The seat to ask about peeking, after the taker about doubling; −1 for none."""
     _vectors: list[SeatVector | None] | None
-    """By seat, its last vector in floats and its last in bytes; None until there is one."""
+    """The last vectors written, as floats and as bytes for each seat; None where there is none."""
 
     def __init__(
         self,
@@ -220,7 +220,7 @@ class SixthSenseState:
         )
 
     def waiting(self) -> tuple[int, ...]:
-        """Every seat that owes a choice, in rising order."""
+        """Return every seat that owes a choice, in rising order."""
         if self._due == _PREDICT:
             return tuple(seat for seat, card in enumerate(self.predictions) if card < 0)
         return () if self._due == _NOTHING else (self.player,)
@@ -294,8 +294,8 @@ class SixthSenseState:
     def vector_into(self, seat: SupportsIndex, array: Any) -> None:
         """Write these numbers into an array: `engine.game.State.vector_into`.
 
-        From a seat's second vector on, the last one is cached. Copies for a search, which are asked only once, save
-        this.
+        From a seat's second vector on, the last one is cached. Copies made for a search, which are asked only once,
+        skip this.
         """
         vectors = self._vectors
         if vectors is None:
@@ -318,11 +318,11 @@ class SixthSenseState:
         fill(target, kept.numbers)
 
     def ranking(self) -> tuple[int, ...]:
-        """Return places by seat, 1 the best; equal scores share a place (S15)."""
+        """Return places by seat, 1 being the best; equal scores share a place (S15)."""
         return places(self.scores)
 
     def deal_anew(self, seats: tuple[int, ...], hands: list[list[int]], decks: Decks, turned: int) -> None:
-        """Give seats other cards in hand, the round a card to turn, and the game the decks of its later rounds."""
+        """Replace the hands of some seats, the card to turn, and the decks of later rounds."""
         for place, seat in enumerate(seats):
             self.hands[seat] = hand_of(hands[place])
         number, hand_size, rounds, target, novice, late_trump, _ = self.setting
@@ -356,7 +356,7 @@ class SixthSenseState:
         self._peeker = -1
 
     def _predict(self, action: int, seat: int) -> None:
-        """Lay a card aside, face down (S4); after the last the first trick begins."""
+        """Lay a card aside, face down (S4); after the last prediction the first trick begins."""
         self.hands[seat] = self.hands[seat].replace(GONE[action], b"")
         self.predictions[seat] = action - PREDICT
         if -1 in self.predictions:

@@ -1,7 +1,7 @@
 """Tricks by table look-up: the legal plays (S5–S7, S11) and the seat that takes the trick (S8–S10).
 
-A hand is a string of the plays it offers, without blocks and in rising order: a card's plays lie side by side, and so
-do a colour's. `RANKING` translates the actions of a trick into ranks: the highest rank takes it, the last of equals.
+A hand is a string of the plays it offers, without blocks and in rising order: a card's plays lie side by side, as do a
+colour's. `RANKING` translates the actions of a trick into ranks: the highest rank takes the trick, the last of equals.
 Actions that do not count have rank 0.
 """
 

@@ -16,9 +16,9 @@ class SixthSenseView(NamedTuple):
     seats: int
     round: int
     rounds: int
-    """0 when played to a target score."""
+    """Number of rounds; 0 when played to a target score."""
     target: int
-    """0 when the number of rounds is fixed."""
+    """The target score; 0 when the number of rounds is fixed."""
     novice: bool
     late_trump: bool
     """True if the card is turned only when all predictions are in (S16)."""
@@ -30,15 +30,15 @@ class SixthSenseView(NamedTuple):
     hand: bytes
     """The cards in hand, in card order, without the prediction card."""
     prediction: int | None
-    """The own prediction card; None until chosen."""
+    """The seat's own prediction card; None until chosen."""
     plays: bytes
     """The actions of all tricks, one after the other; another seat's block shows its place but not its card."""
     leaders: bytes
-    """By trick, the one in progress included."""
+    """Leaders by trick, the one in progress included."""
     takers: bytes
-    """By completed trick; the number of seats if no seat took it (S8)."""
+    """Takers by completed trick; the number of seats stands for no taker (S8)."""
     worths: bytes
-    """By completed trick: its value 0, 1 or 2; 1 while the taker's choice is open."""
+    """Values by completed trick: 0, 1 or 2; 1 while the taker's choice is open."""
     peeks: bytes
     """By completed trick: 1 if its leader looked at the taker's prediction card."""
     taken: bytes

@@ -17,7 +17,7 @@ SentT = TypeVar("SentT")
 
 
 class CallRefused(Exception):  # noqa: N818 - a status for the peer, not an error of the program
-    """The end of a call with a status other than OK, raised by its handler; the text is sent to the peer."""
+    """Raised by a handler to end its call with a status other than OK; the text is sent to the peer."""
 
     def __init__(self, code: grpc.StatusCode, text: str, details: bytes = b"") -> None:
         """`details`: a serialized `google.rpc.Status`, for programs."""
@@ -40,19 +40,19 @@ class Call(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """Text headers of the call by lower-case name; the last of a repeated one. May hold secrets: never log them."""
+        """Text headers of the call by lower-case name; the last one wins. May hold secrets: never log them."""
 
     def trust(self) -> None:
-        """Lift the limits for strangers: the handler has authenticated the peer, which is sent the response's headers.
+        """Lift the limits for strangers and send the response's headers: the handler has authenticated the peer.
 
-        Some clients wait for these before they send anything.
+        Some clients wait for the headers before they send anything.
         """
 
 
 def bearer(call: Call) -> str:
     """Return the token of a call with the header "authorization: Bearer TOKEN"; empty without one.
 
-    The scheme is read in capitals and small letters alike, and spaces may follow it (RFC 9110, 11.1 and 11.4).
+    The scheme is case-insensitive and may be followed by several spaces (RFC 9110, 11.1 and 11.4).
     """
     scheme, _, token = call.metadata.get("authorization", "").partition(" ")
     return token.strip(" ") if scheme.lower() == "bearer" else ""
@@ -69,7 +69,7 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
         """Instant (`trio.current_time`) at which the message last returned by `receive` reached this process."""
 
     async def receive(self) -> Received_co | None:
-        """Return the peer's next message; None once the peer has half-closed the stream and all is received.
+        """Return the peer's next message; None once the peer has half-closed the stream and every message is received.
 
         Cancelling loses no message. Raises PeerVanished when the peer is gone, after all earlier messages have been
         returned. Raises CallRefused for a message that cannot be parsed; if the handler does not catch it, the call
@@ -91,16 +91,16 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
         """Queue a message without waiting, as `send` does; only allowed while the stream is not busy."""
 
     def shortest_round_trip(self) -> float | None:
-        """Return the shortest time in seconds in which the peer's system acknowledged bytes in the last minutes.
+        """Return the shortest time, in seconds, in which the peer's system has acknowledged bytes in recent minutes.
 
-        Behind a proxy it is that of the proxy. None if our system does not report it.
+        Behind a proxy this measures the proxy. None if our system does not report it.
         """
 
     async def deliver(self, on_message: Callable[[Received_co], None], on_sent: Callable[[], None]) -> None:
         """Call `on_message` with each message until the peer half-closes, and `on_sent` when a message has been sent.
 
-        `on_message` is called where the bytes arrive, without a switch of tasks, for one message of the stream in each
-        turn of the listener. Raises what `receive` raises, and any exception of `on_message`.
+        `on_message` is called in the task that reads the bytes, for one message of the stream per turn of the listener.
+        Raises what `receive` raises, and any exception of `on_message`.
         """
 
 

@@ -1,8 +1,8 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """A gRPC call over one HTTP/2 stream: implements `call.Stream` by the protocol "gRPC over HTTP2".
 
-Each message is preceded by five bytes: whether it is compressed, and its length. Messages that arrive before the
-handler asks for them are queued with their arrival instants; flow control bounds them to one window.
+Each message is preceded by five bytes: a flag for compression, and its length. Messages that arrive before the handler
+asks for them are queued with their arrival instants; flow control bounds them to one window.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_STATUS_TEXT: Final = 1000
 UNESCAPED: Final = " !\"#$&'()*+,/:;<=>?@[\\]^`{|}"
 """Characters of grpc-message that are not percent-encoded, besides those that `quote` never encodes."""
 PREFIX_SIZE: Final = 5
-"""Bytes before a message."""
+"""Number of bytes before each message."""
 QUEUED_COST: Final = 128
 """Approximate overhead of a queued message in bytes."""
 GZIP_WBITS: Final = 31
@@ -82,7 +82,7 @@ class GrpcStream(Http2Stream):
         self.scope = trio.CancelScope(shield=True)
         """Scope of the handler."""
         self.timer = trio.CancelScope()
-        """Scope of the task that enforces the deadline of a bidirectional call, if it has one."""
+        """Scope of the task that enforces the deadline, if any, of a bidirectional call."""
         self.respond_at_once: Callable[[], None] = do_nothing
         """Response of a call without a handler, sent as soon as the stream is open."""
         self.on_vanished: Callable[[], None] = do_nothing
@@ -99,10 +99,12 @@ class GrpcStream(Http2Stream):
         self.trusted = False
         """True if the handler has authenticated the peer."""
         self.charged = 0.0
-        """Seconds of processor time that the call has taken; those after `trust` are not counted."""
+        """Seconds of processor time that the call took before `trust`."""
         self._reserved = 0.0
         self._waiting = self._in_hand = 0
-        """Bytes not yet received by the handler, and those of its last message, unpacked; counted until `trust`."""
+        """Bytes that the handler has not yet received, and the unpacked bytes of its last message; counted until
+        `trust`.
+        """
         self._largest = listener.settings.max_request_untrusted
         """Bytes of the largest message accepted."""
         self._listener = listener
@@ -120,12 +122,14 @@ class GrpcStream(Http2Stream):
         self._on_message_sent: Callable[[], None] | None = None
         self._receive_error: Exception | None = None
         self._ignoring = False
-        """True if data is dropped: the call has ended, or ends when its handler has learnt of an error."""
+        """True if incoming data is dropped: the call has ended, or will end when its handler learns of an error."""
         self._receivers = trio.lowlevel.ParkingLot()
         self._senders = trio.lowlevel.ParkingLot()
 
     async def receive(self) -> Any:
-        """As `Stream.receive`. A checkpoint only if it has to wait; flow control bounds how often it need not."""
+        """As `Stream.receive`. A checkpoint only if it has to wait; flow control bounds the number of calls that do
+        not.
+        """
         while not self._received:
             self._refuse_oversized()
             if self._receive_error is not None:
@@ -154,7 +158,7 @@ class GrpcStream(Http2Stream):
             raise self._closed
 
     async def send(self, message: Any) -> None:
-        """As `Stream.send`. Always a checkpoint: sending to a peer that reads fast would never wait otherwise."""
+        """As `Stream.send`. Always a checkpoint; otherwise sending to a fast reader would never yield."""
         await trio.lowlevel.checkpoint()
         while self.busy:
             await self._senders.park()
@@ -238,7 +242,7 @@ class GrpcStream(Http2Stream):
         self._reserved = seconds
 
     def evict(self) -> None:
-        """End the call, as `Holder.evict`; to its handler the peer seems to have vanished."""
+        """End the call, as `Holder.evict`; its handler gets PeerVanished."""
         self.close(EVICTED.code, EVICTED.text, PeerVanished)
         self._forget()
         self.on_vanished()
@@ -302,7 +306,7 @@ class GrpcStream(Http2Stream):
         self.on_vanished()
 
     def on_sent(self) -> None:
-        """Allow the next message: the previous one has been passed to the socket."""
+        """Accept the next message, now that the previous one has been passed to the socket."""
         self.busy = False
         if self._senders:
             self._senders.unpark_all()
@@ -328,16 +332,16 @@ class GrpcStream(Http2Stream):
         self._receivers.unpark_all()
 
     def _refuse_oversized(self) -> None:
-        """Fail if the handler waits for the unfinished message, but has not trusted the peer with one of its size.
+        """Fail if the handler waits for an unfinished message that is too large for an untrusted peer.
 
-        Until then it waits within one window: the handler may be looking up the token.
+        Until the handler waits, the message stays within one window: the handler may be looking up the token.
         """
         length = self._partial_needed - PREFIX_SIZE
         if length > self._largest and not (self._received or self._ignoring):
             self._fail(self._too_large(length))
 
     def _forget(self) -> None:
-        """Drop everything received, and accept no more: there is no receiver any more."""
+        """Drop everything received, and accept no more: nobody will receive it."""
         self._received.clear()
         self._partial.clear()
         self._ignoring = True
@@ -424,7 +428,7 @@ class GrpcStream(Http2Stream):
 
 
 def incomplete(request_timeout: float) -> CallRefused:
-    """Return the refusal of a call with a message that is still incomplete after this many seconds."""
+    """Return the refusal of a call with a message that is still incomplete after `request_timeout` seconds."""
     return CallRefused(grpc.StatusCode.RESOURCE_EXHAUSTED, f"the message was not complete within {request_timeout:g} s")
 
 

@@ -21,8 +21,8 @@ Outgoing = TypeVar("Outgoing")
 class MemoryStream(Generic[Incoming, Outgoing]):
     """The handler's end of a stream in memory; created by a `MemoryPeer`.
 
-    The peer may send any number of messages ahead. The stream holds one message that the peer has not read; then its
-    `send` waits, like that of a real stream whose peer does not read.
+    The peer may send any number of messages ahead. In the other direction the stream holds one unread message; then
+    `send` waits, like a real stream with a slow peer.
     """
 
     def __init__(self, metadata: Mapping[str, str], peer: str) -> None:
@@ -73,7 +73,7 @@ class MemoryStream(Generic[Incoming, Outgoing]):
         self.changed.unpark_all()
 
     def shortest_round_trip(self) -> float | None:
-        """As `Stream.shortest_round_trip`: there is no network."""
+        """Return None: there is no network."""
         return None
 
     async def deliver(self, on_message: Callable[[Incoming], None], on_sent: Callable[[], None]) -> None:
@@ -92,7 +92,7 @@ class MemoryPeer(Generic[Incoming, Outgoing]):
         """The refusal of the call, once `converse` is over; None for a call that ended with OK."""
 
     async def converse(self, handler: Callable[[MemoryStream[Incoming, Outgoing]], Awaitable[None]]) -> None:
-        """Run a handler on the stream to its end, as the server would; its unexpected exceptions pass through."""
+        """Run a handler on the stream to its end, as the server would; unexpected exceptions pass through."""
         try:
             await handler(self.stream)
         except CallRefused as refused:
@@ -107,7 +107,7 @@ class MemoryPeer(Generic[Incoming, Outgoing]):
         self.stream.changed.unpark_all()
 
     async def receive(self) -> Outgoing | None:
-        """Return the handler's next message; None once it has ended and all messages are received."""
+        """Return the handler's next message; None once the handler has ended and every message is received."""
         await trio.lowlevel.checkpoint()
         stream = self.stream
         while not stream.outgoing:

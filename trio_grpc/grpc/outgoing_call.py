@@ -1,4 +1,4 @@
-"""A gRPC call to a server at a Unix socket, on trio, with which a process relays calls of others.
+"""A gRPC call on trio to a server at a Unix socket, used by processes that relay the calls of clients.
 
 The library `h2` handles frames and windows. A message is acknowledged to the server when it is received, so that a slow
 receiver slows the server down; pings are answered meanwhile.
@@ -53,7 +53,7 @@ class OutgoingCall:
         self._unread = self._partial = b""
         """The bytes of an unfinished frame, and of an unfinished message."""
         self._owed = 0
-        """Number of received bytes that were not acknowledged."""
+        """Number of received bytes not yet acknowledged."""
         self._headers: dict[str, str] = {}
         self._accepted = False
         self._end: CallRefused | None = None
@@ -78,11 +78,11 @@ class OutgoingCall:
             self._changed.unpark_all()
 
     async def accepted(self) -> None:
-        """Wait for the response's headers: the server has accepted the token."""
+        """Wait for the response's headers, which show that the server has accepted the token."""
         await self._until(lambda: self._accepted)
 
     async def send(self, message: bytes) -> None:
-        """Send a message as the server takes it."""
+        """Send a message as fast as the server accepts it."""
         rest = _prefix.pack(0, len(message)) + message
         while rest:
             await self._until(self._window)
@@ -168,7 +168,7 @@ class OutgoingCall:
 async def calling(unix_socket: str, path: str, host: str, token: str = "") -> AsyncIterator[OutgoingCall]:
     """Make a call on behalf of a numeric address; the end of the block cancels it. Raises CallRefused.
 
-    The server counts it as of that address.
+    The server counts the call towards the limits of that address.
     """
     try:
         socket = await trio.open_unix_socket(unix_socket)
@@ -181,7 +181,7 @@ async def calling(unix_socket: str, path: str, host: str, token: str = "") -> As
 
 @asynccontextmanager
 async def calling_through(socket: trio.SocketStream, path: str, token: str = "") -> AsyncIterator[OutgoingCall]:
-    """Make a call on a connection, both ended with the block. Raises: CallRefused."""
+    """Make a call on a connection; the end of the block ends both. Raises: CallRefused."""
     failure: Exception | None = None
     async with socket, trio.open_nursery() as nursery:
         call = OutgoingCall(socket, path, token)
@@ -204,7 +204,7 @@ async def ask(unix_socket: str, path: str, host: str, request: bytes) -> bytes:
 
 
 def _ended(headers: dict[str, str]) -> CallRefused:
-    """Return the status in trailers."""
+    """Return the status in a response's trailers."""
     number = int(headers["grpc-status"])
     code = STATUSES.get(number, grpc.StatusCode.UNKNOWN)
     details = headers.get("grpc-status-details-bin", "")

@@ -1,7 +1,7 @@
 """The standard reflection service, with which tools such as `grpcurl` list services and messages, in both versions.
 
 Requests are answered by the library `grpc_reflection`; this module only connects it to a `Stream`. The library knows
-v1alpha only. In v1 packages have another name, and nothing else differs: neither messages nor bytes.
+v1alpha only. v1 differs in the package name alone: messages and bytes are the same.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def register(servicer: Reflection, server: Any) -> None:
 
 
 def _describe_first_version() -> None:
-    """Add v1 to the known descriptors, as v1alpha under the other name, because clients ask for it, too."""
+    """Add v1 to the known descriptors, as a renamed copy of v1alpha, because clients ask for it, too."""
     file = FileDescriptorProto()
     reflection_pb2.DESCRIPTOR.CopyToProto(file)
     file.name, file.package = "grpc/reflection/v1/reflection.proto", FIRST

@@ -1,4 +1,4 @@
-"""Refusals of calls with more than a status and a text."""
+"""Refusals of calls that carry details besides a status and a text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trio_grpc.grpc.call import CallRefused
 
 
 def over_budget(wait: float, work_untrusted: float, error_domain: str = "") -> CallRefused:
-    """Return the refusal of a call that may be repeated after this many seconds."""
+    """Return the refusal of a call that may be repeated after `wait` seconds."""
     text = (
         f"calls without a valid token from this address have {work_untrusted:g} % of a core, and have used it up; "
         f"try again in {math.ceil(wait)} s"
@@ -23,9 +23,9 @@ def over_budget(wait: float, work_untrusted: float, error_domain: str = "") -> C
 def explained(
     code: grpc.StatusCode, text: str, reason: str, error_domain: str, wait: float | None = None
 ) -> CallRefused:
-    """Return the end of a call with a status and a text for people, and for programs its details (`google.rpc`).
+    """Return a refusal with a status, a text for people, and details for programs (`google.rpc`).
 
-    The details are the seconds after which to come back, if any (`RetryInfo`), and the reason, such as "TAKEN_OVER"
+    The details are the seconds to wait before trying again, if any (`RetryInfo`), and the reason, such as "TAKEN_OVER"
     (`ErrorInfo`).
     """
     details = [error_details_pb2.ErrorInfo(reason=reason, domain=error_domain)]

@@ -38,20 +38,20 @@ DEADLINE_PASSED: Final = CallRefused(grpc.StatusCode.DEADLINE_EXCEEDED, "the dea
 
 TIMEOUT: Final = re.compile(r"(\d{1,8})([HMSmun])")
 UNITS: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
-"""Seconds in the units of the header "grpc-timeout"."""
+"""The units of the header "grpc-timeout", in seconds."""
 EXPECTED_WORK: Final = 0.001
-"""Expected seconds of processor time for a method's call before its first has ended."""
+"""Processor time expected of a method's calls until the first of them has ended, in seconds."""
 MEMORY_OF_WORK: Final = 8
-"""Approximate number of calls of a method whose mean is expected of the next."""
+"""Approximate number of recent calls of a method in the mean that predicts the next."""
 CREDIT_FOR_TOKEN: Final = 10.0
-"""Seconds that an origin may have to wait while it may still open a call with a token to be checked."""
+"""Longest wait, in seconds, at which an origin may still open a call with an unchecked token."""
 REFUSAL_COST: Final = 200
-"""Number of useless frames that a call refused for a spent budget counts for."""
+"""Number of useless frames charged for a call that is refused because the budget is spent."""
 STOPPING_WAIT: Final = 1.0
-"""Least seconds after which a stopping server may be back."""
+"""Shortest time in seconds after which a stopping server may be back."""
 ENCODINGS: Final = ("", "identity", "gzip")
 CONTENT_TYPE: Final = re.compile(r"application/grpc(\+proto)?\s*(;.*)?", re.IGNORECASE)
-"""The content type of gRPC calls. gRPC-Web and other encodings are other protocols, which are refused."""
+"""The content type of gRPC calls. Other protocols, such as gRPC-Web, are refused."""
 
 log = structlog.get_logger(__name__)
 
@@ -60,11 +60,11 @@ class Service(NamedTuple):
     """A gRPC service whose methods are trio coroutine functions, named as in the proto file.
 
     Unary: `async def Get(request, call) -> response`. Server stream: `async def Watch(request, stream) -> None`, which
-    only sends. Both are cancelled when the peer vanishes. Bidirectional: `async def Play(stream) -> None`, where
-    `receive` and `send` report that.
+    only sends. Both are cancelled when the peer vanishes. Bidirectional: `async def Play(stream) -> None`; when the
+    peer vanishes, its `receive` and `send` raise PeerVanished.
 
-    A handler that returns ends its call with OK, one that raises CallRefused with that status, any other exception with
-    INTERNAL and a line in the log. Earlier messages arrive first. Responses are messages or serialized messages.
+    A handler that returns ends its call with OK. CallRefused ends it with the given status, any other exception with
+    INTERNAL and a line in the log. Messages sent before arrive first. Responses are messages or serialized messages.
     """
 
     register: Callable[[Any, Any], None]
@@ -89,11 +89,11 @@ async def serve(
     """Serve until cancelled; the started value is the number of the bound port.
 
     `address` is "host:port" (port 0 for any free one), "unix:PATH", or the source of connections that another process
-    accepts. A `sharer` may give connections accepted here to others. `turn` is entered around the handling of input
-    that arrived together. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE;
-    connections that are still open after `grace` seconds are closed. `error_domain` is that of every
-    `google.rpc.ErrorInfo` of its own. Raises RuntimeError where the address cannot be bound, TypeError for a method
-    that only streams requests.
+    accepts. A `sharer` may give connections accepted here to others. `turn` is entered around the handling of each
+    turn's input. Cancelling refuses new calls and cancels the handlers, whose calls end with UNAVAILABLE; connections
+    that are still open after `grace` seconds are closed. `error_domain` is the domain of the server's own
+    `google.rpc.ErrorInfo`. Raises RuntimeError if the address cannot be bound, TypeError for a method that only streams
+    requests.
     """
     methods = _MethodRegistry()
     for service in services:
@@ -140,7 +140,7 @@ class _MethodRegistry:
         self.as_bytes = False
 
     def add_generic_rpc_handlers(self, _: object) -> None:
-        """Do nothing: generated code registers every method in both ways."""
+        """Do nothing: generated code also registers every method by `add_registered_method_handlers`."""
 
     def add_registered_method_handlers(
         self, service: str, methods: Mapping[str, grpc.RpcMethodHandler[Any, Any]]
@@ -230,9 +230,10 @@ class _Calls:
     def _budget_refusal(
         self, http2: Http2Connection, metadata: Mapping[str, str], origin: Origin
     ) -> CallRefused | None:
-        """Return the status for a call whose origin has spent its budget; an unchecked token may overdraw it further.
+        """Return the refusal of a call if its origin has spent its budget; with a token to check it may overdraw
+        further.
 
-        Raises Http2Error if the connection keeps calling nevertheless.
+        Raises Http2Error if the connection keeps making calls.
         """
         wait = self._listener.work.wait(origin, self._listener.now)
         if wait <= (CREDIT_FOR_TOKEN if "authorization" in metadata else 0.0):

@@ -1,4 +1,4 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """One accepted connection: its socket, TLS, unsent bytes, keepalive pings and timeouts.
 
 It moves bytes between the socket and `http2`, which interprets them; it knows nothing of frames, calls or messages.
@@ -35,19 +35,19 @@ AcceptRequest: TypeAlias = Callable[["Connection", Http2Connection, int, Headers
 RECEIVE_SIZE: Final = 1 << 16
 """Maximum number of bytes read from a socket in one turn."""
 RECEIVE_SIZE_UNTRUSTED: Final = 1 << 13
-"""The same before a call on the connection is authenticated: headers of this size take a millisecond or two."""
+"""The same limit until a call on the connection is authenticated: headers of this size take one or two milliseconds."""
 LINGER: Final = 30.0
 """Seconds for which a peer may leave the last data of a call unread, or keep a connection open after GOAWAY."""
 TCP_INFO: Final = int(getattr(socket, "TCP_INFO", 0))
 """The socket option with information about TCP; 0 if there is none."""
 MIN_RTT: Final = Struct("=148xI")
-"""Linux's `struct tcp_info` up to and with `tcpi_min_rtt`, the smallest round trip in microseconds."""
+"""Linux's `struct tcp_info` up to and including `tcpi_min_rtt`, the smallest round trip in microseconds."""
 UNKNOWN_RTT: Final = 0xFFFFFFFF
-"""No round trip was measured yet."""
+"""Stands for a round trip that was not measured yet."""
 UNREAD_PER_BYTE: Final = 8
 """Bytes of answers that a peer without a token may leave unread, for each byte of memory allowed for its requests."""
 REFUND_PER_CHECK: Final = 50
-"""Useless frames forgiven at each check of the connection: a hundred a second."""
+"""Number of useless frames forgiven at each check of the connection: a hundred per second."""
 
 log = structlog.get_logger(__name__)
 
@@ -78,10 +78,10 @@ class Connection:
         self._tls = None if credentials is None else Tls(credentials)
         self._unsent = memoryview(b"")
         self._idle_since = self._received_at = listener.now
-        """Instants: the connection has had no call since the first; bytes last arrived at the second."""
+        """Two instants: since when the connection has had no call, and when bytes last arrived."""
         self._newest_stream_id = 0
         self._consumed, self._progress_at = 0, listener.now
-        """Bytes of complete frames received, and the instant at which a check last found no incomplete frame."""
+        """Bytes of complete frames received, and the time of the last check that found no incomplete frame."""
         self.held = 0
         """As `Holder.held`."""
         self._charged = 0.0
@@ -116,7 +116,7 @@ class Connection:
             self.fail()
 
     def ready(self, events: int) -> None:
-        """Handle readiness of the socket, as a mask of `selectors.EVENT_READ` and `EVENT_WRITE`."""
+        """Handle a ready socket. `events`: a mask of `selectors.EVENT_READ` and `EVENT_WRITE`."""
         try:
             if events & selectors.EVENT_WRITE:
                 self.flush()
@@ -248,9 +248,8 @@ class Connection:
     def check(self, now: float) -> None:
         """Apply the timeouts of `TransportSettings`, given the current instant, and answer pings.
 
-        It closes a connection without a completed handshake, with a frame that stays incomplete, or without an answer
-        to a ping. It pings a peer that is silent during a call. It sends GOAWAY on a connection without calls for long,
-        and closes it `LINGER` later.
+        Closes the connection if its handshake or a frame stays incomplete, or a ping unanswered. Pings a peer that is
+        silent during a call. Sends GOAWAY after a long time without calls, and closes the connection `LINGER` later.
         """
         try:
             self._check(now)

@@ -1,4 +1,4 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """The server's side of one HTTP/2 connection, without a socket: bytes in, bytes out (RFC 9113).
 
 The `h2` library handles headers and their compression, settings, resets and the states of streams. A frame costs it
@@ -52,7 +52,7 @@ disconnected."""
 USELESS_FRAME_BUDGET: Final = 10_000
 """Number of useless frames, beyond refunded ones, before a peer is disconnected."""
 H2_FRAME_COST: Final = 10
-"""Charge for a useless frame that h2 handles: it takes as long as ten that are handled here."""
+"""Charge for a useless frame that h2 handles: it takes as long as ten frames handled here."""
 REFUND_PER_MESSAGE: Final = 4
 """Useless frames refunded for each sent message: some clients answer each one with a ping and window updates."""
 MAX_H2_FRAMES_AT_ONCE: Final = 250
@@ -87,11 +87,13 @@ class _H2(H2Connection):
 
 
 def _refuse(_: Http2Connection, __: int, ___: Headers) -> None:
-    """Refuse a request, as `accept_request` of a closed connection."""
+    """Refuse a request; the `accept_request` of a closed connection."""
 
 
 class Http2Error(Exception):
-    """A violation or abuse of the protocol by the peer. It is disconnected after `outgoing` has sent it the reason."""
+    """A violation or abuse of the protocol by the peer, which is disconnected once `outgoing`, with the reason, is
+    sent.
+    """
 
 
 class Http2Connection:
@@ -109,17 +111,17 @@ class Http2Connection:
         """Announce the limits on concurrent streams and on bytes of headers to the peer.
 
         A peer that sends four times as many bytes of headers is disconnected; `accept_request` may refuse smaller
-        excesses. It creates the stream of a request from its identifier and headers, or returns None to reset it.
-        `request_flush` is called when `outgoing` has grown outside `receive`. `on_failure` is called while an exception
-        is handled that must not leave the connection.
+        excesses. `accept_request` creates the stream of a request from its identifier and headers, or returns None to
+        reset it. `request_flush` is called when `outgoing` has grown outside `receive`. `on_failure` is called while an
+        exception is handled that must not leave the connection.
         """
         self.outgoing: list[bytes | memoryview] = []
         """Bytes to send, in order. After sending them, empty the list and call `outgoing_sent`."""
         self.ping_answers: list[bytes] = []
-        """Frames that leave with `outgoing`, or after a while without it.
+        """Answers to pings, sent with `outgoing`, or alone after a while.
 
-        Go clients ping after every message; separate answers took a tenth of the server's time for a decision, and woke
-        the clients once more.
+        Go clients ping after every message. Separate answers took a tenth of the server's time per decision, and woke
+        the clients an extra time.
         """
         self.fully_queued: list[Http2Stream] = []
         """Streams whose written data is all in `outgoing`; `outgoing_sent` calls their `on_sent`."""
@@ -128,7 +130,7 @@ class Http2Connection:
         self.streams: dict[int, Http2Stream] = {}
         """Open streams by identifier."""
         self.window = self.initial_window = WINDOW
-        """Bytes that the peer accepts now on the whole connection; and at first on each new stream."""
+        """Bytes that the peer accepts: now on the whole connection, and initially on each new stream."""
         self.request_flush = request_flush
         self.on_failure = on_failure
         self.settings_received = False
@@ -144,7 +146,7 @@ class Http2Connection:
         self.consumed = 0
         """Bytes of complete frames received."""
         self.h2_work = 0.0
-        """Seconds of processor time of frames that h2 handles, mostly headers. Reset when it is charged."""
+        """Processor time in seconds of frames that h2 handles, mostly headers. Reset when charged."""
         self._accept_request = accept_request
         self._incomplete = b""
         self._preface_missing = PREFACE_SIZE
@@ -208,7 +210,7 @@ class Http2Connection:
 
     @property
     def incomplete(self) -> int:
-        """Number of stored bytes of an incomplete frame and of an incomplete header block."""
+        """Number of bytes stored for an incomplete frame and an incomplete header block."""
         return len(self._incomplete) + self._header_block_size
 
     @property
@@ -237,7 +239,7 @@ class Http2Connection:
             self._fail(ErrorCodes.ENHANCE_YOUR_CALM, "too many useless frames")
 
     def refund_useless_frames(self, count: int) -> None:
-        """Return this many frames to the peer's budget for useless frames."""
+        """Return `count` frames to the peer's budget for useless frames."""
         self._useless_frames = max(0, self._useless_frames - count)
 
     def connection_lost(self) -> None:
@@ -260,7 +262,7 @@ class Http2Connection:
         vars(self._h2).clear()  # It refers to its own methods.
 
     def check_timeouts(self, now: float, linger: float) -> None:
-        """Check every open stream, as `Http2Stream.check_timeouts`, unless the connection is lost meanwhile."""
+        """Call `Http2Stream.check_timeouts` of every open stream; stop if the connection is lost meanwhile."""
         for stream in list(self.streams.values()):
             if stream.stream_id in self.streams:
                 stream.check_timeouts(now, linger)
@@ -314,7 +316,7 @@ class Http2Connection:
         self._collect_output()
 
     def _count_headers(self, size: int, *, complete: bool) -> None:
-        """Limit the bytes of an incomplete header block, of which h2 itself would buffer a megabyte."""
+        """Limit the bytes of an incomplete header block; h2 itself would buffer a megabyte."""
         self._header_block_size += FRAME_HEADER_SIZE + size
         if self._header_block_size > self._max_header_block:
             self._fail(ErrorCodes.ENHANCE_YOUR_CALM, f"more than {self._max_header_block} bytes of headers")

@@ -1,4 +1,4 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """One stream of an HTTP/2 connection: its flow-control windows and the data that waits for them (RFC 9113, 5.2, 6.9).
 
 It knows nothing of gRPC; a subclass interprets the data.
@@ -70,7 +70,7 @@ class Http2Stream:
         """Handle the opening of the stream; from now on it may be written to."""
 
     def on_data(self, data: bytes) -> None:
-        """Handle the content of a DATA frame, empty if there is padding only; call `return_window` when it is used."""
+        """Handle the content of a DATA frame, empty for mere padding; call `return_window` when it is used."""
 
     def on_end(self) -> None:
         """Handle the peer's half-close: it sends no more data."""
@@ -79,7 +79,7 @@ class Http2Stream:
         """Handle the loss of the stream: the peer reset it or violated the protocol, or the connection is gone."""
 
     def on_sent(self) -> None:
-        """Handle that everything written so far has been passed to the socket."""
+        """Continue after everything written so far has been passed to the socket."""
 
     def open(self, headers: Headers) -> None:
         """Send the response's HEADERS frame."""
@@ -118,7 +118,7 @@ class Http2Stream:
         self.connection.request_flush()
 
     def return_window(self) -> None:
-        """Let the peer send as much again as was received: all of it has been used. Sends nothing for small amounts."""
+        """Let the peer send as much again as was received: all of it is used. Sends nothing for small amounts."""
         owed = WINDOW - self.receive_window
         if owed >= WINDOW_UPDATE_THRESHOLD and not self.ended:
             self.receive_window = WINDOW
@@ -126,9 +126,9 @@ class Http2Stream:
             self.connection.request_flush()
 
     def check_timeouts(self, now: float, linger: float) -> None:
-        """Drop unsent data that the trailers have waited for longer than `linger` seconds, and send these.
+        """If trailers have waited for unsent data longer than `linger` seconds, drop the data and send the trailers.
 
-        They need no window, so that a peer that reads later still gets the reason of the end.
+        Trailers need no window, so a peer that reads later still learns why the call ended.
         """
         if self._trailers is None:
             return

@@ -1,8 +1,8 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """Listening sockets, their connections, and turns: all input that is ready is handled in one turn, then output is sent.
 
-One task, no threads: trio waits for a selector that contains every socket of the listener. So messages cost no switch
-of tasks, and the output of several is sent together.
+One task, no threads: trio waits for a selector with every socket of the listener. So a message costs no switch of
+tasks, and the output for several messages is sent together.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ ACCEPTS_PER_TURN: Final = 8
 """Maximum number of connections accepted in one turn."""
 OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 SOCKETS_PER_TURN: Final = 32
-"""Maximum number of sockets handled in one turn: the first peers get their output and work on while the others are
-read."""
+"""Maximum number of sockets handled in one turn, so that the first peers can work on their output while others are
+read.
+"""
 TIME_SLICE: Final = 0.002
 """Seconds after which no new turn begins before trio's other tasks have run."""
 RESUME_INTERVAL: Final = 0.02
@@ -66,8 +67,9 @@ class Listener:
     ) -> None:
         """Bind "host:port", port 0 for any free one, or "unix:PATH"; `turn` is entered around each turn's input.
 
-        Another process may accept the connections and pass them on. A `sharer` may give connections accepted here to
-        other processes; they still count here. Raises RuntimeError where the address cannot be bound.
+        Instead of an address, `address` may be the source of connections that another process accepts. A `sharer` may
+        give connections accepted here to other processes; they still count here. Raises RuntimeError if the address
+        cannot be bound.
         """
         self.settings = settings
         self.now = trio.current_time()
@@ -84,7 +86,7 @@ class Listener:
         """Connections paused because their origin has spent its budget, in the order in which they were paused."""
         self._resumer = trio.lowlevel.ParkingLot()
         self.drained = trio.Event()
-        """Set once the listener and its last connection are closed."""
+        """Event set once the listener and its last connection are closed."""
         self._connection_limits = ConnectionLimits(settings.connections, settings.connections_per_address)
         try:
             self._proxies = networks(settings.proxies) if settings.proxies else ()
@@ -148,9 +150,9 @@ class Listener:
             self.drained.set()  # Nothing serves the connections any more.
 
     def finish(self) -> None:
-        """Close every connection. Call it when `run` has ended and no handler of a call is left.
+        """Close every connection. To be called when `run` has ended and no handler of a call is left.
 
-        A handler would take the closed connection for its peer's departure.
+        A handler would think that its peer had left.
         """
         for connection in list(self.connections):
             connection.close()
@@ -180,7 +182,7 @@ class Listener:
             self.drained.set()
 
     def run_next_turn(self, callback: Callable[[], None]) -> None:
-        """Run a callback in the next turn, which comes even without further input."""
+        """Run a callback in the next turn, which is run even without further input."""
         self._callbacks.append(callback)
         if not self._in_turn:
             self._trio_token.run_sync_soon(self._run_turns_soon, idempotent=True)
@@ -203,7 +205,7 @@ class Listener:
             self._selector.register(connection.socket, events, connection.ready)
 
     def watch(self, other: socket.socket, ready: Callable[[int], None]) -> None:
-        """Call `ready` in a turn whenever there is something to read from a socket that is no connection's."""
+        """Call `ready` in a turn whenever a socket that belongs to no connection is readable."""
         self._selector.register(other, selectors.EVENT_READ, ready)
 
     def unwatch(self, other: socket.socket) -> None:
@@ -212,18 +214,20 @@ class Listener:
             self._selector.unregister(other)
 
     def release(self, origin: Origin) -> None:
-        """Stop counting a connection that is closed, here or in the process that received it."""
+        """Stop counting a connection that was closed here or in the process that received it."""
         self._connection_limits.release(origin)
 
     def adopt(self, accepted: socket.socket, address: PeerAddress) -> None:
-        """Serve a connection of another process, which forwards calls of a client at an address.
+        """Serve a connection from another process, which forwards the calls of a client at `address`.
 
         The client's own connection is counted; this one is not.
         """
         self._begin(accepted, address, origin_of(address[0]), None, adopted=True)
 
     def pause(self, connection: Connection) -> None:
-        """Call `connection.resume`, each in its turn, when its origin has something to spend again."""
+        """Stop reading a connection until its origin has budget again; then call `connection.resume`, in order of
+        pausing.
+        """
         self._paused_connections[connection] = None
         self._resumer.unpark()
 
@@ -244,7 +248,7 @@ class Listener:
             self.drained.set()
 
     def _run_turns(self) -> bool:
-        """Run turns until no input is left or the time slice is over; return true for the latter."""
+        """Run turns until no input is left or the time slice is over; return True if it is over."""
         if self._finished:
             return False
         self.now = trio.current_time()
@@ -265,7 +269,7 @@ class Listener:
             self._trio_token.run_sync_soon(self._run_turns_soon, idempotent=True)
 
     def _run_turn(self, ready: Sequence[tuple[selectors.SelectorKey, int]]) -> None:
-        """Run the callbacks that are due, handle these ready sockets, and flush the connections that have output."""
+        """Run due callbacks, handle the ready sockets, and flush the connections that have output."""
         self.turn_number += 1
         self._in_turn = True
         try:
@@ -285,7 +289,7 @@ class Listener:
         self._selector.register(listening, selectors.EVENT_READ, partial(self._accept, listening))
 
     def _accept(self, listening: socket.socket, _: int) -> None:
-        """Accept connections that wait in the backlog; pause if files or memory are exhausted."""
+        """Accept connections from the backlog; pause if files or memory are exhausted."""
         for _ in range(ACCEPTS_PER_TURN):
             try:
                 accepted, address = listening.accept()
@@ -329,7 +333,7 @@ class Listener:
         self._selector.register(proxied.socket, selectors.EVENT_READ, partial(self._read_header, proxied))
 
     def _read_header(self, proxied: ProxiedConnection, _: int) -> None:
-        """Read a proxy's header, not a byte more, and start the connection."""
+        """Read a proxy's header and no byte beyond it, and start the connection."""
         if proxied not in self._proxied:
             return  # It was closed in this turn.
         try:
@@ -354,7 +358,7 @@ class Listener:
     def _connect(
         self, accepted: socket.socket, address: PeerAddress | None, credentials: ssl.SSLContext | None
     ) -> None:
-        """Start a connection of a client at an address, None for this machine's Unix socket; or close it."""
+        """Start a client's connection, or close it if limits forbid it. `address`: None for a Unix socket."""
         origin = self._connection_limits.admit(address[0] if address else "", self.now)
         if origin is None:
             accepted.close()

@@ -29,7 +29,7 @@ class ProxyHeader(NamedTuple):
     length: int
     """Number of bytes of the header."""
     peer: PeerAddress | None
-    """Address of the client; None for the proxy itself, or if it does not know."""
+    """Address of the client; None if the proxy speaks for itself or does not know it."""
 
 
 class ProxiedConnection:
@@ -44,9 +44,10 @@ class ProxiedConnection:
         self._received = b""
 
     def read(self) -> ProxyHeader | None:
-        """Read of the header what there is, None if that is not all of it; OSError or ValueError.
+        """Read the header as far as it has arrived; None if it is incomplete.
 
-        From a Unix socket a header comes in one piece or there is none, and nothing is read.
+        From a Unix socket a header arrives in one piece or not at all; without one, nothing is read. Raises: OSError,
+        ValueError.
         """
         peeked = self.socket.recv(MOST, socket.MSG_PEEK)
         if not peeked:
@@ -77,9 +78,9 @@ def header_for(host: str, port: int) -> bytes:
 
 
 def parse_header(received: bytes) -> ProxyHeader | None:
-    """Return the header at the beginning of what was received; None if there is more to come.
+    """Return the header at the beginning of the received bytes; None if it is incomplete.
 
-    ValueError if it is none.
+    Raises ValueError for bytes that are no header.
     """
     if received.startswith(_SECOND):
         return _second(received)
@@ -96,7 +97,7 @@ def networks(proxies: str) -> Networks:
 
 
 def among(host: str, known: Networks) -> bool:
-    """True if a numeric address is in one of the networks, also as IPv4 within IPv6."""
+    """Return whether a numeric address, possibly IPv4 within IPv6, is in one of the networks."""
     address = ip_address(host.partition("%")[0])
     address = getattr(address, "ipv4_mapped", None) or address
     return any(address in network for network in known)

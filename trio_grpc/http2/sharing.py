@@ -1,7 +1,6 @@
-"""Connections that one process accepts and another serves, each as an open file with its peer's address.
+"""Connections accepted by one process and served by another, passed as open files with their peers' addresses.
 
-Datagrams on a pair of Unix sockets carry them. This module does not notice the end of the other process; its starter
-does.
+Datagrams on a pair of Unix sockets carry them. If the other process ends, its starter notices, not this module.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from trio_grpc.limits.connection_limits import Origin
 
 LARGEST: Final = 256
-"""Maximum length of an address in bytes, as it is written."""
+"""Maximum length in bytes of an address as text."""
 
 
 class Sockets(Protocol):
@@ -33,7 +32,7 @@ class Sockets(Protocol):
         """Stop counting a connection that was given away and is closed."""
 
     def adopt(self, accepted: socket.socket, address: PeerAddress) -> None:
-        """Serve a connection of another process, which forwards calls of a client at an address."""
+        """Serve a connection from another process, which forwards the calls of a client at `address`."""
 
 
 class Sharer(Protocol):
@@ -43,9 +42,9 @@ class Sharer(Protocol):
         """Set the object that waits for sockets."""
 
     def share(self, accepted: socket.socket, address: PeerAddress, origin: Origin, kept: int) -> bool:
-        """Give a connection to another process, if one should have it; `Sockets.release` follows when it is closed.
+        """Give a connection to another process if one should have it; when it is closed, call `Sockets.release`.
 
-        `kept` is the number of connections of this process.
+        `kept`: the number of connections that this process serves itself. Returns whether the connection was given.
         """
 
 
@@ -61,7 +60,7 @@ class Received(NamedTuple):
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
-    """Return two connected sockets, one to give connections to and one to take them from; neither blocks."""
+    """Return two connected non-blocking sockets: connections given to one are taken from the other."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     ours.setblocking(False)
     theirs.setblocking(False)
@@ -69,7 +68,7 @@ def pair() -> tuple[socket.socket, socket.socket]:
 
 
 def connection_for(line: socket.socket, address: PeerAddress) -> socket.socket:
-    """Return a connection whose other end is given away, on behalf of a client at an address. Raises: OSError."""
+    """Create a connection on behalf of a client at `address`: give away one end, return the other. Raises: OSError."""
     ours, theirs = socket.socketpair()
     if not give(line, theirs, address):
         ours.close()
@@ -79,7 +78,7 @@ def connection_for(line: socket.socket, address: PeerAddress) -> socket.socket:
 
 
 def give(line: socket.socket, accepted: socket.socket, address: PeerAddress) -> bool:
-    """Give a connection away, and close it here; return False if it cannot be received now."""
+    """Give a connection away and close it here; return False if the other process cannot receive it now."""
     try:
         socket.send_fds(line, [json.dumps(address).encode()], [accepted.fileno()])
     except OSError:
@@ -89,7 +88,9 @@ def give(line: socket.socket, accepted: socket.socket, address: PeerAddress) -> 
 
 
 def take(line: socket.socket) -> tuple[socket.socket | None, PeerAddress] | None:
-    """Return a received connection, or None for one that cannot be opened here; None if none waits."""
+    """Return a received connection with its peer's address; None if none waits. A connection that cannot be opened is
+    None.
+    """
     try:
         written, files, _, _ = socket.recv_fds(line, LARGEST, 1)
     except OSError:

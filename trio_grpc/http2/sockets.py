@@ -22,7 +22,7 @@ LONGEST_UNIX_PATH: Final = 107 if sys.platform == "linux" else 103
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """Return the parts of "host:port", "[host]:port" for IPv6; the host is empty for every address.
+    """Return the parts of "host:port", or "[host]:port" for IPv6; an empty host means every address.
 
     Raises: ValueError.
     """
@@ -35,7 +35,7 @@ def host_and_port(address: str) -> tuple[str, int]:
 def bind(address: str) -> list[socket.socket]:
     """Return listening sockets for every address that "host:port" resolves to, all with the same port number.
 
-    The address may be "unix:PATH", too. Raises RuntimeError.
+    The address may also be "unix:PATH". Raises RuntimeError.
     """
     if address.startswith(UNIX_SCHEME):
         return [bind_unix(Path(address.removeprefix(UNIX_SCHEME)))]
@@ -60,7 +60,7 @@ def bind(address: str) -> list[socket.socket]:
 
 
 def bind_unix(unix_socket: Path) -> socket.socket:
-    """Return a listening socket at a path, for its user alone, replacing one without a listener.
+    """Return a socket listening at a path, for its user only; it replaces a socket file without a listener.
 
     Raises RuntimeError.
     """
@@ -83,7 +83,7 @@ def bind_unix(unix_socket: Path) -> socket.socket:
 
 
 def _answers(unix_socket: Path) -> bool:
-    """Return true if a socket's path has a listener; OSError if that cannot be found out."""
+    """Return whether a process listens at a socket's path. Raises OSError if that is unknown."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
         other.setblocking(False)  # A listener without room for a connection exists.
         try:

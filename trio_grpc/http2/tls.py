@@ -36,7 +36,7 @@ class Tls:
         self._failed = False
 
     def decrypt(self, data: bytes) -> bytes:
-        """Return the application data that these received bytes complete; `encrypt` then may have a reply to send.
+        """Return the application data that these received bytes complete; `encrypt` may then return a reply to send.
 
         Raises TlsError.
         """
@@ -59,9 +59,9 @@ class Tls:
         return b"".join(decrypted)
 
     def encrypt(self, data: bytes) -> bytes:
-        """Return the bytes to send for this application data, preceded by pending handshake messages and alerts.
+        """Return the bytes to send: pending handshake messages and alerts, then this application data, encrypted.
 
-        Once `decrypt` has failed these are all that can be sent.
+        Once `decrypt` has failed, only pending messages are returned.
         """
         if data and not self._failed:
             self._ssl.write(data)

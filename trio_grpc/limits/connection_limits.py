@@ -1,8 +1,8 @@
-"""Limits on the number of open connections, in all and of one address.
+"""Limits on the number of open connections, in total and per address.
 
-Connections beyond a limit are closed without GOAWAY: gRPC clients answer one by reconnecting at once, but wait after a
-connection that was closed. Loopback and Unix sockets have no limit of their own: their connections are from users of
-this machine, or from a proxy with many clients that does not report their addresses.
+Connections beyond a limit are closed without GOAWAY: gRPC clients reconnect at once after GOAWAY, but wait after a
+closed connection. Loopback and Unix sockets have no limit of their own: their connections are from users of this
+machine, or from a proxy with many clients that does not report their addresses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RESERVED_FILES: Final = 64
 IPV6_PREFIX: Final = 64
 """Bits of an IPv6 address that identify its network; its owner chooses the others freely."""
 LOG_INTERVAL: Final = 10.0
-"""Least seconds between two log lines about rejected connections."""
+"""Minimum time in seconds between two log lines about rejected connections."""
 
 log = structlog.get_logger(__name__)
 
@@ -40,13 +40,13 @@ class TooManyOpen(Exception):  # noqa: N818 - the name says what is the matter
     def __init__(self, count: int, origin: Origin | None) -> None:
         super().__init__(f"{count} are open, the most at once{'' if origin is None else f' of {origin}'}")
         self.count = count
-        """Number of open connections, in all or of the origin."""
+        """Number of open connections, in total or of the origin."""
         self.origin = origin
         """The origin with this limit; None for the limit on all."""
 
 
 class OpenByOrigin:
-    """Counts open things, in all and by origin. This machine has no limit of its own."""
+    """Counts of open things, in total and by origin. This machine as an origin has no limit of its own."""
 
     def __init__(self, most: int, most_of_origin: int) -> None:
         self.count = 0
@@ -55,7 +55,7 @@ class OpenByOrigin:
         self._by_origin: Counter[Origin] = Counter()
 
     def add(self, origin: Origin) -> None:
-        """Count one more. Raises: TooManyOpen."""
+        """Count one more of an origin. Raises: TooManyOpen."""
         if self.count >= self._most:
             raise TooManyOpen(self.count, None)
         if origin not in (LOOPBACK, UNIX) and self._by_origin[origin] >= self._most_of_origin:
@@ -64,7 +64,7 @@ class OpenByOrigin:
         self._by_origin[origin] += 1
 
     def remove(self, origin: Origin) -> None:
-        """Stop counting one."""
+        """Stop counting one of an origin."""
         self.count -= 1
         self._by_origin[origin] -= 1
         if not self._by_origin[origin]:
@@ -72,7 +72,7 @@ class OpenByOrigin:
 
     @contextmanager
     def counted(self, origin: Origin) -> Iterator[None]:
-        """Count one for the block. Raises: TooManyOpen."""
+        """Count one of an origin for the duration of the block. Raises: TooManyOpen."""
         self.add(origin)
         try:
             yield
@@ -84,7 +84,7 @@ class ConnectionLimits:
     """Admits connections, and logs those that are rejected."""
 
     def __init__(self, connections: int, connections_per_address: int) -> None:
-        """Set the limits; that on all connections is lowered to the number of files that the process may open."""
+        """Set the limits; the total is lowered to what the process's limit on open files allows."""
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.connections = (
             connections if files == resource.RLIM_INFINITY else max(1, min(connections, files - RESERVED_FILES))
@@ -130,7 +130,7 @@ def origin_of_peer(peer: str) -> Origin:
 def origin_of(host: str) -> Origin:
     """Return the origin of a numeric address: `LOOPBACK`, the IPv4 address, or the /64 network of an IPv6 address.
 
-    A peer of a Unix socket has none: `UNIX`.
+    For a peer at a Unix socket, which has no address, it is `UNIX`.
     """
     if not host:
         return UNIX

@@ -1,6 +1,6 @@
 """A budget for the memory that peers use before they are authenticated.
 
-If all of them together exceed it, the largest holder is evicted first, so that hoarding does not keep others out.
+If they exceed it together, the largest holder is evicted first, so that hoarding does not keep others out.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ MAGNITUDES: Final = 64
 
 
 MUCH: Final = 1 << 20
-"""Number of bytes worth returning to the system."""
-# The function of glibc.
+"""Smallest number of freed bytes worth returning to the system."""
+# A function of glibc.
 _trim: Final = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 
 
@@ -26,23 +26,23 @@ class Holder(Protocol):
     """Number of bytes that count; only `MemoryBudget` sets it."""
 
     def evict(self) -> None:
-        """Release all memory and report the reason to the peer; nothing of it counts any more."""
+        """Release all memory, which no longer counts, and report the reason to the peer."""
 
 
 class MemoryBudget:
-    """Number of bytes that all untrusted peers of a listener may hold together."""
+    """Limit on the bytes that all untrusted peers of a listener hold together."""
 
     def __init__(self, max_memory_untrusted: int) -> None:
         self.held = 0
         """Number of bytes that all holders have now."""
         self._peak = 0
-        """The maximum since memory was last returned."""
+        """The maximum of `held` since memory was last returned."""
         self._max_memory_untrusted = max_memory_untrusted
         self._by_magnitude: list[dict[Holder, None]] = [{} for _ in range(MAGNITUDES)]
         """Holders by the bit length of their bytes, in order of arrival: the largest is found without a search."""
 
     def hold(self, holder: Holder, size: int) -> None:
-        """Set the bytes of a holder, 0 to forget it; evict holders, the largest first, while the budget is exceeded."""
+        """Set the bytes of a holder (0 forgets it); while the budget is exceeded, evict the largest holder."""
         self._set(holder, size)
         while self.held > self._max_memory_untrusted:
             largest = next(iter(next(filter(None, reversed(self._by_magnitude)))))

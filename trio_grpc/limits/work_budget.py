@@ -1,4 +1,4 @@
-"""A budget of processor time for each address, for calls without a valid token.
+"""A budget of processor time per address for calls without a valid token.
 
 Work is measured where it is done and charged afterwards. When the budget is spent, the address's connections are not
 read and its calls are refused until it has recovered. A valid token refunds the charges of its call and connection.
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SAVED: Final = 10.0
-"""Seconds in which an unused budget is saved up."""
+"""Number of seconds for which an unused budget accumulates."""
 MAX_DEBT: Final = 20.0
-"""Seconds after which the largest debt is paid off, so that one expensive call does not shut an address out for long.
+"""Largest debt, as the seconds until it is paid off, so that one expensive call does not shut an address out for long.
 """
 MAX_KNOWN_TOKENS: Final = 10_000
 """Maximum number of tokens remembered as valid; the oldest are forgotten first."""
@@ -41,12 +41,12 @@ class WorkBudget:
         self._known_tokens: dict[bytes, None] = {}
 
     def charge(self, origin: Origin, seconds: float, now: float) -> None:
-        """Take processor time from a budget; give it back if negative."""
+        """Take `seconds` of processor time from an origin's budget; a negative number gives time back."""
         full_at = max(self._full_at.get(origin, now), now) + seconds / self._share
         self._full_at[origin] = min(full_at, now + SAVED + MAX_DEBT)
 
     def wait(self, origin: Origin, now: float) -> float:
-        """Return the seconds until the origin has something to spend; 0 or less if it has."""
+        """Return the seconds until the origin has budget to spend; 0 or less if it has some now."""
         return self._full_at.get(origin, now) - now - SAVED
 
     def forget_full(self, now: float) -> None:
@@ -66,20 +66,22 @@ class WorkBudget:
         self._known_tokens.pop(_fingerprint(metadata), None)
 
     def origin_of(self, metadata: Mapping[str, str], address: Origin) -> Origin:
-        """Return the payer of a call: its token, if that was valid at its last use, else the address."""
+        """Return the payer of a call: its token, if it was valid when last used, else the address."""
         fingerprint = _fingerprint(metadata)
         return Origin(fingerprint.hex()) if fingerprint in self._known_tokens else address
 
 
 def charge_caller(seconds: float) -> None:
-    """Charge processor time to the call that this task handles, unless it is trusted; for work in other threads."""
+    """Charge processor time of work in other threads to the call that this task handles, unless it is trusted."""
     if (meter := _meter.get()) is not None:
         meter(seconds)
 
 
 @types.coroutine
 def metered(handler: Coroutine[Any, Any, T], meter: Callable[[float], None]) -> Generator[Any, Any, T]:
-    """Run a handler and call `meter` with the processor time of each of its steps, and of its `charge_caller`."""
+    """Run a handler and call `meter` with the processor time of each step and with every time charged by
+    `charge_caller`.
+    """
     _meter.set(meter)
     step: Callable[[Any], Any] = handler.send
     value: Any = None

@@ -1,6 +1,6 @@
-"""House bots for Nullern: `careful` goes by simple rules, `counter` by the cards it has not seen.
+"""House bots for Nullern: `careful` follows simple rules, `counter` counts cards.
 
-`search` tries out how a round goes on.
+`search` plays out possible continuations of a round.
 """
 
 from arena.house.nullern.careful import CarefulBot

@@ -1,6 +1,6 @@
-"""House bots for 6th Sense: `careful` goes by rules, `counter` by the cards it has not seen, `planner` looks ahead.
+"""House bots for 6th Sense: `careful` follows simple rules, `counter` counts cards, `planner` looks ahead.
 
-`search` tries out how a round goes on.
+`search` plays out possible continuations of a round.
 """
 
 from arena.house.sixth_sense.careful import CarefulBot

@@ -1,8 +1,9 @@
-"""Bots of the SDK that play at random on a benchmark's server and measure round trips.
+"""Run SDK bots that play at random on a benchmark's server and measure round trips.
 
     python -m bench._bots ADDRESS BOTS CAPACITY SECONDS [--games …] [--prefix …]
 
-It prints a line when every bot has a seat, and for each line of input what came of so many seconds, as JSON.
+It prints a line when every bot has a seat. After each line of input it measures for SECONDS and prints the figures as
+JSON.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ import click
 from arena_client import Bot, Decision, MatchReport, MatchStart, play
 
 DECISION_BYTES: Final = 20
-"""Size of a decision without its view and its legal actions."""
+"""Size of a decision without its view and its legal actions, in bytes."""
 SAMPLE_EVERY: Final = 16
-"""The size of one message in this many is measured: measuring adds to the bots' time."""
+"""Measure the size of one message in this many only, because measuring costs the bots time."""
 
 
 @dataclass(slots=True)
@@ -35,13 +36,13 @@ class Measurements:
     answered: dict[int, float] = field(default_factory=dict)
     """Time of the last answer, by match."""
     trips: list[float] = field(default_factory=list)
-    """Round trips in seconds, one for each decision but the first of a match."""
+    """Round trips in seconds, one for each decision except the first of a match."""
     sizes: list[int] = field(default_factory=list)
     """Sizes of decisions in bytes, one for every `SAMPLE_EVERY` messages."""
     messages: int = 0
 
     def restart(self) -> None:
-        """Discard all figures, but not the times of the last answers."""
+        """Discard all figures except the times of the last answers."""
         self.trips.clear()
         self.sizes.clear()
         self.messages = 0
@@ -128,7 +129,7 @@ def _figures(measurements: Measurements, took: float, cpu: float) -> dict[str, f
 @click.option("--games", default="sixth_sense", help="What they play, with commas between.")
 @click.option("--prefix", default="bot", help="What the bots' names begin with.")
 def main(address: str, bots: int, capacity: int, seconds: float, games: str, prefix: str) -> None:
-    """Let bots play until the input ends."""
+    """Let bots play until standard input ends."""
     asyncio.run(_load(address, bots, capacity, seconds, games.split(","), prefix))
 
 

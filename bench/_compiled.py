@@ -1,4 +1,4 @@
-"""The environment in which processes of a benchmark run the build of `make compiled`."""
+"""The environment that lets a benchmark's processes run the build of `make compiled`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ option = click.option("--compiled", is_flag=True, help="With what make compiled 
 
 
 def environment(compiled: bool = True) -> dict[str, str]:
-    """Return the environment for the compiled build, or for the sources. Raises UsageError if there is no build."""
+    """Return the environment for the compiled build, or for the sources. Raises UsageError if the build is missing."""
     if not compiled:
         return {**os.environ, "ARENA_BUILD": "sources"}
     if not COMPILED.is_dir():

@@ -1,4 +1,4 @@
-"""The program of `bench/limit`, in Go: clients that are not the bottleneck, and an echo server as the limit."""
+"""The Go program in `bench/limit`: clients fast enough not to be the bottleneck, and an echo server as the limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench._compiled import ROOT
 
 @cache
 def limit() -> Path | None:
-    """Build the program and return where it is; None where that cannot be done, which is said."""
+    """Build the program and return its path; if that is impossible, print the reason and return None."""
     go, built = shutil.which("go"), ROOT / "build" / "limit"
     if go is None:
         print("there is no go here: what is measured with a program in Go is left out", file=sys.stderr)

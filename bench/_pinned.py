@@ -1,4 +1,4 @@
-"""Processes of a benchmark, each pinned to one core: server on one, clients on another."""
+"""Processes of a benchmark, each pinned to one core: the server to one, the clients to another."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ CLIENT_CORE: Final = 1
 
 
 def pin(process: int, core: int) -> None:
-    """Pin a process that has just been started, with its future threads, to one core, if the system supports it."""
+    """Pin a newly started process and its future threads to one core, if the system supports it."""
     if hasattr(os, "sched_setaffinity") and core in os.sched_getaffinity(0):
         os.sched_setaffinity(process, {core})
 
 
 @contextmanager
 def program(command: Sequence[str], core: int) -> Iterator[Callable[[], str]]:
-    """Run a program that prints a line when it is ready, and one for each line of input; it is killed at the end."""
-    # A program in Go that is to run on one core counts the cores before it is pinned.
+    """Run a program that prints a line when it is ready and then one per line of input; kill it at the end.
+
+    Yields a function that returns the next line; from the second call on, it first sends a line of input.
+    """
+    # Go counts the cores at the start, before the process is pinned, so it has to be told that there is only one.
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "GOMAXPROCS": "1"}
     )

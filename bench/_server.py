@@ -1,4 +1,4 @@
-"""A whole server with bots that play on it, a core for either, and the processor time that all of them take."""
+"""Run a complete server on one core and bots on another, and measure the processor time of all of them."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ from bench._limit import limit
 from bench._pinned import CLIENT_CORE, SERVER_CORE, pin, program
 
 TABLES: Final = ("--seats", "2", "--game", "sixth_sense", "--patience", "0")
-"""Settings of a server whose bots play games for two of 6th Sense with each other."""
+"""Settings of a server whose bots play two-seat games of 6th Sense with each other."""
 
 
 class Play(NamedTuple):
-    """The measurements of some seconds of play. Processor time is that of a decision, in microseconds."""
+    """Measurements over some seconds of play. Processor times are per decision, in microseconds."""
 
     per_second: float
-    """Decisions."""
+    """Decisions per second."""
     median_us: float
-    """Median round trip, from an answer to the next decision of that match, at either seat."""
+    """Median round trip, from an answer to the next decision of the same match, whichever seat has it."""
     p99_us: float
     server_cpu_us: float
     """Processor time of the server's main process."""
     helpers_cpu_us: float
-    """Processor time of the processes beside it: database, house bots, fits."""
+    """Processor time of the server's other processes: database, house bots, fits."""
     bots_cpu_us: float
     bytes: float
-    """Mean size of a decision."""
+    """Mean size of a decision, in bytes."""
     batch: float
-    """Mean number of decisions in a message."""
+    """Mean number of decisions per message."""
     seating_cpu_s: float
-    """Seconds of the main process until every bot had a seat."""
+    """Processor time of the main process until every bot had a seat, in seconds."""
 
 
 @contextmanager
 def server(
     data: Path, *options: str, house: bool = False, compiled: bool = False
 ) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run a server of `TABLES`, with house bots or without; yields the process and its address."""
+    """Run a server with the settings `TABLES`, with or without house bots; yield the process and its address."""
     with serving(data, *TABLES, "--house" if house else "--no-house", *options, compiled=compiled) as served:
         yield served
 
 
 @contextmanager
 def serving(data: Path, *options: str, compiled: bool = False) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run `arena serve` on its own core; yields the process and its address."""
+    """Run `arena serve` on its own core; yield the process and its address."""
     command = [sys.executable, "-m", "arena.cli", "serve", "--quiet", *options, "--data", str(data)]
     process = subprocess.Popen(
         [*command, "--address", "127.0.0.1:0", "--drain", "0"],
@@ -84,9 +84,10 @@ def play(
     go: bool = False,
     matches: float = 0.0,
 ) -> Play:
-    """Let so many bots of so many matches each play, and measure; `go`: bots in Go instead of the SDK's.
+    """Let bots play on a server and measure.
 
-    Those may measure for longer than `seconds`: until each has ended so many matches in the mean.
+    `capacity`: the number of matches that each bot plays at once. `go`: true for bots in Go instead of the SDK's. Bots
+    in Go measure for longer than `seconds` if needed, until they have ended `matches` matches each on average.
     """
     if go:
         command = [str(limit()), "play", "-address", address, "-bots", str(bots), "-capacity", str(capacity)]
@@ -99,7 +100,7 @@ def play(
     with program(command, CLIENT_CORE) as ask:
         ask()  # every bot has a seat
         seating = cpu(process) - before
-        unpin_helpers(process)  # they start now, and are not to take the server's core
+        unpin_helpers(process)  # they start now and must not occupy the server's core
         sleep(warm_up)
         others = unpin_helpers(process)
         main, helping = cpu(process), sum(map(cpu, others))
@@ -120,17 +121,17 @@ def play(
 
 
 def helpers(process: int) -> list[int]:
-    """Find the child processes of a server by /proc; empty if there is no /proc."""
+    """Find a server's child processes in /proc; empty if there is no /proc."""
     found = Path("/proc").glob(f"{process}/task/*/children")
     return [int(child) for children in found for child in children.read_text().split()]
 
 
 def unpin_helpers(process: int) -> list[int]:
-    """Let the child processes of a server use both cores, but for those that play matches; returns all."""
+    """Let a server's child processes use both cores, except those that play matches; return all of them."""
     found = helpers(process)
     for helper in found:
         if b"further_process" in Path(f"/proc/{helper}/cmdline").read_bytes():
-            continue  # they share the server's core: else bots would have none of their own
+            continue  # these share the server's core, so that the bots have one to themselves
         for thread in Path(f"/proc/{helper}/task").iterdir():
             os.sched_setaffinity(int(thread.name), {SERVER_CORE, CLIENT_CORE})
     return found

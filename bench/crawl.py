@@ -1,12 +1,12 @@
-"""Decisions beside a crawl of the pages: what readers cost those who play.
+"""Measure how much a crawl of the pages slows down decisions.
 
     python -m bench.crawl [--matches 100000] [--pages 20] [--seconds 10] [--repetitions 3] [--data DIR] [--json]
 
-A server plays on a data directory with so many matches while `arena web` reads the same directory, and a crawler asks
-it for so many pages a second: ladders, lists of matches at any depth, matches, bots, the same as JSON. Runs with and
-without the crawl alternate on the same server, so that other load on the machine affects both. A round trip is that of
-`bench.play`: from an answer to the next decision of that match. Judged is the p99 with the crawl, divided by that
-without. The replays of the made matches are pruned: what it costs to read one is not measured.
+A server plays on a data directory that already holds `--matches` matches while `arena web` reads the same directory. A
+crawler requests `--pages` pages per second from it: ladders, lists of matches at any depth, matches, bots, and the same
+as JSON. Runs with and without the crawl alternate on the same server, so that other load on the machine affects both. A
+round trip lasts from an answer to the next decision of that match, as in `bench.play`. The bar applies to the p99 with
+the crawl divided by the p99 without. The generated matches have no replays, so the cost of reading one is not measured.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from bench.listings import BOTS, GAMES, make
 MATCHES: Final = 100_000
 BAR: Final = 1.5
 PLAYING: Final = 8
-"""Bots."""
+"""Number of bots that play."""
 CAPACITY: Final = 4
 AT_ONCE: Final = 8
-"""Pages that the crawler asks for at a time, at most."""
+"""Maximum number of pages that the crawler requests at once."""
 
 
 class Run(NamedTuple):
@@ -52,9 +52,9 @@ class Run(NamedTuple):
     median_us: float
     p99_us: float
     a_second: float
-    """Decisions."""
+    """Decisions per second."""
     server_cpu_us: float
-    """Processor time of a decision."""
+    """Processor time of the server per decision, in microseconds."""
     load: float
     """The machine's load in the last minute."""
 
@@ -73,7 +73,7 @@ class Pages:
 
     @contextmanager
     def crawling(self) -> Iterator[None]:
-        """Crawl for the block."""
+        """Crawl while the `with` block runs."""
         self._stop.clear()
         crawler = Thread(target=self._run)
         crawler.start()
@@ -98,7 +98,7 @@ class Pages:
         return self._chance.choice(pages)
 
     def _ask(self, path: str, due: float) -> None:
-        """Ask for a page; its time counts from when it was due."""
+        """Request a page; its time counts from the moment it was due."""
         connection = HTTPConnection(*self._place, timeout=60)
         try:
             connection.request("GET", path)
@@ -115,7 +115,7 @@ class Pages:
 
 @contextmanager
 def pages(data: Path) -> Iterator[str]:
-    """Run `arena web` over a data directory; yields its address."""
+    """Run `arena web` over a data directory; yield its address."""
     command = [sys.executable, "-m", "arena.cli", "web", "--data", str(data), "--listen", "127.0.0.1:0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -135,13 +135,13 @@ def play(
     bots: int = PLAYING,
     capacity: int = CAPACITY,
 ) -> Run:
-    """Let bots play, and measure their round trips."""
+    """Let bots play and measure their round trips."""
     found = _server.play(address, process, bots, capacity, seconds, warm_up, prefix=prefix)
     return Run(found.median_us, found.p99_us, found.per_second, found.server_cpu_us, getloadavg()[0])
 
 
 def measure(data: Path, matches: int, rate: float, seconds: float, warm_up: float, repetitions: int) -> dict[str, Any]:
-    """Measure without and with the crawl, so many times each."""
+    """Measure without and with the crawl, `repetitions` times each."""
     alone, beside = list[Run](), list[Run]()
     with server(data) as (process, address), pages(data) as pages_at:
         crawl = Pages(pages_at, matches, rate)
@@ -172,7 +172,7 @@ def measure(data: Path, matches: int, rate: float, seconds: float, warm_up: floa
 def main(
     matches: int, rate: float, seconds: float, warm_up: float, repetitions: int, data: Path | None, as_json: bool
 ) -> None:
-    """Measure, and exit with 1 where the bar is missed with so many matches."""
+    """Measure, and exit with 1 if the bar is missed with `MATCHES` matches or more."""
     with tempfile.TemporaryDirectory() as temporary:
         directory = data or Path(temporary) / "data"
         if not (directory / "arena.db").exists():

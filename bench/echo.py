@@ -1,4 +1,4 @@
-"""Cost of the transport: an echo through the server of `trio_grpc` compared with a bare grpc.aio echo server.
+"""Cost of the transport: an echo server on `trio_grpc` compared with a bare grpc.aio echo server.
 
     python -m bench.echo [--streams 1 --streams 16 …] [--request BYTES] [--response BYTES] [--json]
 
@@ -33,7 +33,7 @@ from trio_grpc.grpc.server import Service, serve
 METHOD = "/bench.Echo/Echo"
 SERVERS = ("bare", "arena")
 OPTIONS = [("grpc.http2.bdp_probe", 0), ("grpc.so_reuseport", 0), ("grpc.http2.max_ping_strikes", 0)]
-"""Options of the bare server, if anything to its advantage."""
+"""Options of the bare server; if they have any effect, it is to its advantage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Figures:
     p99_us: float
     """99th percentile of round trips, in microseconds."""
     server_cpu_us: float
-    """CPU time of all threads of the server for one message in and one out, in microseconds."""
+    """Processor time of all threads of the server per message in and message out, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Comparison:
     streams: int
     medians: dict[str, Figures]
     rates: dict[str, tuple[float, float]]
-    """Lowest and highest messages per second of the runs, by server."""
+    """Lowest and highest messages per second over the runs, by server."""
     ratios: Figures
     """Medians of the arena divided by those of the bare server."""
 
@@ -84,7 +84,7 @@ def _combine(how: Callable[..., float], *figures: Figures) -> Figures:
 
 
 def run_echo(name: str, streams: int, request: int, response: int, seconds: float, go: bool = False) -> Figures:
-    """Run one of `SERVERS`, or the one in Go, once; `go`: with clients in Go."""
+    """Run one of `SERVERS`, or the one in Go, once; `go`: true for clients in Go."""
     ours = [sys.executable, "-m", "bench.echo"]
     serve = (
         [str(limit()), "serve", "-response", str(response)] if name == "go" else [*ours, "serve", name, str(response)]
@@ -227,7 +227,7 @@ def main(
     repetitions: int,
     as_json: bool,
 ) -> None:
-    """Compare a bare grpc.aio echo server with the same echo through the server of trio_grpc."""
+    """Compare a bare grpc.aio echo server with the same echo on trio_grpc."""
     if context.invoked_subcommand is not None:
         return
     comparisons = [compare(number, request, response, seconds, repetitions) for number in streams]

@@ -1,10 +1,10 @@
 """Speed of the engine compared with OpenSpiel's `oh_hell`: random play with four seats, from Python, on one core.
 
-All contenders run the same loop: ask for the legal actions, take one at random, apply it. "Dealt" measures a round
-whose cards are dealt already, to the end of the game: the last of four rounds here, the only one in OpenSpiel. "With
+All contenders run the same loop: list the legal actions, choose one at random, apply it. "Dealt" measures a round
+after the deal, up to the end of the game: the last of four rounds in the engine, the only one in OpenSpiel. "With
 deals" measures whole games: OpenSpiel deals through its chance nodes, the engine shuffles from a new key. Contenders,
 including the compiled engine (`make compiled`), run in separate processes and alternate, so that other load affects all
-of them. Times are processor time; ratios compare runs of the same turn; shown are median and range.
+of them. Times are processor time; ratios compare runs of the same turn. The table shows medians and ranges.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bench._compiled import COMPILED, environment
 SEATS = 4
 RIVAL = f"oh_hell(players={SEATS})"
 RIVAL_DEALT = f"oh_hell(players={SEATS},num_tricks_fixed=12)"
-"""OpenSpiel's game for the comparison of clones, with hands as large as in 6th Sense."""
+"""OpenSpiel's game for comparing the cost of clones, with hands as large as in 6th Sense."""
 
 DEALT = "decisions/s, dealt"
 DEALS = "decisions/s, with deals"
@@ -42,14 +42,14 @@ BARS: dict[str, dict[str, float]] = {
     "interpreted": {DEALT: 0.8, DEALS: 1.0, CLONE: 1.0, NULLERN + DEALS: 0.5},
     "compiled": {DEALT: 1.8, DEALS: 2.3, CLONE: 1.0, NULLERN + DEALS: 0.5},
 }
-"""Required ratios: to OpenSpiel, and for Nullern to 6th Sense."""
+"""Required ratios: speed relative to OpenSpiel, and of Nullern relative to 6th Sense."""
 
 Turn = dict[str, float]
 """Figures of one turn of one contender, by quantity."""
 
 
 class PlayedGames(NamedTuple):
-    """Totals over games that were played."""
+    """Totals over all games played."""
 
     decisions: int
     games: int
@@ -88,7 +88,7 @@ def play_openspiel(states: Iterable[Any], random: Random) -> PlayedGames:
 
 
 def per_second(call: Callable[[], object], times: int = 20_000) -> float:
-    """Measure how many calls are made per second of processor time."""
+    """Measure the number of calls per second of processor time."""
     began = process_time()
     for _ in range(times):
         call()
@@ -163,7 +163,7 @@ def _their_turns(games: int) -> Callable[[], Turn]:
 
 
 def measure(repetitions: int, games: int) -> dict[str, list[Turn]]:
-    """Measure all contenders alternately; `games` is the games of 6th Sense a turn, with similar work elsewhere."""
+    """Measure all contenders alternately; `games`: games of 6th Sense per turn, with similar work for the others."""
     contenders = ["interpreted", *(["compiled"] if COMPILED.is_dir() else []), "OpenSpiel"]
     turns: dict[str, list[Turn]] = {contender: [] for contender in contenders}
     with ExitStack() as stack:
@@ -192,7 +192,7 @@ def measure(repetitions: int, games: int) -> dict[str, list[Turn]]:
 
 
 def ratios(turns: dict[str, list[Turn]], contender: str, quantity: str) -> list[float]:
-    """Compute by turn the ratio of a quantity to OpenSpiel's, or Nullern's to that of 6th Sense; may be empty."""
+    """Compute for each turn the ratio of a quantity to OpenSpiel's, or of Nullern's to 6th Sense's; may be empty."""
     if quantity.startswith(NULLERN):
         return [turn[quantity] / turn[quantity.removeprefix(NULLERN)] for turn in turns[contender]]
     if contender == "OpenSpiel" or quantity in (GAMES_A_SECOND, LENGTH, VIEW):
@@ -236,7 +236,7 @@ def table(turns: dict[str, list[Turn]]) -> Table:
 @click.option("--games", default=300, show_default=True, type=click.IntRange(4), help="Games of 6th Sense a turn.")
 @click.pass_context
 def main(context: click.Context, as_json: bool, repetitions: int, games: int) -> None:
-    """Print the table, or what to install if OpenSpiel is missing."""
+    """Print the table, or the package to install if OpenSpiel is missing."""
     if context.invoked_subcommand is not None:
         return
     try:

@@ -1,11 +1,11 @@
-"""Time of the commands that list, on a data directory with a million matches.
+"""Time of the listing commands on a data directory with a million matches.
 
     python -m bench.listings [--matches 1000000] [--data DIR] [--json]
 
-The data directory is made first, in a minute or two; `--data` keeps it, and uses the one that is there. Its replays
-are pruned. A server runs on it, and has fitted both ladders before anything is timed. Each command runs as its user
-runs it: a process of its own that asks the server, start-up included. Seconds are the median and the largest of several
-runs; what is judged is the median. `arena bots show` is an analysis of a bot's latest matches and has a bar of its own.
+The data directory is generated first, in a minute or two; with `--data` it is kept, and reused if it exists. It has no
+replays. A server runs on it and has fitted both ladders before anything is timed. Each command runs as a user would run
+it: in a new process that queries the server; its start-up counts. The table shows the median and the largest time of
+several runs; the bar applies to the median. `arena bots show` analyses a bot's latest matches and has its own bar.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ BOTS: Final = 300
 SEATS: Final = 4
 GAMES: Final = ("nullern", "sixth_sense")
 RARE: Final = 50
-"""One match in so many is of the second game."""
+"""One match in this many is of the second game."""
 ONCE: Final = 0
-"""A bot that plays the second game at the very beginning only: its matches of it lie below all others."""
+"""Number of a bot that plays the second game only at the very beginning: these matches lie below all its others."""
 CHUNK: Final = 20_000
 LISTING: Final = 1.0
 ANALYSIS: Final = 10.0
 READY: Final = 600.0
-"""Seconds for the server's first fits."""
+"""Maximum time of the server's first fits, in seconds."""
 
 
 class Timing(NamedTuple):
@@ -57,9 +57,9 @@ class Timing(NamedTuple):
 
     median: float
     largest: float
-    """Seconds on the wall."""
+    """Wall-clock time of the slowest run, in seconds."""
     processor: float
-    """Seconds of processor time of the command, the median."""
+    """Median processor time of the command, in seconds."""
     bar: float
 
     @property
@@ -89,7 +89,7 @@ def commands() -> dict[str, float]:
 
 
 async def make(directory: Path, matches: int) -> None:
-    """Make a data directory with so many finished matches, as a server would have left it."""
+    """Make a data directory with `matches` finished matches, as a server would have left it."""
     async with open_store(directory, _now()) as store:
         await store.write(lambda connection: _fill(connection, matches))
 
@@ -143,7 +143,7 @@ def _fill(connection: Connection, matches: int) -> None:
 
 @contextmanager
 def server(data: Path) -> Iterator[str]:
-    """Run `arena serve`, and wait until it has fitted what it found; yields the address."""
+    """Run `arena serve` and wait until it has fitted the stored matches; yield its address."""
     command = [sys.executable, "-m", "arena.cli", "serve", "--quiet", "--data", str(data), "--address", "127.0.0.1:0"]
     process = subprocess.Popen([*command, "--drain", "0"], stdout=subprocess.PIPE, text=True)
     try:
@@ -157,7 +157,11 @@ def server(data: Path) -> Iterator[str]:
 
 
 def wait_for_fits(address: str) -> None:
-    """Wait until a server has fitted its ladders; ClickException where it takes longer than `READY`."""
+    """Wait until a server has fitted its ladders.
+
+    Raises:
+        ClickException: It takes longer than `READY`.
+    """
     end = monotonic() + READY
     while monotonic() < end:
         ran = subprocess.run(_arena("ladder --json", address), capture_output=True, text=True, check=True)
@@ -169,7 +173,7 @@ def wait_for_fits(address: str) -> None:
 
 
 def timed(command: str, address: str, runs: int, bar: float) -> Timing:
-    """Run a command so often, once more before."""
+    """Run a command once to warm up and then `runs` times."""
     seconds, processor = [], []
     for number in range(runs + 1):
         used, began = _children(), monotonic()
@@ -200,7 +204,7 @@ def _now() -> int:
 @click.option("--data", type=click.Path(path_type=Path), help="Keep the data directory here, or use the one there.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(matches: int, runs: int, data: Path | None, as_json: bool) -> None:
-    """Measure, and exit with 1 where a bar is missed with a million matches."""
+    """Measure, and exit with 1 if a bar is missed with a million matches."""
     progress = Console(stderr=True)
     with tempfile.TemporaryDirectory() as temporary:
         directory = data or Path(temporary) / "data"

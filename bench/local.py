@@ -1,14 +1,14 @@
-"""Cost of a decision of `arena match`, as a ratio to the engine's random decision in the same run.
+"""Cost of a decision in `arena match`, as a multiple of a random decision of the engine in the same run.
 
     python -m bench.local [--json] [--repetitions 5]
 
-In process: a bot of the Python client in each of four seats chooses at random; its own `decide` is measured by itself
-and left out. What is left is the runner, the referee, the codec and the client's objects. The engine's random play and
-the runner's alternate, so that other load affects both; times are processor time, shown are median and range.
+In process: bots of the Python client choose at random in all four seats. Their own `decide` is measured separately and
+subtracted, which leaves the runner, the referee, the codec and the client's objects. The engine's random play and the
+runner's alternate, so that other load affects both. Times are processor time; the table shows medians and ranges.
 
-Workers: sets of house bots by one process and by two, alternately: processor time a game, and how much sooner two are
-done, the best of the repetitions. On a machine with other load, or with fewer than two cores to spare, the latter says
-nothing.
+Workers: one process and two take turns to play sets of house bots. Measured are the processor time per game and the
+speed-up with two, the best of the repetitions. The speed-up means nothing on a machine with other load or without two
+free cores.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ class Chance(Bot):
         return legal[int(random.random() * len(legal))]
 """
 IN_PROCESS: Final = 12.0
-"""Required: at most so many of the engine's random decisions."""
+"""Bar: maximum cost in random decisions of the engine."""
 PROCESSOR: Final = 1.1
-"""Required: two workers take at most so many times the processor time of one for a game."""
+"""Bar: maximum processor time per game with two workers, as a multiple of that with one."""
 SOONER: Final = 1.6
-"""Required: two workers are done so many times sooner at least."""
+"""Bar: minimum speed-up with two workers."""
 
 
 def ratios(name: str, repetitions: int, games: int) -> Iterator[tuple[float, float]]:
-    """Yield the microseconds of a decision in process, and their ratio to the engine's, of each repetition."""
+    """Yield for each repetition the microseconds per decision in process, and their ratio to the engine's."""
     game = GAMES[name]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bot.py"
@@ -82,7 +82,7 @@ def ratios(name: str, repetitions: int, games: int) -> Iterator[tuple[float, flo
 
 
 def workers(repetitions: int, sets: int) -> Iterator[tuple[float, float]]:
-    """Yield the processor time of two workers over that of one, and how much sooner they are done."""
+    """Yield for each repetition the processor time of two workers divided by that of one, and their speed-up."""
     bots = ("house:counter", "house:careful", *["house:counter"] * 3)
     subject = Subject("nullern", {}, SEATS, Design.SAME_SEATS, 1, bots, versions("nullern", bots))
     for repetition in range(repetitions):
@@ -91,7 +91,10 @@ def workers(repetitions: int, sets: int) -> Iterator[tuple[float, float]]:
 
 
 def _slope(subject: Subject, repetition: int, sets: int, count: int) -> tuple[float, float]:
-    """Return what four times as many sets take more, in processor and wall time: so starting workers is left out."""
+    """Return the processor and wall time of four times `sets` sets, without the start of the workers.
+
+    It is the difference between playing five times as many sets and playing them once.
+    """
     few, many = (
         _played(subject, range(100_000 * repetition, 100_000 * repetition + n), count) for n in (sets, 5 * sets)
     )
@@ -99,7 +102,7 @@ def _slope(subject: Subject, repetition: int, sets: int, count: int) -> tuple[fl
 
 
 def _played(subject: Subject, numbers: range, count: int) -> tuple[float, float]:
-    """Return processor and wall time of playing these sets, with that of their workers from begin to end."""
+    """Return the processor and wall time of playing these sets, including their workers from start to end."""
     began, wall = sum(times()[:4]), perf_counter()
     for _ in play_sets(subject, numbers, count):
         pass
@@ -112,7 +115,7 @@ def _played(subject: Subject, numbers: range, count: int) -> tuple[float, float]
 @click.option("--games", default=20, show_default=True, type=click.IntRange(1), help="Games a turn, in process.")
 @click.option("--sets", default=60, show_default=True, type=click.IntRange(1), help="Sets a turn, by workers.")
 def main(as_json: bool, repetitions: int, games: int, sets: int) -> None:
-    """Print the figures, and which of them miss their bar."""
+    """Print the figures and mark those that miss their bar."""
     rows: list[tuple[str, list[float], str, bool]] = []
     for name in GAMES:
         found = [*ratios(name, repetitions, games)]

@@ -1,9 +1,9 @@
-"""The cost of a decision for `arena match` if every bot is a command, over that of a random one of the engine.
+"""Cost of a decision in `arena match` if every bot is a command, as a multiple of a random decision of the engine.
 
     python -m bench.local_commands
 
-The bots are of the SDK, four at a table, 16 games at once over a Unix socket; processor time is that of this process
-alone. The two take turns, and the figures are of the sources, as `arena match` runs. The bar is 70.
+The bots are SDK bots, four at a table, and play 16 games at once over a Unix socket. Only the processor time of this
+process counts. Runner and engine take turns, both from the sources, as `arena match` runs. The bar is 70.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if __name__ == "__main__":
 
 
 def runner_seconds(game: str, sets: int) -> float:
-    """Return the processor seconds of a decision in this process, its bots' start included."""
+    """Return the seconds of processor time per decision in this process, including the start of its bots."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bot.py"
         file.write_text(BOT)
@@ -61,7 +61,7 @@ def runner_seconds(game: str, sets: int) -> float:
 
 
 def engine_seconds(game: str, games: int) -> float:
-    """Return the processor seconds of a random decision of the engine."""
+    """Return the seconds of processor time of a random decision of the engine."""
     random = Random(6)
     states = (GAMES[game].new(SEATS, SeededDecks(random.randbytes(KEY_BYTES))) for _ in range(games))
     began = time.process_time()
@@ -74,7 +74,7 @@ def engine_seconds(game: str, games: int) -> float:
 @click.option("--sets", metavar="N", default=100, show_default=True, help="Sets of two games in a turn.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def main(repetitions: int, sets: int, as_json: bool) -> None:
-    """Measure what a decision of a command costs the runner, in random decisions of the engine."""
+    """Measure the runner's cost of a command's decision, in random decisions of the engine."""
     figures: dict[str, list[float]] = {game: [] for game in GAMES}
     costs: dict[str, list[float]] = {game: [] for game in GAMES}
     for _ in range(repetitions):

@@ -2,10 +2,10 @@
 
     python -m bench.pages [--matches 1000000] [--data DIR] [--runs 40] [--json]
 
-The directory is that of `bench.listings`; the newest matches are given replays, played by chance, and both ladders are
-fitted and published. Then the pages are asked for, one at a time over HTTP, each kind at so many different addresses,
-the first time included. Judged is the 95th percentile by the clock, which other work on the machine makes
-longer: processor time a request and the load are said beside it. The first page is counted with all that it refers to.
+The directory is that of `bench.listings`. The newest matches get replays of random play, and both ladders are fitted
+and published. Then the pages are requested one at a time over HTTP: `--runs` addresses of each kind, the first request
+included. The bar applies to the 95th percentile of wall-clock time. Other work on the machine makes that longer, so the
+processor time per request and the load are printed beside it. The size of the first page includes all files it needs.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ from engine.registry import GAMES
 
 SMALL: Final = 100_000
 BARS: Final = {SMALL: 0.050, listings.MATCHES: 0.100}
-"""Seconds by matches."""
+"""Bars for the 95th percentile in seconds, by the number of matches."""
 FIRST_PAGE: Final = 100_000
-"""Bytes."""
+"""Maximum size of the first page, in bytes."""
 REPLAYS: Final = 50
-"""Newest matches with a replay."""
+"""Number of newest matches that get a replay."""
 WAIT: Final = 60.0
 
 
@@ -67,11 +67,11 @@ class PageTiming(NamedTuple):
     median: float
     p95: float
     largest: float
-    """Seconds on the wall."""
+    """Wall-clock time of the slowest request, in seconds."""
     processor: float
-    """Seconds of the pages' processor time a request, the mean."""
+    """Mean processor time per page request, in seconds."""
     size: int
-    """Bytes sent, the median."""
+    """Median number of bytes sent."""
 
 
 def addresses(newest: int, runs: int) -> dict[str, list[str]]:
@@ -104,7 +104,7 @@ def addresses(newest: int, runs: int) -> dict[str, list[str]]:
 
 
 def prepare(directory: Path) -> int:
-    """Give the newest matches replays, and publish ladders where none are; return the number of the newest match."""
+    """Give the newest matches replays and publish missing ladders; return the number of the newest match."""
     with open_to_amend(directory) as connection:
         newest = matches.newest(connection)
         for number in range(newest - REPLAYS + 1, newest + 1):
@@ -142,7 +142,7 @@ def _text(replay: bytes) -> list[str]:
 
 
 def _played(header: Header, chance: int) -> list[Entry]:
-    """Play a match by chance."""
+    """Play a match at random."""
     decks = SeededDecks(match_key(header.seed, header.nonces))
     match = Match(header.game, len(header.bots), header.options, decks, header.policy)
     drawn, now = Random(chance), 0
@@ -159,7 +159,7 @@ def _played(header: Header, chance: int) -> list[Entry]:
 
 @contextmanager
 def pages(data: Path) -> Iterator[tuple[str, int, int]]:
-    """Run `arena web` on a directory; yields host, port and process id."""
+    """Run `arena web` on a directory; yield host, port and process id."""
     command = [sys.executable, "-m", "arena.cli", "web", "--data", str(data), "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -175,7 +175,7 @@ def pages(data: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def timed(host: str, port: int, pid: int, paths: list[str], status: int) -> PageTiming:
-    """Ask for pages one after the other, that are answered with this status."""
+    """Request pages one after the other; each must be answered with this status."""
     connection, seconds, sizes = HTTPConnection(host, port, timeout=WAIT), list[float](), list[int]()
     used = _processor(pid)
     for path in paths:
@@ -190,7 +190,7 @@ def timed(host: str, port: int, pid: int, paths: list[str], status: int) -> Page
 
 
 def first_page(host: str, port: int) -> int:
-    """Return the bytes of the first page with its style sheet, scripts and icon, as they are sent."""
+    """Return the number of bytes sent for the first page with its style sheet, scripts and icon."""
     connection = HTTPConnection(host, port, timeout=WAIT)
     connection.request("GET", "/")
     parts = re.findall(
@@ -209,7 +209,7 @@ def _asked(connection: HTTPConnection, path: str, status: int = 200) -> bytes:
 
 
 def _processor(pid: int) -> float:
-    """Return the seconds of processor time that a process has had."""
+    """Return the processor time that a process has used, in seconds."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -220,7 +220,7 @@ def _processor(pid: int) -> float:
 @click.option("--data", type=click.Path(path_type=Path), help="Keep the data directory here, or use the one there.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(count: int, runs: int, data: Path | None, as_json: bool) -> None:
-    """Measure, and exit with 1 where a bar is missed: of time, with a hundred thousand matches at least."""
+    """Measure, and exit with 1 if a bar is missed; the bars of time need at least a hundred thousand matches."""
     progress = Console(stderr=True)
     with tempfile.TemporaryDirectory() as temporary:
         directory = data or Path(temporary) / "data"

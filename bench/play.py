@@ -2,13 +2,13 @@
 
     python -m bench.play [--case one --case "1x16" …] [--bots sdk] [--compiled] [--json]
 
-A complete server process is pinned to one core, and bots that answer at random, in one process, to another; its helpers
-(database, house bots, fits) may use both. The echo, pinned alike, has as many streams as there are bots, each with one
-message in flight. Bots and the echo's clients are a program in Go, so that they are not the bottleneck; without Go, or
-with `--bots sdk`, they are Python's. All take turns, so that other load on the machine affects them alike. Judged is
-processor time, which swings less with the neighbours than rates do: that of the server's main process for a decision,
-divided by the echo's for a message. Beside that stand the same echo with messages as large as 16 decisions, a
-sixteenth of its cost counted, and an echo in Go as the limit.
+A complete server process is pinned to one core, and a process of bots that answer at random to another. The server's
+helpers (database, house bots, fits) may use both. The echo, pinned alike, has as many streams as there are bots, each
+with one message in flight. Bots and the echo's clients are a Go program, so that they are not the bottleneck; without
+Go, or with `--bots sdk`, they are in Python. All take turns, so that other load on the machine affects them alike. The
+bar applies to processor time, which varies less with other load than rates do: that of the server's main process per
+decision, divided by the echo's per message. Two more echoes are shown for comparison: one with messages as large as 16
+decisions, of which a sixteenth of the cost counts, and one in Go as the limit.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from bench._server import TABLES, Play, play, serving
 from bench.echo import Figures, run_echo
 
 ANSWER_BYTES: Final = 12
-"""Size of a message with one answer."""
+"""Size of a message with one answer, in bytes."""
 MANY: Final = 16
-"""Decisions in a message of the larger echo."""
+"""Number of decisions in a message of the larger echo."""
 BOTH_GAMES: Final = ("sixth_sense", "nullern")
 
 
 class Case(NamedTuple):
-    """A load, and the most that a decision may cost, compiled, as a multiple of the echo's message."""
+    """A load, and the maximum cost of a decision with the compiled build, as a multiple of the echo's message."""
 
     bots: int
     capacity: int
-    """Matches that each bot plays at once."""
+    """Number of matches that each bot plays at once."""
     bar: float | None
     options: Sequence[str] = (*TABLES, "--no-house")
     games: Sequence[str] = BOTH_GAMES[:1]
@@ -56,29 +56,29 @@ CASES: Final = {
     "200x1": Case(200, 1, 0.65, (*TABLES, "--no-house", "--registrations-per-address", "1000")),
     "default": Case(8, 16, None, (), BOTH_GAMES),
 }
-"""Loads by name: a single match, bots × matches of each, and a server without options, with bots of both games."""
+"""Loads by name: a single match, "bots x matches per bot", and a server without options for bots of both games."""
 
 
 class Turn(NamedTuple):
-    """Figures of one turn of all."""
+    """Figures of one turn: the arena and every echo."""
 
     arena: Play
     echoes: dict[str, Figures]
-    """By name; a decision's share of each message."""
+    """Figures of the echoes by name, for one decision's share of a message."""
 
     @property
     def ratio(self) -> float:
-        """Processor time of the server's main process for a decision, divided by the echo's for a message."""
+        """Processor time of the server's main process per decision, divided by the echo's per message."""
         return self.arena.server_cpu_us / self.echoes["echo"].server_cpu_us
 
     @property
     def whole(self) -> float:
-        """The same with the server's helpers."""
+        """The same ratio, including the server's helpers."""
         return (self.arena.server_cpu_us + self.arena.helpers_cpu_us) / self.echoes["echo"].server_cpu_us
 
 
 def measure(case: Case, seconds: float, warm_up: float, compiled: bool, go: bool) -> Turn:
-    """Measure arena and echoes under the same load."""
+    """Measure the arena and the echoes under the same load."""
     with (
         tempfile.TemporaryDirectory() as data,
         serving(Path(data), *case.options, compiled=compiled) as (process, address),
@@ -104,7 +104,7 @@ def _share(figures: Figures, decisions: int) -> Figures:
 
 
 def missed(turns: dict[str, list[Turn]]) -> list[str]:
-    """The cases whose bar is missed by the median of their turns."""
+    """The cases in which the median over the turns misses the bar."""
     ratios = {name: median(turn.ratio for turn in own) for name, own in turns.items()}
     return [name for name, ratio in ratios.items() if (bar := CASES[name].bar) is not None and ratio > bar]
 
@@ -132,7 +132,7 @@ def main(
     compiled: bool,
     as_json: bool,
 ) -> None:
-    """Measure, and exit with 1 where a bar is missed with the compiled build."""
+    """Measure, and exit with 1 if a bar is missed with the compiled build."""
     go = bots == "go" and limit() is not None
     turns: dict[str, list[Turn]] = {name: [] for name in cases or CASES}
     for _ in range(repetitions):

@@ -1,13 +1,13 @@
-"""The cost of a decision on a server of two processes, all summed, over that on a server of one process.
+"""Cost of a decision on a server of several processes, summed over them, relative to a server of one process.
 
     python -m bench.processes [--processes 2] [--case 8x16 …] [--repetitions 5] [--compiled] [--json]
 
-Both take turns under the same load: bots that answer at random, a program in Go where there is Go. Judged is processor
-time of all processes. Who is connected where is settled as bots come, and each match is played where most of its bots
-are, so that with two processes and tables for two a quarter of the decisions cross from one to the other.
+Both take turns under the same load: bots that answer at random, in Go if it is installed. The bar applies to the
+processor time of all processes. Bots are assigned to processes as they connect, and a match is played in the process of
+most of its bots. So with two processes and two-seat tables a quarter of the decisions cross from one to the other.
 
-The third of each turn is as many servers of one process that know nothing of each other, each with its share of the
-bots, at the same time on the same core: what it costs that processes take turns there, without anything crossing.
+The third run of each turn is a control: as many independent servers of one process, each with its share of the bots,
+at the same time on the same core. It shows what it costs that processes take turns, without any traffic between them.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from bench._limit import limit
 from bench._server import TABLES, Play, play, serving
 
 MOST: Final = 1.15
-"""Most that a decision of several processes, all summed, may cost over one of a single process, compiled."""
+"""Maximum ratio of a decision's cost on several processes, summed, to that on one, with the compiled build."""
 MANY_BOTS: Final = ("--registrations-per-address", "1000")
 CASES: Final = {"8x16": (8, 16), "32x8": (32, 8), "200x1": (200, 1)}
-"""Bots, and matches of each at once."""
+"""Number of bots and of matches that each plays at once, by name of the case."""
 
 
 def measure(processes: int, bots: int, capacity: int, seconds: float, warm_up: float, compiled: bool, go: bool) -> Play:
-    """Measure one server."""
+    """Measure one server under the given load."""
     options = (*TABLES, "--no-house", *MANY_BOTS, "--processes", str(processes))
     with tempfile.TemporaryDirectory() as data, serving(Path(data), *options, compiled=compiled) as (process, address):
         return play(address, process.pid, bots, capacity, seconds, warm_up, go=go)
 
 
 class Turn(NamedTuple):
-    """Measurements made one after the other."""
+    """Measurements made one after the other, to be compared."""
 
     one: Play
     """Play on a server of one process."""
@@ -54,22 +54,22 @@ class Turn(NamedTuple):
     """Play on several servers of one process each."""
 
     def ratio(self) -> float:
-        """Return the cost of a decision of several processes over that of one."""
+        """Return the cost of a decision on several processes divided by that on one."""
         return whole(self.several) / whole(self.one)
 
     def control(self) -> float:
-        """The same of servers that know nothing of each other."""
+        """Return the same ratio for the independent servers."""
         decisions = sum(each.per_second for each in self.apart)
         return sum(whole(each) * each.per_second for each in self.apart) / decisions / whole(self.one)
 
 
 def whole(turn: Play) -> float:
-    """Microseconds of all processes of a server for a decision."""
+    """Return the processor time of all processes of a server per decision, in microseconds."""
     return turn.server_cpu_us + turn.helpers_cpu_us
 
 
 def spread(figures: Sequence[float], digits: int = 2) -> str:
-    """The median and the range."""
+    """Format the median and the range."""
     return f"{median(figures):.{digits}f} ({min(figures):.{digits}f} – {max(figures):.{digits}f})"
 
 
@@ -90,7 +90,7 @@ def main(
     compiled: bool,
     as_json: bool,
 ) -> None:
-    """Measure, and exit with 1 where the bar is missed with the compiled build."""
+    """Measure, and exit with 1 if the bar is missed with the compiled build."""
     go = limit() is not None
     turns: dict[str, list[Turn]] = {name: [] for name in cases or CASES}
     for _ in range(repetitions):

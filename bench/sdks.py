@@ -1,13 +1,12 @@
-"""Processor time that a decision costs a bot's own process, for each SDK beside Python's.
+"""Processor time per decision of a bot's own process, for each SDK compared with Python's.
 
     python -m bench.sdks [--case 1x16 …] [--language go …] [--compiled] [--json]
 
 A complete server is pinned to one core and plays two-seat games of 6th Sense. The random sample of one SDK, pinned to
-another core, plays one match, or 16 at once, against the house. The server's metrics say how many decisions the bot
-had, /proc what its process took for them, all threads and garbage collection included. SDKs take turns, each with a
-server of its own and a warm-up, ten times as long where programs are compiled while they run (Node.js, Java); a ratio
-is that to Python's turn of the same repetition. `make bench-clients` builds the samples; an SDK whose sample is not
-there is named and left out.
+another core, plays one match, or 16 at once, against house bots. The server's metrics count the bot's decisions; /proc
+gives the processor time of its process, all threads and garbage collection included. SDKs take turns, each with a new
+server and a warm-up, which is ten times as long for just-in-time compilers (Node.js, Java). Ratios are to Python's turn
+in the same repetition. `make bench-clients` builds the samples; an SDK without a built sample is named and skipped.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ BUILD: Final = ROOT / "build"
 JAVA: Final = BUILD / "client-java"
 REFERENCE: Final = "python"
 CASES: Final = {"1x1": 1, "1x16": 16}
-"""Matches that the bot plays at once."""
+"""Number of matches that the bot plays at once, by name of the case."""
 PATIENCE: Final = 120.0
-"""Seconds that a bot may be without a decision."""
+"""Maximum number of seconds that a bot may be without a decision."""
 
 
 class Sample(NamedTuple):
@@ -47,9 +46,9 @@ class Sample(NamedTuple):
 
     command: tuple[str, ...]
     file: Path
-    """Made by the SDK's build."""
+    """File that the SDK's build creates."""
     warms_up: bool = False
-    """True if it is compiled while it runs, the more the longer."""
+    """True if the language is compiled just in time, so that it needs a long warm-up."""
 
 
 def _program(file: Path) -> Sample:
@@ -74,24 +73,24 @@ SAMPLES: Final = {
         warms_up=True,
     ),
 }
-"""By language. Rust's is a release build: a debug build is for tests."""
+"""Samples by language. Rust's is a release build, since debug builds are for tests."""
 
 
 class Turn(NamedTuple):
     """The result of one bot in one measurement."""
 
     cpu_us: float
-    """Processor time of its process for a decision, in microseconds."""
+    """Processor time of the bot's process per decision, in microseconds."""
     per_second: float
-    """Decisions."""
+    """Decisions per second."""
     core: float
-    """Share of a core that it took."""
+    """Share of a core that the bot used."""
     together: float
-    """Decisions in a turn of the server, which is a message to the bot."""
+    """Mean number of decisions per turn of the server, which sends the bot one message."""
 
 
 class Count(NamedTuple):
-    """The server's counters since it began."""
+    """The server's counters since its start."""
 
     decisions: int
     """Decisions of bots, running matches included."""
@@ -99,7 +98,11 @@ class Count(NamedTuple):
 
 
 def measure(language: str, capacity: int, decisions: int, warm_up: int, compiled: bool) -> Turn:
-    """Let the bot of an SDK play, and measure it after its warm-up. Raises ClickException where it does not play."""
+    """Let the bot of an SDK play, and measure it after its warm-up.
+
+    Raises:
+        ClickException: It does not play.
+    """
     with (
         tempfile.TemporaryDirectory() as folder,
         server(Path(folder) / "data", "--metrics", "127.0.0.1:0", house=True, compiled=compiled) as (process, address),
@@ -134,7 +137,7 @@ def _playing(language: str, capacity: int, address: str, folder: Path) -> Iterat
 
 
 def _reached(goal: int, bot: subprocess.Popen[str], language: str, metrics: str) -> Count:
-    """Wait until bots had so many decisions; returns what was counted the moment before."""
+    """Wait until the bots have had `goal` decisions, and return the counters read last."""
     made, until = 0, time.monotonic() + PATIENCE
     while (now := _counted(metrics)).decisions < goal:
         if now.decisions > made:
@@ -223,7 +226,7 @@ def main(
     compiled: bool,
     as_json: bool,
 ) -> None:
-    """Measure what a decision costs the process of a bot, for each SDK."""
+    """Measure the cost of a decision in a bot's process, for each SDK."""
     asked = dict.fromkeys((REFERENCE, *(languages or SAMPLES)))
     there = [language for language in asked if SAMPLES[language].file.exists()]
     for language in asked:
@@ -233,7 +236,7 @@ def main(
     runs: dict[str, dict[str, list[Turn]]] = {case: {each: [] for each in there} for case in cases or CASES}
     for number in range(repetitions):
         for case, turns in runs.items():
-            for place in range(len(there)):  # nobody is always the first, nor always after the same
+            for place in range(len(there)):  # rotate, so that no language is always first
                 language = there[(place + number) % len(there)]
                 turns[language].append(measure(language, CASES[case], decisions, warm_up, compiled))
     found = {case: _plain(turns) for case, turns in runs.items()}

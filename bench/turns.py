@@ -1,12 +1,12 @@
-"""Cost of a decision in the whole server without its sockets, in turns as the listener makes them.
+"""Cost of a decision in the whole server without its sockets, in the turns that the listener would make.
 
     python -m bench.turns [--case 2x1 …] [--bots 8 --matches 16] [--messages 4] [--compiled] [--json]
 
 A complete arena with store, journal, clocks, ladder and records plays two-seat games of 6th Sense. Its bots run in the
 same process, exchange serialized protocol messages and choose at random; their own processor time is subtracted. A turn
-processes up to `--messages` messages. "In turns" is receiving and sending, with decoding and encoding; "main thread"
-adds forming, beginning and ending matches and one iteration of trio a turn; "process" adds the thread that writes the
-database. `bench.play` measures transport and the shared core in addition.
+processes up to `--messages` messages. "In turns" is receiving and sending, with decoding and encoding. "Main thread"
+adds the forming, starting and ending of matches and one trio iteration per turn. "Process" adds the thread that writes
+to the database. `bench.play` also includes the transport.
 """
 
 from __future__ import annotations
@@ -52,24 +52,24 @@ class Case(NamedTuple):
 
     bots: int
     matches: int
-    """Matches that each bot plays at once."""
+    """Number of matches that each bot plays at once."""
 
 
 class Cost(NamedTuple):
-    """Processor time of a decision, in microseconds."""
+    """Processor times per decision, in microseconds."""
 
     turns: float
     main: float
     process: float
     batch: float
-    """Mean number of decisions in a message."""
+    """Mean number of decisions per message."""
 
 
 CASES: Final = {"2x1": Case(2, 1), "8x16": Case(8, 16), "200x1": Case(200, 1)}
 
 
 class Line:
-    """In-process connection of a bot."""
+    """A bot's connection inside the process."""
 
     peer = "bench"
     busy = False
@@ -81,7 +81,7 @@ class Line:
         self._sent = sent
 
     def shortest_round_trip(self) -> float | None:
-        """Return nothing; see `Link.shortest_round_trip`."""
+        """Return None: there are no round trips; see `Link.shortest_round_trip`."""
         return None
 
     def hand_over(self, message: bytes) -> None:
@@ -101,7 +101,7 @@ class Bots:
         self.own = self.turns = 0.0
         """Processor time of the bots and of the turns, in seconds."""
         self.decisions = self.asked = 0
-        """Number of decisions, and of the messages that contained any."""
+        """Number of decisions, and of messages with decisions."""
         self._arena = arena
         self._messages = messages
         self._unread: list[tuple[Line, bytes]] = []
@@ -120,7 +120,7 @@ class Bots:
             nursery.start_soon(self._play)
 
     async def reach(self, decisions: int) -> None:
-        """Wait until so many decisions have been made."""
+        """Wait until this many decisions have been made."""
         self._goal, self._reached = decisions, trio.Event()
         await self._reached.wait()
 
@@ -150,7 +150,7 @@ class Bots:
         self._some.set()
 
     def _answer(self, line: Line, message: PlayResponse) -> bytes:
-        """Return a bot's reply to a message. Empty replies are sent, too: they cost a turn, but are rare."""
+        """Return a bot's reply to a message. Empty replies are sent too: each costs a turn, but they are rare."""
         chance, decisions = line.chance, message.decisions
         self.decisions += len(decisions)
         self.asked += bool(decisions)
@@ -169,7 +169,7 @@ class Bots:
 
 
 async def measure(case: Case, messages: int, decisions: int) -> Cost:
-    """Measure the cost over so many decisions, after half as many to warm up."""
+    """Measure the cost over `decisions` decisions, after half as many to warm up."""
     config = Config(offers=(Offer(GAME, (2,)),), house=False, patience=0.0)
     with tempfile.TemporaryDirectory() as data:
         directory = Path(data)

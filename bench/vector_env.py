@@ -1,12 +1,12 @@
-"""Speed of many games at once: the vectorised environment beside one game of PettingZoo's and OpenSpiel's own vectors.
+"""Speed of many games at once: the vectorised environment compared with PettingZoo's loop and OpenSpiel's vector.
 
     python -m bench.vector_env [--json] [--compiled] [--games 256] [--repetitions 5]
 
-All choose at random among what a mask allows. The environment steps `--games` games of 6th Sense together, PettingZoo's
-AEC environment one, OpenSpiel's `SyncVectorEnv` as many of `oh_hell`. Then what parts cost in each game beside the
-engine's own loop (ask for the legal actions, take one, apply it): `vector_into` of the seat that is asked, by how much
-it makes the loop longer, and of copies, of which none was asked before; a sampled world beside a rollout to the end of
-the round. Contenders alternate in one process; times are processor time, shown are the median and the range.
+All choose at random among the actions that a mask allows. The environment steps `--games` games of 6th Sense together,
+PettingZoo's AEC environment a single one, OpenSpiel's `SyncVectorEnv` `--games` games of `oh_hell`. Then parts of each
+game are compared with a move of the engine's own loop (list the legal actions, choose one, apply it): the extra time
+for `vector_into` of the seat to move, and `vector_into` of fresh copies. A sampled world is compared with a rollout to
+the end of the round. Contenders alternate in one process. Times are processor time; the table shows medians and ranges.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from engine.registry import GAMES
 
 RIVAL: Final = f"oh_hell(players={SEATS})"
 STEPS: Final = 40
-"""Steps of all games a turn."""
+"""Number of steps of all games per turn."""
 WORLDS: Final = 64
 PARTS: Final = {
     "vector_into float32 ÷ move": 2.0,
@@ -45,11 +45,11 @@ BARS: Final = {
     "environment ÷ OpenSpiel": (2.0, True),
     **{f"{game.title}: {part}": (bar, False) for game in GAMES.values() for part, bar in PARTS.items()},
 }
-"""The bound of each ratio, and True if it is a minimum."""
+"""The bound of each ratio, and true if it is a minimum."""
 
 
 def environment(games: int) -> Callable[[], float]:
-    """Return a turn of the vectorised environment: decisions a second."""
+    """Return a function that runs the vectorised environment for one turn and returns decisions per second."""
     from engine.adapters.vector_env import VectorEnv, choose
 
     env, random = VectorEnv("sixth_sense", SEATS, games), np.random.default_rng(1)
@@ -66,7 +66,10 @@ def environment(games: int) -> Callable[[], float]:
 
 
 def pettingzoo(games: int) -> Callable[[], float]:
-    """Return a turn of PettingZoo's loop, with observations as it had them before `vector_into`: decisions a second."""
+    """Return a function that runs PettingZoo's loop for one turn and returns decisions per second.
+
+    Observations are made as they were before `vector_into` existed.
+    """
     from engine.adapters.pettingzoo import GameEnv
 
     class AsItWas(GameEnv):
@@ -94,7 +97,7 @@ def pettingzoo(games: int) -> Callable[[], float]:
 
 
 def openspiel(games: int) -> Callable[[], float]:
-    """Return a turn of OpenSpiel's vector of environments: decisions a second."""
+    """Return a function that runs OpenSpiel's vector of environments for one turn and returns decisions per second."""
     from open_spiel.python.rl_agent import StepOutput
     from open_spiel.python.rl_environment import Environment
     from open_spiel.python.vector_env import SyncVectorEnv
@@ -117,14 +120,18 @@ def openspiel(games: int) -> Callable[[], float]:
 
 
 def parts(game: Any) -> Callable[[], dict[str, float]]:
-    """Return a turn of a game's parts: ratios."""
+    """Return a function that times each part of a game for one turn and returns the ratios."""
     random = Random(3)
     chance = random.random
     length = sum(field.size for field in game.observation(SEATS))
     rows = (memoryview(array("f", bytes(4 * length))), memoryview(bytearray(length)))
 
     def play(keys: list[bytes], row: Any, kept: list[Any] | None = None) -> float:
-        """Play games by the same choices every time, and write what is seen before each: seconds a decision."""
+        """Play games with the same choices in every call; return the seconds per decision.
+
+        Before each choice the observation is written to `row`, if given; else a copy of the state is appended to
+        `kept`, if given.
+        """
         chance = Random(4).random
         states = [game.new(SEATS, SeededDecks(key)) for key in keys]
         decisions = 0
@@ -176,7 +183,7 @@ def parts(game: Any) -> Callable[[], dict[str, float]]:
 
 
 def measure(games: int, repetitions: int) -> dict[str, list[float]]:
-    """Run all contenders in turn; figures and ratios by name."""
+    """Run all contenders in turn; return figures and ratios by name."""
     speeds = {"environment": environment(games), "PettingZoo": pettingzoo(games), "OpenSpiel": openspiel(games)}
     costs = {game.title: parts(game) for game in GAMES.values()}
     found: dict[str, list[float]] = {}
@@ -198,7 +205,7 @@ def measure(games: int, repetitions: int) -> dict[str, list[float]]:
 @click.option("--repetitions", default=5, show_default=True, type=click.IntRange(1), help="Turns of each contender.")
 @_compiled.option
 def main(as_json: bool, games: int, repetitions: int, compiled: bool) -> None:
-    """Print the figures beside what is wanted."""
+    """Print the figures with their bounds."""
     if compiled and not os.environ.get("PYTHONSAFEPATH"):
         command = [sys.executable, "-m", "bench.vector_env", *sys.argv[1:]]
         sys.exit(subprocess.run(command, check=False, env=_compiled.environment()).returncode)

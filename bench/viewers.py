@@ -1,11 +1,10 @@
-"""Decisions beside viewers of the live pages: what looking on costs those who play, and the pages.
+"""Cost of viewers of the live pages, to the server's decisions and to the pages.
 
     python -m bench.viewers [--viewers 500] [--seconds 10] [--repetitions 3] [--json]
 
-A server plays 8 bots with 16 matches each; `arena web` follows it, and viewers hold the streams of live matches, TV and
-ladder open and read what comes. Runs with and without them alternate on the same server. Judged are the processor time
-of the server for a decision with viewers, divided by that without, and the share of a core that the pages take with
-viewers.
+On a server 8 bots play 16 matches each; `arena web` follows it, and viewers read its streams of live matches, TV and
+ladder. Runs with and without viewers alternate on the same server. There are two bars: for the server's processor time
+per decision with viewers, divided by that without, and for the share of a core that the pages use with viewers.
 """
 
 from __future__ import annotations
@@ -36,24 +35,24 @@ PLAYING: Final = 8
 CAPACITY: Final = 16
 BOARDS: Final = ("matches", "tv", "ladder/sixth_sense")
 COST: Final = 1.1
-"""Most that a decision may cost beside viewers, as a multiple of what it costs without."""
+"""Maximum cost of a decision with viewers, as a multiple of its cost without."""
 SHARE: Final = 0.1
-"""Most of a core that the pages may take."""
+"""Maximum share of a core that the pages may use."""
 
 
 class Run(NamedTuple):
     """One measurement with viewers or without."""
 
     server_cpu_us: float
-    """Processor time of a decision."""
+    """Processor time of the server per decision, in microseconds."""
     pages_share: float
-    """Share of a core that the pages took."""
+    """Share of a core that the pages used."""
     events: int
-    """That viewers received."""
+    """Number of events that viewers received."""
 
 
 class Viewers:
-    """So many streams of server-sent events, read by one thread."""
+    """Streams of server-sent events, all read by one thread."""
 
     def __init__(self, address: str, count: int) -> None:
         place = urlsplit(address)
@@ -65,7 +64,7 @@ class Viewers:
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """Look on for the block, which begins when every stream is open and was sent all that there is."""
+        """Read the streams while the `with` block runs; it begins when every stream has received its first event."""
         self._stop.clear()
         self._open.clear()
         self.events = 0
@@ -108,7 +107,7 @@ class Viewers:
 
 @contextmanager
 def pages(server_address: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run `arena web` over a server; yields the process and its address."""
+    """Run `arena web` over a server; yield the process and its address."""
     command = [sys.executable, "-m", "arena.cli", "web", "--server", server_address, "--listen", "127.0.0.1:0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
@@ -120,7 +119,7 @@ def pages(server_address: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def measure(count: int, seconds: float, warm_up: float, repetitions: int) -> dict[str, Any]:
-    """Measure without and with viewers, so many times each."""
+    """Measure without and with viewers, `repetitions` times each."""
     alone, beside = list[Run](), list[Run]()
     with (
         tempfile.TemporaryDirectory() as data,
@@ -156,7 +155,7 @@ def measure(count: int, seconds: float, warm_up: float, repetitions: int) -> dic
 @click.option("--repetitions", default=3, show_default=True, type=click.IntRange(1))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of words.")
 def main(count: int, seconds: float, warm_up: float, repetitions: int, as_json: bool) -> None:
-    """Measure, and exit with 1 where a bar is missed with as many viewers as it is about."""
+    """Measure, and exit with 1 if a bar is missed with 500 viewers or more."""
     found = measure(count, seconds, warm_up, repetitions)
     cost, share = found["cost_ratio"], found["pages_share"]
     if as_json:

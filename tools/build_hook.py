@@ -1,7 +1,7 @@
-"""The build hook of wheels: they have compiled modules, or are pure where these cannot be compiled.
+"""Hatch build hook that puts compiled modules into wheels, or leaves a wheel pure if compiling fails.
 
-Where `CI` is set, a build that fails is an error. HATCH_BUILD_NO_HOOKS asks for a pure wheel. A source distribution of
-a project whose folder is its package also needs this hook, and is laid out like the repository.
+If `CI` is set, a failed compilation is an error. HATCH_BUILD_NO_HOOKS asks for a pure wheel. If a project's folder is
+itself the package, its source distribution also needs this hook, which lays it out like the repository.
 """
 
 from __future__ import annotations
@@ -20,23 +20,26 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parent.parent
 BESIDE = ("tools/build_hook.py", "tools/compile.py", "arena/build.py")
-"""Files that compile a package, from the root of the repository."""
+"""Files needed to compile a package, relative to the root of the repository."""
 
 
 class Compiled(BuildHookInterface[Any]):
-    """Adds the compiled modules to a wheel, beside their sources, and tags it for this platform."""
+    """Hook that adds the compiled modules to a wheel, beside their sources, and tags it for this platform."""
 
     _built: TemporaryDirectory[str] | None = None
 
     def dependencies(self) -> list[str]:
-        """Return the libraries of the project: mypyc compiles against their types. Others are in this repository."""
+        """Return the project's dependencies, because mypyc compiles against their types.
+
+        Those from this repository are left out.
+        """
         return [each for each in self.metadata.core.dependencies if not each.endswith("+file")]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile in a process of its own; an editable installation gets nothing, for it would shadow the sources.
+        """Compile in a separate process, except for an editable installation, where it would shadow the sources.
 
         Raises:
-            SystemExit: compiling failed where `CI` is set.
+            SystemExit: Compiling failed and `CI` is set.
         """
         if version == "editable":
             return
@@ -67,7 +70,7 @@ class Compiled(BuildHookInterface[Any]):
             build_data["force_include"][str(path)] = str(place)
 
     def _lay_out(self, package: str, included: dict[str, str]) -> None:
-        """Include the package as a folder, what compiles it beside that, and settings with these places."""
+        """Include the package as a folder, the files that compile it beside it, and settings for this layout."""
         settings = Path(self.root, "pyproject.toml")
         text = settings.read_text("utf-8")
         for here, there in (
@@ -89,6 +92,6 @@ class Compiled(BuildHookInterface[Any]):
         included |= {str(ROOT / name): name for name in BESIDE}
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove the files that the distribution has by now."""
+        """Remove the temporary files, which the distribution now contains."""
         if self._built is not None:
             self._built.cleanup()

@@ -1,11 +1,11 @@
-"""The sources of what every decision goes through, compiled with mypyc into a folder for who puts it first on the path.
+"""Compile the modules that every decision passes through with mypyc, into a folder to put first on the path.
 
     python tools/compile.py FOLDER [PACKAGE…]
 
-Leaves `engine/`, `trio_grpc/` and `arena/` there, sources and compiled modules side by side, and what the modules of
-each share; of packages that are named, these only are compiled. Each is compiled by itself, so that any distribution
-runs beside the others' sources. What it was made of is said there, too: `build/compiled` runs wherever the checkout's
-sources are just these (`arena.build`). Needs mypy, setuptools and a C compiler.
+The folder gets `engine/`, `trio_grpc/` and `arena/` with sources and compiled modules side by side, and the code that
+the modules of each package share. With PACKAGE only those packages are compiled. Each is compiled separately, so that
+it also runs with the sources of the others. A digest of the sources is stored too: `build/compiled` is used only as
+long as the checkout's sources are the same (`arena.build`). Needs mypy, setuptools and a C compiler.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("engine", "arena/match", "arena/house")
-"""Packages whose modules all are compiled: those that compute decisions."""
+"""Packages in which all modules are compiled: those that compute decisions."""
 MARK = "# Compiled: "
-"""Start of any other module that is compiled; the reason follows."""
+"""Comment that marks any other module to compile, followed by the reason."""
 PROGRAM = 'if __name__ == "__main__":'
 """Line in modules that Python runs by name, which it cannot do once they are compiled."""
 PACKAGES = ("engine", "trio_grpc", "arena")
-"""A distribution each; what comes later imports what comes before."""
+"""Packages, each a distribution; later ones import earlier ones."""
 SETTINGS = f"""
 [mypy]
 mypy_path = {ROOT / "clients" / "python"}
 [mypy-arena_client.*]
 follow_imports = silent
 """
-"""The types of the messages that `arena` imports from the Python client; mypy says nothing of errors there."""
+"""Settings of mypy, with the message types that `arena` imports from the Python client; errors there are ignored."""
 APART = "engine/adapters"
-"""A room whose modules stay Python: its libraries are no dependencies of the engine."""
+"""Package that is not compiled, because its libraries are not dependencies of the engine."""
 PYTHON = ("__init__.py", "game.py", "view.py")
-"""Stay as they are: `bool | int` would be an int when compiled, and a view's `int | None` no hint but a mere type."""
+"""Modules that are not compiled: `bool | int` would become int, and a view's hint `int | None` a plain type."""
 
 OPTIMIZATION = "1"
-"""The C compiler's level. As fast as 3 with all modules in one file, within the noise, and half the time to compile."""
+"""Optimisation level of the C compiler: within noise as fast as 3 with everything in one file, at half the time."""
 
 
 def compiled(root: Path) -> list[Path]:
-    """The sources that are compiled, from the root of the checkout: rooms that think, and what says so."""
+    """Return the sources to compile, relative to the checkout: those in `ROOMS` and those marked with `MARK`."""
     thinks = {path for room in ROOMS for path in (root / room).rglob("*.py") if path.name not in PYTHON}
     thinks -= {*(root / APART).rglob("*.py")}
     marked = {path for package in ("arena", "trio_grpc") for path in (root / package).rglob("*.py")}
@@ -57,16 +57,20 @@ def compiled(root: Path) -> list[Path]:
 
 
 def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
-    """Replaces the folder; SystemExit where the sources of the chosen packages do not compile."""
+    """Compile the chosen packages into the folder, replacing it.
+
+    Raises:
+        SystemExit: The sources of the chosen packages do not compile.
+    """
     from mypyc.build import mypycify
     from setuptools import Distribution
     from setuptools.command.build_ext import build_ext
 
     class BuildOnAllCores(build_ext):
-        """Compiles the files of a module on all cores that this process may use; setuptools takes one."""
+        """Build command that compiles a module's files on all available cores; setuptools uses one."""
 
         def build_extension(self, extension: Any) -> None:
-            # Where mypyc puts what the files of a group share, but does not look for it if the group's name has a dot.
+            # mypyc puts the shared code of a group here, but does not find it if the group's name has a dot.
             shared = [f"{folder}/{Path(folder).name}" for folder in extension.include_dirs]
 
             def objects(source: str) -> list[str]:
@@ -86,9 +90,9 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
 
     target, about = target.resolve(), runpy.run_path(str(ROOT / "arena" / "build.py"))
     with tempfile.TemporaryDirectory() as work:
-        os.chdir(work)  # mypyc names modules after their paths from here, and writes its C here
+        os.chdir(work)  # mypyc names modules by their paths from here, and writes its C files here
         Path(".mypy.ini").write_text(SETTINGS)
-        for package in PACKAGES:  # a source distribution has one of them
+        for package in PACKAGES:  # a source distribution contains only one of them
             Path(package).mkdir()
             if (ROOT / package).is_dir():
                 ignored = shutil.ignore_patterns("__pycache__")
@@ -97,8 +101,8 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
         modules = []
         for package in chosen:
             files = [str(path) for path in compiled(Path()) if path.parts[0] == package]
-            # What modules share lies where their `__file__` begins, by which house bots read their sources; but a wheel
-            # of a folder that is its own project has nothing beside the package.
+            # The shared module determines `__file__`, by which house bots read their sources; so it lies beside the
+            # package, except that a wheel whose project folder is the package can have nothing beside it.
             shared = f"{package}_compiled" if package == "arena" else f"{package}.compiled"
             work_in = f"build/{package}"
             modules += mypycify(
@@ -107,7 +111,7 @@ def build(target: Path, chosen: Sequence[str] = PACKAGES) -> None:
                 group_name=shared,
                 opt_level=OPTIMIZATION,
                 debug_level="0",
-                multi_file=True,  # a file a module: half the compiler's time of all in one
+                multi_file=True,  # one file per module takes the compiler half the time
             )
         about_modules = {"name": "arena", "ext_modules": modules, "cmdclass": {"build_ext": BuildOnAllCores}}
         command = Distribution(about_modules).get_command_obj("build_ext")

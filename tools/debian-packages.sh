@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that tests need and that no other package manager brings: bubblewrap, for boxes, Chromium
-# with a font, for the pages, nginx, which is not started, for the page on proxies, and gRPC for C++.
+# Install the Debian packages that tests need and no other package manager provides: bubblewrap for sandboxes, Chromium
+# with a font for the pages, nginx for the documentation on proxies (not started), and gRPC for C++.
 set -eu
 
 as_root() {
@@ -29,11 +29,11 @@ if [ -n "$missing" ]; then
     as_root apt-get update
     # shellcheck disable=SC2086 # several words
     as_root apt-get install --yes --no-install-recommends $missing
-    case "$missing" in *nginx*) # it would serve port 80 wherever systemd runs
+    case "$missing" in *nginx*) # with systemd it would start and serve port 80
         if [ -d /run/systemd/system ]; then as_root systemctl disable --now nginx; fi ;;
     esac
 fi
 restricted=/proc/sys/kernel/apparmor_restrict_unprivileged_userns
-if [ "${CI:-}" = true ] && [ -e "$restricted" ]; then # Ubuntu lets nobody but root make boxes
+if [ "${CI:-}" = true ] && [ -e "$restricted" ]; then # Ubuntu lets only root create sandboxes
     echo 0 | as_root tee "$restricted" >/dev/null
 fi

@@ -1,4 +1,4 @@
-"""Check the prose of docstrings, comments and documents by rules that a machine can hold.
+"""Check the prose of docstrings, comments and documents by rules that a program can check.
 
     python tools/prose.py [--count] [PATH …]
 
@@ -31,7 +31,7 @@ FROZEN: Final = re.compile(
     r"arena/house/(random_bot|search)\.py|arena/house/\w+/(careful|counter|planner|search|situation)\.py|/v1/"
     r"|node_modules|/build/|/target/|/dist/"
 )
-"""Files whose text is not the project's to change: frozen house bots, generated code, and what tools install."""
+"""Files that are not checked: frozen house bots, generated code, and files installed by tools."""
 FIRST: Final = re.compile(r"(What|Who|How|Whether|Of|Those|Its)\b|See `")
 BARE: Final = re.compile(r"(?:^|[.;]\s+)(?:[A-Z][a-z]+[A-Z]\w*|[A-Z]\w+Error)(?:(?:, | and | or |; )`?\w+`?)*\.?\s*$")
 VAGUE: Final = re.compile(
@@ -39,7 +39,7 @@ VAGUE: Final = re.compile(
     re.IGNORECASE,
 )
 MOST_VAGUE: Final = 360
-"""Uses of such words in all docstrings, comments and documents."""
+"""Maximum number of such words in all docstrings, comments and documents."""
 MEAN_WORDS: Final = 20
 LONGEST: Final = 45
 
@@ -52,7 +52,7 @@ class Fault(NamedTuple):
 
 
 def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Every docstring of a module with its line, those below attributes included."""
+    """Every docstring of a module with its line, including those of attributes."""
     for node in ast.walk(tree):
         for child in ast.iter_child_nodes(node):
             if (
@@ -64,7 +64,7 @@ def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def comments(source: str) -> Iterator[tuple[int, str]]:
-    """Every comment for people, with its line."""
+    """Every comment meant for people, with its line."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT and not re.match(r"#\s*(noqa|type:|pragma|!|ruff|Compiled:)", token.string):
             yield token.start[0], token.string.lstrip("# ")
@@ -81,7 +81,7 @@ def faults_of_source(path: Path, source: str) -> Iterator[Fault]:
 
 
 def prose(document: str) -> list[str]:
-    """The sentences of a document, without code, tables, headings and the addresses of links."""
+    """The sentences of a document, without code, tables, headings and link targets."""
     text = re.sub(r"```.*?```|<!--.*?-->|<table>.*?</table>", "\n\n", document, flags=re.DOTALL)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     text = re.sub(r"`[^`]*`", "X", text)  # a sentence may begin with code
@@ -96,7 +96,7 @@ def prose(document: str) -> list[str]:
 
 
 def words(sentence: str) -> int:
-    """Return the number of words of a sentence."""
+    """Return the number of words in a sentence."""
     return len(re.findall(r"[A-Za-z0-9][\w'’.-]*", sentence))
 
 
@@ -112,7 +112,7 @@ def faults_of_document(path: Path, document: str) -> Iterator[Fault]:
 
 
 def files(roots: tuple[str, ...], suffix: str) -> Iterator[Path]:
-    """The files below some folders, relative to the checkout, without those of other owners."""
+    """The files below some folders, relative to the checkout, except `FROZEN` ones."""
     for root in roots:
         start = ROOT / root
         for path in [start] if start.is_file() else sorted(start.rglob(f"*{suffix}")):
@@ -121,7 +121,7 @@ def files(roots: tuple[str, ...], suffix: str) -> Iterator[Path]:
 
 
 def main() -> int:
-    """Print the faults, or count them by folder; 1 if there is one."""
+    """Print the faults and return 1 if there is one; or count them by folder."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", action="store_true", help="count the faults and vague words by folder")
     parser.add_argument("paths", nargs="*", help="only files below these paths")

@@ -1,10 +1,10 @@
-"""One name for a setting from its flag to its use: `python tools/settings.py`, a part of `make check`.
+"""Check that a setting has one name from its flag to its use: `python tools/settings.py`, a part of `make check`.
 
-A setting is a field of `Config` or of a dataclass that `Config` holds. Its flag and its key in a file are made of its
-name; this looks at what comes behind them, in the sources: every setting is read somewhere, no two have the same name,
-and whoever is handed `limits.byte_rate` as it is, by assignment, keyword or parameter, calls it `byte_rate`. A value
-that is reckoned with is another number with a name of its own; so is one that only begins as the setting and is
-assigned again, and one that goes into what takes numbers of many kinds (`GENERAL`).
+A setting is a field of `Config` or of a dataclass that `Config` holds. Its flag and its key in a file are derived from
+its name. This program checks the use in the sources: every setting is read somewhere, no two have the same name, and
+code that receives `limits.byte_rate` unchanged, by assignment, keyword or parameter, also calls it `byte_rate`. A
+computed value may have another name. So may a variable that is assigned again, and a parameter of a function or class
+that takes numbers of many kinds (`GENERAL`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ HOLDERS: Final = {
     "policy": ("arena/match/policy.py", "Policy"),
     "settings": ("trio_grpc/limits/settings.py", "TransportSettings"),
 }
-"""Where the dataclasses of settings are defined, by the name of what holds one."""
+"""Files that define the dataclasses of settings, by the name of the variable or attribute that holds one."""
 TABLES: Final = {"limits", "policy", "transport"}
-"""Fields of `Config` that hold settings and are none."""
+"""Fields of `Config` that hold settings but are not settings themselves."""
 GENERAL: Final = {
     "OpenByOrigin": "so many of anything that is open at once",
     "TokenBucket": "so much of anything a second",
@@ -34,24 +34,24 @@ GENERAL: Final = {
     "sleep": "any time",
     "_ms": "any time, in other units",
 }
-"""Functions and classes that name a number after what they do with it, and why."""
+"""Functions and classes that name a number after its use, each with the reason."""
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Settings: TypeAlias = Mapping[str, frozenset[str]]
 """The names of the settings, by holder."""
 Carried: TypeAlias = frozenset[tuple[str, str]]
-"""Functions and classes, and their parameters that carry the setting of the same name."""
+"""Pairs of a function or class and a parameter of it that carries the setting of the same name."""
 
 
 def main() -> None:
-    """Ends with what is wrong in the arena, line by line."""
+    """Check the arena; exit with a line for each fault."""
     paths = sorted(path for package in ("arena", "trio_grpc") for path in (ROOT / package).rglob("*.py"))
     wrong = violations({path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths})
     sys.exit("\n".join(wrong) or None)
 
 
 def violations(texts: Mapping[str, str]) -> list[str]:
-    """Return the faults of modules, given by path from the root, the holders among them."""
+    """Return the faults in `texts`, the modules by path from the root, including those that define settings."""
     trees = {path: ast.parse(text) for path, text in texts.items()}
     settings = {holder: _fields(trees[path], name) for holder, (path, name) in HOLDERS.items()}
     named = Counter(name for names in settings.values() for name in names)
@@ -60,7 +60,7 @@ def violations(texts: Mapping[str, str]) -> list[str]:
     wrong += [f"nothing reads the setting {name}" for name in sorted(named) if name not in read]
     parameters = _parameters(trees.values())
     before, carried = None, Carried()
-    while carried != before:  # a parameter that carries a setting may hand it on
+    while carried != before:  # a parameter that carries a setting may pass it on
         before, followed = carried, [Follow(path, settings, parameters, carried) for path in trees]
         for follow in followed:
             follow.visit(trees[follow.path])
@@ -69,14 +69,14 @@ def violations(texts: Mapping[str, str]) -> list[str]:
 
 
 class Follow(ast.NodeVisitor):
-    """Follows the settings through a module."""
+    """Visitor that follows the settings through a module."""
 
     def __init__(
         self, path: str, settings: Settings, parameters: Mapping[str, Sequence[str]], carried: Carried
     ) -> None:
         self.path = path
         self.carried: set[tuple[str, str]] = set()
-        """Parameters that are handed a setting here."""
+        """Parameters that receive a setting in this module."""
         self.renamed: list[str] = []
         self._settings = settings
         self._parameters = parameters
@@ -99,7 +99,7 @@ class Follow(ast.NodeVisitor):
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
 
     def visit_Assign(self, node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> None:
-        """A name or an attribute that is assigned once is what it is assigned."""
+        """Check a name or attribute to which a setting is assigned, if it is assigned only once."""
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
             for place, value in _pairs(target, node.value):
                 scope = self._class if isinstance(place, ast.Attribute) else self._function
@@ -110,7 +110,7 @@ class Follow(ast.NodeVisitor):
     visit_AnnAssign = visit_NamedExpr = visit_Assign  # noqa: N815
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Parameters are called what they are handed."""
+        """Check that parameters have the names of the settings passed to them."""
         function, values = node.func, node.args
         if _last(function) == "partial" and values:
             function, *values = values
@@ -122,7 +122,7 @@ class Follow(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _setting(self, value: ast.expr | None) -> str | None:
-        """The setting that a value is, if it is one."""
+        """Return the setting that a value is; None if it is none."""
         if isinstance(value, ast.Name) and self._function is not None:
             begins = self._class is not None and self._function.name == "__init__"
             within = self._class.name if self._class is not None and begins else self._function.name
@@ -130,7 +130,7 @@ class Follow(ast.NodeVisitor):
         return _setting(value, self._settings)
 
     def _hand(self, node: ast.stmt | ast.expr, value: ast.expr | None, name: str) -> str | None:
-        """The same, and notes where it gets another name."""
+        """Return the setting that a value is; record a fault if it is passed on under another name."""
         setting = self._setting(value)
         if setting is not None and name.lstrip("_") != setting:
             self.renamed.append(f"{self.path}:{node.lineno}: the setting {setting} is called {name}")
@@ -138,13 +138,13 @@ class Follow(ast.NodeVisitor):
 
 
 def _fields(tree: ast.Module, name: str) -> frozenset[str]:
-    """The settings among the fields of a dataclass."""
+    """Return the settings among the fields of a dataclass."""
     [found] = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
     return frozenset(_last(node.target) for node in found.body if isinstance(node, ast.AnnAssign)) - TABLES
 
 
 def _setting(node: ast.AST | None, settings: Settings) -> str | None:
-    """The setting that an expression reads from its holder, and nothing more."""
+    """Return the setting that an expression reads unchanged from its holder; None for other expressions."""
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
         holder = _last(node.value).lstrip("_").replace("transport", "settings")
         return node.attr if node.attr in settings.get(holder, ()) else None
@@ -152,7 +152,7 @@ def _setting(node: ast.AST | None, settings: Settings) -> str | None:
 
 
 def _parameters(trees: Iterable[ast.Module]) -> dict[str, list[str]]:
-    """The positional parameters by function, and by class those of its beginning; of names used once only."""
+    """Return the positional parameters of functions and of classes' constructors, by names that are unique."""
     found: dict[str, list[str]] = {}
     count: Counter[str] = Counter()
     for node in (node for tree in trees for node in ast.walk(tree)):
@@ -184,7 +184,7 @@ def _stores(scope: ast.AST | None, name: str) -> int:
 
 
 def _last(node: ast.AST) -> str:
-    """The last name of an expression: "rate" of `self.limits.rate`; "" where it ends otherwise."""
+    """Return the last name in an expression: "rate" for `self.limits.rate`; "" if it does not end with a name."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 

@@ -1,4 +1,4 @@
-"""Check the structure that reading alone would not keep: names that are unique, imports without circles.
+"""Check structural rules that reviews would miss: unique names, and no import cycles.
 
     python tools/structure.py
 
@@ -19,7 +19,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGES: Final = ("engine", "trio_grpc", "arena")
 GAMES: Final = frozenset(path.parent.name for path in (ROOT / "engine").glob("*/game.py"))
 LONGEST_CHAIN: Final = {"arena.server": 7}
-"""Files that may lie one above the other in a package."""
+"""Maximum length of a chain of imports within a package."""
 DEFENDED: Final = {
     frozenset(
         {"trio_grpc.http2.http2", "trio_grpc.http2.http2_stream"}
@@ -30,11 +30,11 @@ DEFENDED: Final = {
         {"engine.sixth_sense.observer", "engine.sixth_sense.state"}
     ): "a state has itself observed, type-only back",
 }
-"""Circles of imports that are allowed, and why."""
+"""Allowed import cycles, each with the reason."""
 
 
 def modules() -> dict[str, ast.Module]:
-    """Every module of the packages, by its dotted name."""
+    """Return every module of the packages, by dotted name."""
     found = {}
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
@@ -44,7 +44,7 @@ def modules() -> dict[str, ast.Module]:
 
 
 def repeated_classes(trees: Mapping[str, ast.Module]) -> Iterator[str]:
-    """Public classes that share a name; the parallel pieces of two games may."""
+    """Find public classes that share a name, which only the parallel parts of two games may do."""
     places = defaultdict(list)
     for module, tree in trees.items():
         piece = ".".join("<game>" if part in GAMES else part for part in module.split("."))
@@ -57,7 +57,7 @@ def repeated_classes(trees: Mapping[str, ast.Module]) -> Iterator[str]:
 
 
 def numbers_of_matches(trees: Mapping[str, ast.Module]) -> Iterator[str]:
-    """Places where a match's number is not called `match_id`."""
+    """Find the places where a match's number is not called `match_id`."""
     for module, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.arg):
@@ -75,7 +75,7 @@ def numbers_of_matches(trees: Mapping[str, ast.Module]) -> Iterator[str]:
 
 
 def imports(trees: Mapping[str, ast.Module]) -> dict[str, set[str]]:
-    """By module, the modules it imports."""
+    """Return the imported modules of each module."""
     graph: dict[str, set[str]] = {}
     for module, tree in trees.items():
         wanted = set()
@@ -93,7 +93,7 @@ def _is_package(module: str, trees: Mapping[str, ast.Module]) -> bool:
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[frozenset[str]]:
-    """Groups of modules each of which imports, directly or not, every other of its group; a lone module is its own."""
+    """Return groups of modules that all import each other, directly or not; any other module is its own group."""
     reached = {module: _reached(graph, module) for module in graph}
     return list(
         {frozenset({module, *(other for other in reached[module] if module in reached[other])}) for module in graph}
@@ -111,7 +111,7 @@ def _reached(graph: Mapping[str, set[str]], module: str) -> set[str]:
 
 
 def forbidden_circles(graph: Mapping[str, set[str]]) -> Iterator[str]:
-    """Circles that nobody defends, and defences of circles that are gone."""
+    """Find import cycles that are not allowed, and allowed ones that no longer exist."""
     found = {circle for circle in circles(graph) if len(circle) > 1}
     for circle in found - DEFENDED.keys():
         yield f"these import each other: {', '.join(sorted(circle))}"
@@ -120,7 +120,7 @@ def forbidden_circles(graph: Mapping[str, set[str]]) -> Iterator[str]:
 
 
 def chain(graph: Mapping[str, set[str]], package: str) -> list[str]:
-    """The longest chain of imports inside a package; a circle counts as all its modules."""
+    """Return the longest chain of imports within a package; a cycle counts as all its modules."""
     inside = {module: graph[module] & graph.keys() for module in graph if module.startswith(f"{package}.")}
     inside = {module: {each for each in wanted if each in inside} for module, wanted in inside.items()}
     group = {module: circle for circle in circles(inside) for module in circle}
@@ -136,7 +136,7 @@ def chain(graph: Mapping[str, set[str]], package: str) -> list[str]:
 
 
 def long_chains(graph: Mapping[str, set[str]]) -> Iterator[str]:
-    """Packages whose modules lie too deep above each other."""
+    """Find packages with a chain of imports that is too long."""
     for package, most in LONGEST_CHAIN.items():
         found = chain(graph, package)
         if len(found) > most:
@@ -144,7 +144,7 @@ def long_chains(graph: Mapping[str, set[str]]) -> Iterator[str]:
 
 
 def faults() -> list[str]:
-    """Everything that is wrong."""
+    """Return all faults."""
     trees = modules()
     graph = imports(trees)
     return [*repeated_classes(trees), *numbers_of_matches(trees), *forbidden_circles(graph), *long_chains(graph)]

@@ -1,7 +1,7 @@
-"""Fetches what is checked in of other projects, in one version, and looks that it is unchanged.
+"""Fetch the checked-in files of other projects, each in one version, and check that they are unchanged.
 
 python tools/vendor.py            fetch each package with npm and write its files
-python tools/vendor.py --check    only look whether each file is as it was fetched (nothing is fetched)
+python tools/vendor.py --check    only check that each file is unchanged, without fetching
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ ROOT: Final = Path(__file__).parents[1]
 
 
 class Vendored(NamedTuple):
-    """A package of which some files are checked in."""
+    """A package with some files that are checked in."""
 
     name: str
     version: str
     integrity: str
     """SHA-512 of the package as npm states it."""
     folder: str
-    """Where its files are, from the top of the repository."""
+    """Folder of its files, relative to the root of the repository."""
     files: dict[str, str]
-    """SHA-256 by file of the package."""
+    """SHA-256 of each file, by its path in the package."""
 
 
 VENDORED: Final = (
@@ -47,7 +47,7 @@ VENDORED: Final = (
 
 
 def changed() -> list[str]:
-    """Return the files that are missing or not as they were fetched."""
+    """Return the files that are missing or have changed since they were fetched."""
     return [
         f"{each.folder}/{name}"
         for each in VENDORED
@@ -57,7 +57,11 @@ def changed() -> list[str]:
 
 
 def fetch(package: Vendored) -> None:
-    """Write the files of one package. SystemExit if it is not the one that was chosen."""
+    """Write the files of one package.
+
+    Raises:
+        SystemExit: The package does not have the expected digest.
+    """
     with TemporaryDirectory() as folder:
         subprocess.run(["npm", "pack", "--silent", f"{package.name}@{package.version}"], check=True, cwd=folder)  # noqa: S607
         archive = next(Path(folder).glob("*.tgz"))
@@ -74,7 +78,7 @@ def fetch(package: Vendored) -> None:
 
 
 def main() -> None:
-    """Fetch or look."""
+    """Fetch all packages, or only check the files."""
     if "--check" not in sys.argv[1:]:
         for package in VENDORED:
             fetch(package)

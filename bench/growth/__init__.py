@@ -1,1 +1,1 @@
-"""Growth of costs with the bots that play and with the matches that are stored."""
+"""Growth of costs with the number of playing bots and of stored matches."""

@@ -1,4 +1,4 @@
-"""Servers with ever more bots that play, each over a connection of its own: what a decision costs, and what a bot."""
+"""Cost per decision and per bot on servers with more and more playing bots, each over its own connection."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ CROWDS: Final = (10, 200, 1_000, 2_000, 5_000)
 FEW: Final = 200
 MANY: Final = 2_000
 MOST: Final = 1.3
-"""Most that a decision may cost with `MANY` bots, as a multiple of what it costs with `FEW`."""
+"""Maximum cost of a decision with `MANY` bots, as a multiple of its cost with `FEW`."""
 ROOM: Final = ("--connections", "12000", "--registrations-per-address", "20000", "--work-untrusted", "1000")
-"""Settings that let so many bots in from one address, each over a connection of its own, and register."""
+"""Settings that let thousands of bots register and connect from one address."""
 
 
 class Crowd(NamedTuple):
-    """One measurement."""
+    """One measurement with a given number of bots."""
 
     server_cpu_us: float
-    """Processor time of a decision in the server's main process."""
+    """Processor time of the server's main process per decision, in microseconds."""
     helpers_cpu_us: float
     per_second: float
     p99_us: float
     seating_cpu_ms: float
-    """Processor time of the main process for a bot to register, connect and be seated."""
+    """Processor time of the main process to register, connect and seat a bot, in milliseconds."""
     memory: int
     """Memory of the main process, in bytes."""
 
 
 def measure(bots: int, seconds: float, warm_up: float, compiled: bool, matches: float = 1.0) -> Crowd:
-    """Let so many bots of one match each play on a server of their own.
+    """Let bots with one match each play on a new server.
 
-    They begin together, and so their matches end at much the same time: it is measured until each has ended one.
+    They all begin together, so their matches end at about the same time. Therefore the measurement continues until the
+    bots have ended `matches` matches each on average.
     """
     with (
         tempfile.TemporaryDirectory() as data,
@@ -55,7 +56,7 @@ def measure(bots: int, seconds: float, warm_up: float, compiled: bool, matches: 
 
 
 def ratio(turns: dict[int, list[Crowd]]) -> float | None:
-    """Return the cost of a decision with `MANY` bots over that with `FEW`: the median over turns."""
+    """Return the cost of a decision with `MANY` bots divided by that with `FEW`: the median over turns."""
     if not {FEW, MANY} <= {*turns}:
         return None
     pairs = zip(turns[MANY], turns[FEW], strict=True)

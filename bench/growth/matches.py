@@ -1,4 +1,4 @@
-"""Data directories with ever more finished matches: what a start takes, a fit, every list and every page."""
+"""Cost of a start, a fit, every list and every page over data directories with more and more finished matches."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from bench._server import cpu, helpers, resident, serving
 
 KEPT: Final = (100_000, 1_000_000)
 LEAST: Final = 0.01
-"""Seconds that a system counts processor time in: of less nothing can be told."""
+"""Resolution of the system's processor times in seconds; shorter times cannot be compared."""
 FASTEST: Final = 1.1
-"""Largest exponent: cost ~ matches^exponent. What a machine's neighbours add is not to count as growth."""
+"""Largest allowed exponent in cost ~ matches^exponent; above 1, so that noise does not count as growth."""
 
 
 def measure(matches: int, runs: int) -> dict[str, float]:
-    """Return what a directory with so many matches costs, by what: seconds of processor time, and bytes."""
+    """Return the costs over a directory with `matches` matches, by name: seconds of processor time, and bytes."""
     with TemporaryDirectory() as temporary:
         data = Path(temporary) / "data"
         trio.run(listings.make, data, matches)
@@ -50,5 +50,8 @@ def _server(data: Path, runs: int) -> dict[str, float]:
 
 
 def exponent(few: float, many: float, times: float) -> float:
-    """Return the exponent by which a figure grows with its input: 0 not at all, 1 in proportion."""
+    """Return the exponent with which a figure grows with its input: 0 is not at all, 1 in proportion.
+
+    `few` and `many` are its values; `times` is the ratio of the inputs.
+    """
     return log(max(many, LEAST) / max(few, LEAST)) / log(times)

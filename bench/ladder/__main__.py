@@ -1,4 +1,4 @@
-"""Accuracy, convergence and speed of the ladder in simulated worlds and on real matches, beside other rating systems.
+"""Accuracy, convergence and speed of the ladder, compared with other systems, in simulated worlds and real matches.
 
     python -m bench.ladder [--part coverage …] [--quick | --long] [--json] [--chart FILE]
 
@@ -49,7 +49,7 @@ COLOURS = {Verdict.REACHED: "green", Verdict.MISSED: "bold red", Verdict.OPEN: "
 
 
 def measure(part: str, effort: Effort, seed: int, picture: Path | None) -> list[Figure]:
-    """Measure the figures of one part; the ranking also draws the chart to `picture`, if given."""
+    """Measure the figures of one part; the part "ranking" also draws a chart to the file `picture`, if given."""
     match part:
         case "ranking":
             curves = ranking.curves(effort, seed)

@@ -1,8 +1,9 @@
-"""Many accomplices, each of whom loses a little on purpose: a wide ring, and names that are thrown away.
+"""Many accomplices that each lose a little on purpose: a wide ring, and throw-away names.
 
-All lose to one bot of the middle of the field at tables of four, which it wins. A field plays one day, and the week
-that begins seven days later. The members of a wide ring are of the field. Names come in that week, so many a day, play
-as well as they can against the field, so that a win against them is worth something, lose to the head, and are gone.
+All of them lose to one bot, the head, at tables of four; it is from the middle of the field. The field plays for a day,
+and again for the week that begins seven days later. The members of a wide ring belong to the field. Throw-away names
+register in that week, a few each day. They first play the field as well as they can, so that a win against them is
+worth something; then they lose to the head and disappear.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, Conditions,
 
 RING: Final = 20
 RING_MEETINGS: Final = 20
-"""Meetings that each member of a wide ring loses on purpose in the week."""
+"""Number of meetings that each member of a wide ring loses on purpose in the week."""
 NAMES: Final = 12
-"""Names that come each day."""
+"""Number of throw-away names that register each day."""
 NAME_MATCHES: Final = 30
-"""Matches that each name plays as well as it can."""
+"""Number of matches that each throw-away name plays as well as it can."""
 NAME_MEETINGS: Final = 10
-"""Meetings that each name loses on purpose."""
+"""Number of meetings that each throw-away name loses on purpose."""
 
 
 def wide_ring(seed: Sequence[int]) -> Night:
-    """Simulate a week in which half of a field loses to a bot of its middle now and then."""
+    """Simulate a week in which half of the field sometimes loses on purpose to a bot from its middle."""
     return _simulated(seed, 0)
 
 
 def thrown_away(seed: Sequence[int], names: int = NAMES) -> Night:
-    """Simulate a week in which so many new names a day lose to a bot of the middle of a field."""
+    """Simulate a week in which `names` new bots a day lose to a bot from the middle of the field."""
     return _simulated(seed, names)
 
 
@@ -82,13 +83,13 @@ def _simulated(seed: Sequence[int], names: int) -> Night:
 
 
 def _among_others(own: Ints, matches: int, chance: np.random.Generator) -> Ints:
-    """Seat each of some bots with three of the field, so many times."""
+    """Seat each of the `own` bots with three of the field, `matches` times."""
     others = chance.random((matches * len(own), BOTS)).argsort(axis=1)[:, : TABLE - 1]
     return np.column_stack((np.tile(own, matches), others))
 
 
 def _thrown(head: int, losers: Ints, meetings: int, chance: np.random.Generator) -> Ints:
-    """Seat the head with all of these, so many times, three different ones at a table; a few may be left out."""
+    """Seat the head with every loser `meetings` times, three different ones per table; a few may be left out."""
     tables = []
     for _ in range(meetings):
         left = [*chance.permutation(losers).tolist()]
@@ -100,7 +101,7 @@ def _thrown(head: int, losers: Ints, meetings: int, chance: np.random.Generator)
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure what many accomplices gain their head, and which flags see it."""
+    """Measure the head's gain from many accomplices, and which flags detect it."""
     worlds = effort.of(2, 20, 100)
     ring = [wide_ring((seed, 13, each)) for each in with_progress(range(worlds), "wide rings")]
     away = [thrown_away((seed, 14, each)) for each in with_progress(range(worlds), "names that are thrown away")]
@@ -124,7 +125,7 @@ def _seen(worlds: Sequence[Night], what: str) -> list[Figure]:
 
 
 def _flagged(world: Night) -> set[FlagKind]:
-    """Return the kinds of flags of the head on a ladder of an open server."""
+    """Return the kinds of flags that the head gets on an open server's ladder."""
     guests = guests_of(world.entrants)
     quota = PairQuota(OPEN_QUOTA, guests)
     made = ladder(played(world.entrants, world.columns.nodes), world.columns, quota)

@@ -1,4 +1,4 @@
-"""Chart of rank correlation over games a bot, on a log scale, as self-contained SVG."""
+"""Chart of the rank correlation against games per bot, on a log scale, as self-contained SVG."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOP: Final = 40
 BOTTOM: Final = 50
 LOWEST: Final = 0.4
 APART: Final = 17
-"""Least distance of two labels in pixels."""
+"""Minimum distance between two labels, in pixels."""
 COLOURS: Final = ("#ff6b6b", "#fad75a", "#5fd7eb", "#ce8cff", "#6ede78", "#62a0ff")
 LADDER: Final = "#ffffff"
 

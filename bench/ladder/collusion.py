@@ -1,7 +1,7 @@
-"""Bots that lose on purpose: what a friend gains by it, whether it is seen, and how often honest bots look like it.
+"""Bots that lose on purpose: the beneficiary's gain, the chance of detection, and false alarms among honest bots.
 
-In a night of sybils, three accomplices sit alone with a bot of the middle of the field and lose to it on purpose, after
-they have played as well as they can by day. Every bot has its own owner, as sybils would.
+In a night of sybils, three accomplices play alone with a bot from the middle of the field and lose to it on purpose.
+By day they play as well as they can. Every bot has its own owner, as sybils would pretend.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from bench.ladder.source import Fitted, fit
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, Conditions, Floats, Ints, Luck, play
 
 DAY: Final = 100
-"""Rounds that a field plays a day."""
+"""Number of rounds that a field plays per day."""
 DAYS: Final = 4
-"""Days of the field before the night."""
+"""Number of days that the field plays before the night."""
 NIGHT: Final = 300
-"""Tables of the night."""
+"""Number of tables played in the night."""
 TABLE: Final = 4
 ACCOMPLICES: Final = 3
 LOOK_EVERY: Final = 28
-"""Rounds between two fits whose flags are looked at."""
+"""Number of rounds between two fits that are checked for flags."""
 WEEK: Final = 7 * DAY
 HONEST: Final = {
     "four seats": Conditions(),
@@ -47,26 +47,26 @@ class Night(NamedTuple):
     entrants: tuple[Entrant, ...]
     columns: Columns
     without: Columns
-    """The results without the nights."""
+    """The results without those of the nights."""
     head: int
     accomplices: tuple[int, ...]
 
 
 def night(seed: Sequence[int], tables: int = NIGHT) -> Night:
-    """Simulate a field and then, on a day of its own, a night in which the median guest wins every table.
+    """Simulate a field and then, a day later, a night in which the median guest wins every table.
 
-    Its accomplices are the only others there.
+    Only its accomplices play with it.
     """
     return _simulated(seed, DAYS, np.full(tables, DAYS))
 
 
 def nights(seed: Sequence[int], tables: int) -> Night:
-    """Simulate a week of a field with so many such tables every night."""
+    """Simulate a week of a field with `tables` tables of sybils every night."""
     return _simulated(seed, WEEK_DAYS, np.arange(WEEK_DAYS * tables) // tables)
 
 
 def _simulated(seed: Sequence[int], days: int, when: Ints) -> Night:
-    """Simulate so many days of a field, from a Monday on, and tables of sybils on the days `when`."""
+    """Simulate a field for `days` days from a Monday on, and a table of sybils on each day in `when`."""
     chance = np.random.default_rng([*seed])
     season = play(Conditions(), days * DAY, chance)
     guests = ANCHORS + np.argsort(season.strengths[ANCHORS:])
@@ -86,7 +86,7 @@ def _simulated(seed: Sequence[int], days: int, when: Ints) -> Night:
 
 
 def guests_of(entrants: Sequence[Entrant]) -> dict[Node, Guest]:
-    """Give every bot an owner of its own; versions belong to one bot, anchors are the house's."""
+    """Give every bot its own owner; all versions of a bot belong to it, and anchors are house bots."""
     roots: dict[Node, Node] = {}
     for entrant in entrants:
         roots[entrant.node] = entrant.node if entrant.parent is None else roots[entrant.parent]
@@ -98,7 +98,7 @@ def guests_of(entrants: Sequence[Entrant]) -> dict[Node, Guest]:
 
 
 def played(entrants: Sequence[Entrant], nodes: Ints) -> tuple[Entrant, ...]:
-    """Return the entrants with a result, of which those without a later version stand on the ladder."""
+    """Return the entrants that have a result; those without a later version are on the ladder."""
     there = {int(node) for node in np.unique(nodes)} - {NOBODY}
     known = [each for each in entrants if each.node in there]
     parents = {each.parent for each in known}
@@ -109,7 +109,7 @@ def played(entrants: Sequence[Entrant], nodes: Ints) -> tuple[Entrant, ...]:
 
 
 def false_flags(conditions: Conditions, worlds: int, seed: tuple[int, ...], what: str) -> list[Figure]:
-    """Count the flags that are raised at any time of a week in fields of honest bots."""
+    """Count the flags raised at any time during a week in fields of honest bots."""
     raised: dict[FlagKind, list[int]] = {kind: [] for kind in FlagKind}
     bots = 0
     for number in with_progress(range(worlds), what):
@@ -135,23 +135,23 @@ def false_flags(conditions: Conditions, worlds: int, seed: tuple[int, ...], what
 
 
 def _error(found: Sequence[int], cases: int) -> float:
-    """Compute the standard error of a rate of rare events by world, at least that of one event."""
+    """Compute the standard error of a rate of rare events from their counts by world; at least that of one event."""
     return float(max(1.0, np.sqrt(len(found)) * np.std(found)) / cases)
 
 
 class _Seen(NamedTuple):
     gain: float
     lift: float
-    """Elo of the head without its first accomplice's results, by Newton's step."""
+    """Elo that the head gains from its first accomplice's results, as estimated by one Newton step."""
     refitted: float
-    """The same by a fit without them."""
+    """The same gain, from a new fit without these results."""
     flagged: Mapping[FlagKind, bool]
     first: bool
-    """True if it stands first."""
+    """True if the head is first on the ladder."""
 
 
 def _look(world: Night) -> _Seen:
-    """Fit a night and look at its flags."""
+    """Fit a world with a night and read its flags."""
     guests, head = guests_of(world.entrants), world.head
     fitted, before = fit(world.entrants, world.columns), fit(world.entrants, world.without)
     found = flags(world.columns, fitted.ladder, guests)
@@ -166,7 +166,7 @@ def _look(world: Night) -> _Seen:
 
 
 def _without(world: Night, bot: int) -> Fitted:
-    """Fit without the results of a bot: no pair with it moves anybody's rating."""
+    """Fit without a bot's results, so that no pair with it affects any rating."""
     nodes = np.where(world.columns.nodes == NOBODY, NOBODY, world.columns.nodes)
     spoilt = nodes == bot
     columns = Columns.of_arrays(nodes, world.columns.places, match_id=world.columns.match_id, spoilt=spoilt)
@@ -174,7 +174,7 @@ def _without(world: Night, bot: int) -> Fitted:
 
 
 def one_night(worlds: int, seed: int) -> list[Figure]:
-    """Measure what a night gains, and whether it is seen."""
+    """Measure the gain from one night, and whether it is detected."""
     seen = [_look(night((seed, 7, number))) for number in with_progress(range(worlds), "nights of sybils")]
     gains: Floats = np.array([each.gain for each in seen])
     note = f"{worlds} worlds; first of the ladder in {sum(each.first for each in seen)}"
@@ -190,7 +190,7 @@ def one_night(worlds: int, seed: int) -> list[Figure]:
 
 
 def mean_error(values: Floats) -> float:
-    """Compute the standard error of a mean of measurements; 0 of a single one."""
+    """Compute the standard error of the mean of measurements; 0 for a single one."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 

@@ -1,7 +1,7 @@
-"""Whom a ring meets that announces much room: the real scheduler, beside honest bots with as much as the SDK announces.
+"""Opponents that the real scheduler gives a ring whose members announce a very large capacity.
 
-Matches are as long as luck has it, and a server has no end: whoever has room is seated. What is counted begins with the
-second half, when the ring has as many tables as it is given.
+Honest bots announce the SDK's default capacity. Matches have random lengths, and every bot with room is seated. Only
+the second half of the evening counts, when the ring has reached its number of tables.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from bench.ladder.figures import Effort, Figure, with_progress
 
 RING: Final = 4
 ROOM: Final = 64
-"""Matches at once that each of a ring announces."""
+"""Number of simultaneous matches that each ring member announces."""
 SECONDS: Final = 2.0
-"""The mean length of a match."""
+"""Mean length of a match in seconds."""
 EVENING: Final = 60.0
 HONEST: Final = (8, 20, 40)
 HOUSE: Final = (-1, -2, -3)
@@ -38,14 +38,14 @@ class Company(NamedTuple):
     """The result of an evening."""
 
     mates: float
-    """Number of ring members among the three others at a ring member's table."""
+    """Mean number of ring members among the three others at a ring member's table."""
     honest: float
-    """Matches that an honest bot begins in a second."""
+    """Number of matches that an honest bot begins per second."""
     ring: float
 
 
 def evening(honest: int, shared: bool, seed: int, ring: int = RING, room: int = ROOM) -> Company:
-    """Simulate so many honest bots and a ring, whose bots have the first numbers, each with an owner of its own."""
+    """Simulate `honest` honest bots and a ring, all with different owners; the ring's bots have the first numbers."""
     chance, numbers = Random(seed), count()
     pool: Pool[int] = Pool(HOUSE, chance, shared=shared)
     capacities = [room] * ring + [FREE_TABLES] * honest
@@ -99,7 +99,7 @@ def evening(honest: int, shared: bool, seed: int, ring: int = RING, room: int = 
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure the company of a ring with and without a bound on one bot's share of the tables."""
+    """Measure a ring's opponents with and without a bound on one bot's share of the tables."""
     figures = []
     evenings = range(seed, seed + effort.of(1, 3, 10))
     for honest in HONEST:

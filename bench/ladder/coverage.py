@@ -1,11 +1,13 @@
 """Coverage of the 95 % intervals: how often they contain the true rating, by table size, changes of the field and ties.
 
-Intervals of fitted ratings, of all nodes that played, including old versions and newcomers with few matches; and those
-that are shown, of the shrunk ratings of the bots on the ladder, for all and for the leader alone. Both leave out the
-error of the scale, which the bots of one world share: the truth is moved by the mean difference, and the move compared
-with the scale's error. Also measured, with a lower bar only: skewed or heavy-tailed luck, and bots that form a cycle,
-with true ratings as defined in `world`; and, shown intervals only, small fields and large ones. The error of a share is
-estimated between worlds.
+There are two kinds of intervals. Those of fitted ratings cover all nodes that played, including old versions and
+newcomers with few matches. Those shown, of shrunk ratings, are measured for all bots on the ladder and for the leader
+alone. Both exclude the error of the scale, which all bots of a world share: the true ratings are shifted by the mean
+difference, and this shift is compared with the scale's error.
+
+Some conditions have a lower bar only: skewed or heavy-tailed luck, and bots that form a cycle, with true ratings as
+defined in `world`. Small and large fields are measured for shown intervals only. The error of a share is estimated from
+the differences between worlds.
 """
 
 from __future__ import annotations
@@ -25,9 +27,9 @@ NOT_TOO_NARROW: Final = Bar(93.0, 100.0)
 NORMAL_95: Final = 1.96
 LIKELY_BEST: Final = 0.2
 ALIKE: Final = 1.0
-"""Elo within which true ratings are those of copies: tables differ a little."""
+"""Maximum difference of copies' true ratings in Elo; it is not 0 because their tables differ a little."""
 GAMES: Final = 250
-"""Number of rounds: about the games of every bot in a field that does not change."""
+"""Number of rounds, which is about the number of games per bot in a field that does not change."""
 TABLES: Final = {"2 seats": (2,), "4 seats": (4,), "6 seats": (6,), "2–7 seats": (2, 3, 4, 5, 6, 7)}
 CELLS: Final = {
     f"{seats}, {'changing' if changing else 'static'}, {ties:.0%} ties": Conditions(TABLES[seats], ties, changing)
@@ -42,9 +44,9 @@ VIOLATIONS: Final = {
 }
 
 FIELDS: Final = tuple((guests + ANCHORS, games) for guests in (8, 20, 97) for games in (60, 300))
-"""Bots and games of every bot, in fields of different sizes."""
+"""Fields of different sizes: the number of bots, and of games per bot."""
 COPIES: Final = (0, 10, 25)
-"""Copies of one good program among the bots, where it is measured who shares the first rank."""
+"""Numbers of copies of one good program among the bots, in the measurement of shared first ranks."""
 
 
 class Share(NamedTuple):
@@ -59,17 +61,17 @@ class Coverage(NamedTuple):
     """Coverage under one set of conditions."""
 
     ratings: Share
-    """True rating within rating ± 1.96 SE, for all nodes."""
+    """Share of all nodes with the true rating within rating ± 1.96 SE."""
     ranks: Share
-    """True rank within the published rank interval, for the bots on the ladder."""
+    """Share of the bots on the ladder with the true rank within the published rank interval."""
     young: Share
-    """As `ratings`, for nodes with fewer than 30 matches."""
+    """Like `ratings`, for nodes with fewer than 30 matches."""
     shown: Share
-    """True rating within shrunk rating ± 1.96 posterior errors, for the bots on the ladder."""
+    """Share of the bots on the ladder with the true rating within shrunk rating ± 1.96 posterior errors."""
     leader: Share
-    """As `shown`, for the first of each ladder."""
+    """Like `shown`, for the first bot of each ladder."""
     scale: Share
-    """Scale within 1.96 of its error."""
+    """Share of worlds with the scale within 1.96 of its standard errors."""
 
 
 def cover(
@@ -80,7 +82,7 @@ def cover(
     games: int = GAMES,
     bots: int = BOTS,
 ) -> Coverage:
-    """Simulate so many worlds and compare each ladder with the true ratings."""
+    """Simulate `worlds` worlds and compare each ladder with the true ratings."""
     hits: list[list[tuple[int, int]]] = []
     for number in with_progress(range(worlds), what):
         season = play(conditions, games, np.random.default_rng([*seed, number]), bots)
@@ -114,7 +116,7 @@ def cover(
 
 
 def said_best(worlds: int, seed: tuple[int, ...]) -> Figure:
-    """Measure the calibration of P(best) of 20 % and more: observed frequency over that predicted."""
+    """Measure the calibration of P(best) from 20 % up: observed frequency divided by predicted frequency."""
     cases: list[tuple[float, float]] = []
     for number in with_progress(range(worlds), "P(best)"):
         season = play(Conditions(), (60, 200, 500)[number % 3], np.random.default_rng([*seed, number]))
@@ -133,7 +135,7 @@ def said_best(worlds: int, seed: tuple[int, ...]) -> Figure:
 
 
 def shared_first(conditions: Conditions, worlds: int, seed: tuple[int, ...], what: str) -> list[Figure]:
-    """Measure whether the best is among the bots that share the first rank as often as their P(best) says."""
+    """Measure whether the bots that share the first rank include the best one as often as their P(best) predicts."""
     groups: list[tuple[float, float]] = []
     alone: list[tuple[float, float]] = []
     leader: list[tuple[float, float]] = []
@@ -164,7 +166,10 @@ def _true_ranks(true: Floats, shown: list[Node]) -> dict[Node, int]:
 
 
 def share(counts: Floats) -> Share:
-    """Compute a share from hits and cases by world; its error is at least that of independent cases at 95 %."""
+    """Compute a share from hits and cases by world.
+
+    Its standard error is at least that of independent cases with a share of 95 %.
+    """
     hits, cases = counts.sum(axis=0)
     if not cases:
         return Share(np.nan, np.nan, 0)

@@ -1,10 +1,10 @@
 """Simulation of thousands of matches as a server plays them: live ratings compared with fits, and who meets whom.
 
-Bots of a dozen owners, with room for one to eight matches at once, some of them slow, join one after the other; now and
-then one returns as a new version. The real scheduler forms tables, also with house bots, whenever a match ends or a
-wait is over. Live ratings are updated after every match. Every 100 matches the ladder is fitted, live ratings, then at
-their stalest, are compared with the fit and rebased on it. First halves, in which the ladder itself is still uncertain,
-are reported separately.
+Bots of a dozen owners join one after the other. They have room for one to eight matches at once, and some are slow. Now
+and then one returns as a new version. Whenever a match ends or a wait is over, the real scheduler forms tables, also
+with house bots. Live ratings are updated after every match. Every 100 matches the ladder is fitted; the live ratings,
+which are stalest at that moment, are compared with the fit and rebased on it. The first half, in which the ladder
+itself is still uncertain, is reported separately.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from bench.ladder.source import columns, fit
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, STEP, Conditions, Season, ranked
 
 FIT_EVERY: Final = 100
-"""Matches from one fit to the next."""
+"""Number of matches from one fit to the next."""
 INITIAL_BOTS: Final = 16
 """Number of bots at the beginning, anchors included."""
 JOIN_EVERY: Final = 150
-"""Matches from one arrival to the next."""
+"""Number of matches from one bot's arrival to the next."""
 RETURN_EVERY: Final = 250
-"""Matches from one new version to the next."""
+"""Number of matches from one new version to the next."""
 OWNERS: Final = 12
 TABLE: Final = 4
 CONDITIONS: Final = Conditions(ties=0.1)
@@ -49,7 +49,7 @@ class _Bot:
     owner: str
     room: int
     pace: float
-    """Factor on the length of its matches."""
+    """Factor that multiplies the length of the bot's matches."""
     since: float = 0.0
 
 
@@ -58,20 +58,21 @@ class Evening:
     """Figures of one simulation."""
 
     differences: list[list[float]] = field(default_factory=list)
-    """By fit, Elo between live rating and fit of every bot on the ladder that is not provisional now and before.
+    """For each fit, the differences in Elo between the live and fitted ratings of the bots on the ladder.
 
-    Without the scale's move, the median of these: it is common to all, and an error of the scale, not of a rating.
+    Only bots count that are not provisional before and after the fit. The median difference is subtracted: it is a
+    shift of the scale, common to all bots, and not an error of any rating.
     """
     matches: int = 0
     house_seats: int = 0
     same_owner: int = 0
-    """Tables with two bots of one owner, house bots aside."""
+    """Number of tables with two bots of one owner, not counting house bots."""
     longest_wait: float = 0.0
-    """Longest time of a bot with room from one table to the next, in mean lengths of a match."""
+    """Longest time that a bot with room waited for its next table, in mean match lengths."""
 
 
 class _Simulation:
-    """State of a simulation."""
+    """State of one simulation."""
 
     def __init__(self, seed: tuple[int, ...]) -> None:
         self.evening = Evening()
@@ -105,7 +106,7 @@ class _Simulation:
             self.bots[node] = _Bot(node, owner, self.random.randint(1, 8), pace, self.now)
 
     def come_back(self) -> None:
-        """Replace a bot by a new version of it; matches of the old one go on."""
+        """Replace a bot by a new version of it; the old version's matches go on."""
         old = self.bots.pop(self.random.choice([*self.bots]))
         self.pool.remove(old.node)
         node = Node(len(self.entrants))
@@ -116,7 +117,7 @@ class _Simulation:
         self.bots[node] = _Bot(node, old.owner, self.random.randint(1, 8), old.pace, self.now)
 
     def form_tables(self) -> float:
-        """Form all tables that are possible now; return the next instant at which more may be."""
+        """Form all tables that are possible now; return the next instant at which more may be possible."""
         for bot in self.bots.values():
             value, pending = self.worth.of(bot.node), self.pending.get(bot.node, 0)
             self.pool.update(Waiting(bot.node, bot.owner, bot.since, bot.room, value, pending))
@@ -137,7 +138,7 @@ class _Simulation:
         heappush(self.running, (self.now + pace * self.random.expovariate(1), next(self.numbers), nodes))
 
     def end_next(self) -> None:
-        """End the running match that is next to end."""
+        """End the running match with the earliest end."""
         self.now, _, nodes = heappop(self.running)
         means = np.full((1, SEATS), np.nan)
         means[0, :TABLE] = [self.strengths[node] for node in nodes]
@@ -175,7 +176,7 @@ class _Simulation:
 
 
 def simulate(matches: int, seed: tuple[int, ...]) -> Evening:
-    """Simulate so many matches."""
+    """Simulate `matches` matches."""
     play = _Simulation(seed)
     due = play.form_tables()
     for number in range(1, matches + 1):

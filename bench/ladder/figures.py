@@ -1,4 +1,4 @@
-"""Measured figures and the bars that they should reach. Nothing is measured here."""
+"""Measured figures and the bars that they should reach. This module itself measures nothing."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Effort(Enum):
     """Amount of work to spend on a measurement."""
 
     QUICK = "quick"
-    """Seconds, to see that it runs."""
+    """A few seconds, to see that everything runs."""
     DEFAULT = "default"
     """A few minutes."""
     LONG = "long"
-    """As for the tables of the documentation."""
+    """Enough for the tables in the documentation."""
 
     def of(self, quick: int, default: int, long: int) -> int:
         """Choose the number for this effort."""
@@ -29,7 +29,7 @@ class Effort(Enum):
 
 
 class Verdict(Enum):
-    """True if a figure reaches its bar."""
+    """The verdict whether a figure reaches its bar."""
 
     REACHED = "reached"
     MISSED = "missed"

@@ -1,8 +1,8 @@
-"""Rating systems as forecasters: each takes matches in their order and gives the expected score of any bot of another.
+"""Rating systems as forecasters: each takes matches in order and predicts the score of any bot against any other.
 
-Elo with constant K, Glicko-2, TrueSkill and openskill, each as its authors set it up; and TrueSkill, Glicko-2 and
-openskill for players who never change, as frozen bots do not. Glicko-2 is as Glickman (2013) has it, TrueSkill as
-Herbrich, Minka and Graepel (2006) have it for teams of one.
+The systems are Elo with constant K, Glicko-2, TrueSkill and openskill, each with its authors' settings; and the last
+three again with settings for players who never change, as frozen bots do not. Glicko-2 follows Glickman (2013),
+TrueSkill follows Herbrich, Minka and Graepel (2006) with teams of one.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Forecaster(Protocol):
     """A rating system."""
 
     def take(self, bots: Sequence[int], places: Sequence[int]) -> None:
-        """Take the result of the next match: bots by seat, each at one seat, and their places."""
+        """Take the result of the next match: the bot in each seat, all different, and their places."""
 
     def expected(self) -> Floats:
-        """Compute the expected score [bots, bots] of each bot against each other, a tie counting as half."""
+        """Compute the expected scores [bots, bots] of every bot against every other; a tie counts as half."""
 
 
 def _pair_score(place: int, other: int) -> float:
@@ -38,7 +38,7 @@ def _pair_score(place: int, other: int) -> float:
 
 
 class Fitted:
-    """The ladder's fit, or with `shown` the ratings that a ladder shows and forecasts with."""
+    """The ladder's fitted ratings; with `shown`, those that a ladder shows and uses for forecasts."""
 
     def __init__(self, bots: int, *, shown: bool) -> None:
         self._entrants = [Entrant(Node(bot)) for bot in range(bots)]
@@ -60,7 +60,7 @@ class Fitted:
 
 
 class Live:
-    """The ladder's live layer alone, never put back on a fit."""
+    """The ladder's live ratings alone, never rebased on a fit."""
 
     def __init__(self, bots: int) -> None:
         self._ratings = [NEW] * bots
@@ -104,16 +104,16 @@ class Glicko(NamedTuple):
 
 
 class Glicko2:
-    """Glicko-2, each pair of a match being a game; a period is of so many matches."""
+    """Glicko-2, with each pair of a match as a game, and with rating periods of `period` matches."""
 
     UNIT: Final = 173.7178
-    """Elo of a unit of its scale."""
+    """Elo per unit of Glicko-2's own scale."""
     STEP: Final = 1e-6
 
     def __init__(
         self, bots: int, *, period: int = 25, volatility: float = 0.06, change: float = 0.5, deviation: float = 350.0
     ) -> None:
-        """`change` is Glickman's τ; with a `volatility` of 0 players never change."""
+        """Set the parameters. `change` is Glickman's τ; with a `volatility` of 0 players never change."""
         self._ratings = [Glicko(0.0, deviation / self.UNIT, volatility)] * bots
         self._period = period
         self._change = change
@@ -134,7 +134,7 @@ class Glicko2:
             self._matches = []
 
     def rated(self, rating: Glicko, games: Sequence[tuple[Glicko, float]]) -> Glicko:
-        """Rate a player after a period of games, by opponent and score."""
+        """Rate a player after a period of `games`, given as opponents and scores."""
         mean, deviation, volatility = rating
         if not games:
             return rating._replace(deviation=sqrt(deviation**2 + volatility**2))
@@ -148,7 +148,7 @@ class Glicko2:
         return Glicko(mean + after * surplus, sqrt(after), volatility)
 
     def _changed(self, volatility: float, own: float, variance: float, square: float) -> float:
-        """Find the new volatility by the Illinois method, the fifth step of the paper."""
+        """Find the new volatility by the Illinois method, step 5 of the paper."""
         start = log(volatility**2)
 
         def slope(at: float) -> float:
@@ -180,12 +180,12 @@ class Glicko2:
 
 
 def _weight(deviation: float) -> float:
-    """Return Glickman's g, by which an opponent of unsure rating counts less."""
+    """Return Glickman's g, the factor by which opponents with uncertain ratings count less."""
     return 1 / sqrt(1 + 3 * deviation**2 / pi**2)
 
 
 class TrueSkill:
-    """TrueSkill for players alone: expectation propagation along the order of the places."""
+    """TrueSkill for single players: expectation propagation along the order of places."""
 
     MEAN: Final = 25.0
     DEVIATION: Final = MEAN / 3
@@ -194,7 +194,10 @@ class TrueSkill:
     SMALLEST_MOVE: Final = 1e-6
 
     def __init__(self, bots: int, *, drift: float = DEVIATION / 100, ties: float = 0.1) -> None:
-        """`drift` is the paper's τ, by which a player changes before each match; `ties` is the share of ties."""
+        """Set the parameters.
+
+        `drift`: the paper's τ, by which a player changes before each match. `ties`: the share of ties.
+        """
         self._means = [self.MEAN] * bots
         self._variances = [self.DEVIATION**2] * bots
         self._drift = drift
@@ -209,14 +212,17 @@ class TrueSkill:
             self._means[bot], self._variances[bot] = mean, variance
 
     def rated(self, players: Sequence[tuple[float, float]], tied: Sequence[bool]) -> list[tuple[float, float]]:
-        """Rate players from the first to the last, by means and variances; `tied` are neighbours."""
+        """Rate players, given as means and variances from the first place to the last.
+
+        `tied` says for each pair of neighbours whether they tied.
+        """
         before = [(mean, variance + self._drift**2) for mean, variance in players]
-        # Messages are precision and precision times mean: of a player's skill, and from the pairs on either side.
+        # Messages are pairs of precision and precision times mean, from a player's skill and from its neighbours.
         own = [(1 / (variance + self.LUCK**2), mean / (variance + self.LUCK**2)) for mean, variance in before]
         lower = [(0.0, 0.0)] * len(players)
-        """From the pair with the next player."""
+        """Messages from the pair with the next player."""
         upper = [(0.0, 0.0)] * len(players)
-        """From the pair with the player before."""
+        """Messages from the pair with the previous player."""
         pairs = [*range(len(tied)), *range(len(tied) - 2, 0, -1)]
         for _ in range(self.SWEEPS):
             moved = 0.0
@@ -240,7 +246,7 @@ class TrueSkill:
     def _messages(
         self, first: tuple[float, float], second: tuple[float, float], *, tied: bool
     ) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the messages to both players of a pair, by their performances without it."""
+        """Return the messages to both players of a pair, given the messages about them from everything else."""
         ones, others = 1 / first[0], 1 / second[0]
         difference, variance = first[1] * ones - second[1] * others, ones + others
         size = sqrt(variance)
@@ -275,13 +281,13 @@ def _density(value: float) -> float:
 
 
 def _win(ahead: float) -> tuple[float, float]:
-    """Return the shift of the mean and the loss of variance of a normal difference that is known to be positive."""
+    """Return shift of the mean and loss of variance of a normal difference once it is known to be positive."""
     shift = exp(-(ahead**2) / 2 - float(log_ndtr(ahead))) / sqrt(2 * pi)
     return shift, shift * (shift + ahead)
 
 
 def _tie(ahead: float, margin: float) -> tuple[float, float]:
-    """Return the same of a normal difference that is known to be within the margin."""
+    """Return shift of the mean and loss of variance of a normal difference once it is known to be within the margin."""
     low, high = -margin - ahead, margin - ahead
     inside = max(1e-12, float(ndtr(high) - ndtr(low)))
     shift = (_density(low) - _density(high)) / inside
@@ -289,10 +295,10 @@ def _tie(ahead: float, margin: float) -> tuple[float, float]:
 
 
 class OpenSkill:
-    """openskill's Plackett–Luce."""
+    """The Plackett–Luce model of the package openskill."""
 
     def __init__(self, bots: int, *, drift: float | None = None) -> None:
-        """`drift` is its τ, by which a player changes before each match; by default the model's own."""
+        """Set `drift`, openskill's τ, by which a player changes before each match; by default the model's own."""
         from openskill.models import PlackettLuce
 
         self._model: Any = PlackettLuce() if drift is None else PlackettLuce(tau=drift)

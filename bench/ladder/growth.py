@@ -1,7 +1,7 @@
-"""A ladder of ten thousand versions: time, memory, and whether order or increments show.
+"""A ladder of ten thousand versions: time, memory, and independence of the order and of incremental fits.
 
-It runs in a separate Python process on one core with one thread. 300 bots play a million matches of four; at random
-times bots come as new versions, so that no two versions that are far apart in time have met. Times are processor time.
+It runs in a separate Python process on one core with one thread. 300 bots play a million matches of four. At random
+times bots return as new versions, so versions that are far apart in time never meet. Times are processor time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CONDITIONS: Final = Conditions(ties=0.15)
 
 
 def season_of(matches: int, versions: int, chance: np.random.Generator) -> Season:
-    """Simulate so many matches, in the course of which `BOTS` bots become so many versions."""
+    """Simulate `matches` matches of `BOTS` bots that go through `versions` versions in total."""
     tables = BOTS // TABLE
     rounds = -(-matches // tables)
     entrants = [Entrant(Node(bot), anchor=bot < ANCHORS) for bot in range(BOTS)]
@@ -60,7 +60,7 @@ def results_of(season: Season) -> Iterator[MatchResult]:
 
 
 def step_by_step(season: Season, entrants: tuple[Entrant, ...]) -> bool:
-    """True if fits of a growing list equal that of the whole one: more results, then an old one is void."""
+    """True if incremental fits equal a fit of everything: after more results, and after an old one is voided."""
     count = len(season.nodes)
     void = Void(count + 1, 7, "played by mistake")
     results = results_of(season)

@@ -1,9 +1,8 @@
 """Convergence of newcomers' ranks with the real scheduler, compared with random tables.
 
-Newcomers join a field that has played for a while. A round has as many tables as would seat every bot once. Random
-tables do seat every bot once; the scheduler forms the same number of tables from a pool in which every bot has room for
-as many matches as the SDK announces by default. The ladder is fitted every few rounds; matches since then are pending
-for the scheduler.
+Newcomers join a field that has played for a while. A round has as many tables as it takes to seat every bot once.
+Random tables seat every bot exactly once. The scheduler forms the same number of tables from a pool in which every bot
+has the SDK's default capacity. The ladder is fitted every few rounds; for the scheduler, later matches are pending.
 """
 
 from __future__ import annotations
@@ -24,17 +23,20 @@ from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, Conditions,
 
 ROUNDS: Final = 15
 BEFORE: Final = 200
-"""Rounds that the field has played without the newcomers."""
+"""Number of rounds that the field plays without the newcomers."""
 FIT_EVERY: Final = 5
-"""Rounds from one fit to the next: 50 matches."""
+"""Number of rounds from one fit to the next, which is 50 matches."""
 TABLE: Final = 4
 ROOM: Final = 8
-"""Matches that a bot can play at once."""
+"""Number of matches that a bot can play at once."""
 PROMISED: Final = 0.65
 
 
 def rank_errors(newcomers: int, scheduled: bool, seed: tuple[int, ...]) -> list[int]:
-    """Compute each newcomer's error in ranks after the rounds in one world, the same with and without scheduler."""
+    """Compute each newcomer's error in ranks after the rounds in one world.
+
+    The same seed gives the same world with and without the scheduler.
+    """
     chance = np.random.default_rng(seed)
     before = play(Conditions(), BEFORE, chance, BOTS - newcomers)
     strengths = np.append(before.strengths, chance.normal(0, SPREAD, newcomers))
@@ -72,7 +74,7 @@ def _scheduled(fitted: Fitted, pending: Ints, pool: Pool[int]) -> Ints:
 
 
 def _with(season: Season, tables: Ints, chance: np.random.Generator) -> Season:
-    """The season with these tables played."""
+    """Return the season with these tables played in addition."""
     nodes = np.full((len(tables), SEATS), NOBODY)
     nodes[:, : tables.shape[1]] = tables
     means = np.where(nodes == NOBODY, np.nan, season.strengths[nodes])

@@ -1,6 +1,6 @@
 """Orders of bots by other rating systems: constant-K Elo, openskill's Plackett–Luce, and the ladder's live Elo alone.
 
-Each computes one number a bot after every round of simulated worlds; only their order is used.
+Each computes one number per bot after every round of simulated worlds; only the order of these numbers is used.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from bench.ladder.world import Floats, Ints
 def constant_elo(nodes: Ints, places: Ints, bots: int, factors: Sequence[float]) -> Iterator[Floats]:
     """Iterate over Elo ratings with constant K after each round: [worlds, factors, bots].
 
-    `nodes` and `places` are [worlds, rounds, tables, seats], with every bot at most once a round. A match of n seats
-    counts as one game with the bot's mean score against its n−1 opponents.
+    `nodes` and `places` are [worlds, rounds, tables, seats], with every bot at most once per round. A match counts as
+    one game, with the bot's mean score against its opponents.
     """
     worlds, rounds, _, seats = nodes.shape
     ratings = np.zeros((worlds, len(factors), bots))
@@ -29,7 +29,7 @@ def constant_elo(nodes: Ints, places: Ints, bots: int, factors: Sequence[float])
         surplus = (place[..., :, None] < place[..., None, :]) + (place[..., :, None] == place[..., None, :]) / 2
         now = ratings[every_world, :, who].transpose(0, 3, 1, 2)
         expected = expit((now[..., :, None] - now[..., None, :]) / SCALE)
-        change = gain * (surplus[:, None] - expected).sum(axis=-1)  # a seat's ½ against itself is no surplus
+        change = gain * (surplus[:, None] - expected).sum(axis=-1)  # a seat's ½ against itself does not count
         ratings[every_world, :, who] += change.transpose(0, 2, 3, 1)
         yield ratings
 

@@ -1,7 +1,7 @@
 """The effect of a quota of pairs against bots that lose on purpose, and its cost for honest fields.
 
-The loss of precision of an honest field is the part by which the mean squared error of all ratings, about their own
-mean, grows by the quota, on the same matches.
+An honest field's loss of precision is the relative growth of its mean squared error under the quota, on the same
+matches. The error is that of all ratings about their own mean.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ from bench.ladder.world import (
 )
 
 WEEKS: Final = (40, 60, 80, 100, 120)
-"""Quotas of a week that are tried beside that of a day."""
+"""Weekly quotas to try in addition to the daily one."""
 GAIN: Final = at_most(40)
 LOSS: Final = at_most(5)
 HONEST_DAYS: Final = WEEK_DAYS
 WEEK_TABLES: Final = 60
-"""Tables of each night of a week of sybils."""
+"""Number of tables played on each night of a simulated week of sybil attacks."""
 BUSY: Final = 10
-"""Matches of a bot on a busy server, as a multiple of the usual number."""
+"""Factor by which a bot plays more matches on a busy server than usual."""
 BUSY_FIELD: Final = "8 guests, 1,000 matches a day for a week"
 VETERANS: Final = 6
 VETERAN_TABLES: Final = 2_000
@@ -64,9 +64,9 @@ NEWCOMERS: Final = 30
 RING: Final = 4
 OTHERS: Final = 8
 OWN_SHARE: Final = 0.8
-"""The part of its tables at which the head of a ring meets its own."""
+"""Share of the head's tables at which it meets members of its own ring."""
 SMALLER: Final = (20, 10, 5, 3, 2, 1)
-"""Quotas of a day that are tried for a ring beside that of open servers."""
+"""Daily quotas to try against a ring in addition to that of open servers."""
 OPEN_DAY: Final = Quota(OPEN_QUOTA.day)
 
 
@@ -80,15 +80,15 @@ def under(entrants: Sequence[Entrant], columns: Columns, rule: Quota) -> Floats:
 
 
 def gains(world: Night, rules: Sequence[Quota]) -> list[float]:
-    """Fit what its nights gain the head of a world under each quota, in Elo."""
+    """Fit the head's gain from its nights under each quota, in Elo."""
     before = under(world.entrants, world.without, NO_QUOTA)[world.head]
     return [float(under(world.entrants, world.columns, rule)[world.head] - before) for rule in rules]
 
 
 def losses(season: Season, days: Ints, rules: Sequence[Quota], older: int | None = None) -> list[float]:
-    """Compute the squared errors of the ratings of an honest season without a quota and with each of some, in Elo².
+    """Compute the squared errors of an honest season's ratings without a quota and under each of `rules`, in Elo².
 
-    Of so many `older` bots if given, else of all.
+    `older`: the number of older bots to which the errors are restricted; None for all bots.
     """
     true = truth(season)
     columns = Columns.of_arrays(season.nodes, season.places, days=FIRST_MONDAY + days)
@@ -106,13 +106,13 @@ def field(
     days: int = HONEST_DAYS,
     conditions: Conditions | None = None,
 ) -> tuple[Season, Ints]:
-    """Simulate days of an honest field in which every bot plays so many matches a day."""
+    """Simulate an honest field for `days` days, with `matches` matches per bot and day."""
     season = play(conditions or Conditions(), days * matches, chance, bots)
     return season, np.arange(len(season.nodes)) * days // len(season.nodes)
 
 
 def half_changing(chance: np.random.Generator) -> tuple[Season, Ints]:
-    """Simulate a field in which every other guest is another version of itself from the middle of a day on."""
+    """Simulate a field in which every other guest changes to a new version in the middle of a day."""
     season = play(Conditions(), HONEST_DAYS * DAY, chance)
     changing = range(ANCHORS, BOTS, 2)
     nodes, entrants = season.nodes.copy(), list(season.entrants)
@@ -127,7 +127,7 @@ def half_changing(chance: np.random.Generator) -> tuple[Season, Ints]:
 
 
 def veterans_and_newcomers(chance: np.random.Generator) -> tuple[Season, Ints]:
-    """Simulate six bots with 2,000 tables of their own on as many days as others play, then thirty newcomers more."""
+    """Simulate six bots that play 2,000 tables among themselves before thirty newcomers join them."""
     bots = ANCHORS + VETERANS + NEWCOMERS
     strengths = chance.normal(0, SPREAD, bots)
     early = np.array([chance.permutation(np.arange(ANCHORS, ANCHORS + VETERANS))[:4] for _ in range(VETERAN_TABLES)])
@@ -146,9 +146,9 @@ def _played(nodes: Ints, entrants: Sequence[Entrant], strengths: Floats, chance:
 
 
 def joined(chance: np.random.Generator, newcomers: int, a_day: int) -> tuple[Season, Ints]:
-    """Simulate a field that plays one day, and the week that begins seven days later, in which newcomers join it.
+    """Simulate a field that plays for a day and again, with newcomers, for the week that begins seven days later.
 
-    So many come each day until all are there.
+    In that week `a_day` newcomers join each day until all have joined.
     """
     season = play(Conditions(), DAY, chance)
     strengths = np.concatenate((season.strengths, chance.normal(0, SPREAD, newcomers)))
@@ -173,17 +173,20 @@ FIELDS: Final[dict[str, Callable[[np.random.Generator], tuple[Season, Ints]]]] =
     "30 newcomers after 2,000 tables of six veterans": veterans_and_newcomers,
     BUSY_FIELD: lambda chance: field(chance, ANCHORS + 8, BUSY * DAY),
 }
-"""The last one is measured without a bar: what is lost there is a part of errors of four Elo."""
+"""Honest fields by name. The last one has no bar: its errors are only four Elo, so their growth matters little."""
 JOINING: Final = {"2 newcomers a day": (14, 2), "12 newcomers at once": (12, 12), "30 newcomers at once": (30, 30)}
-"""Newcomers to a field of older bots, and how many come each day; without a bar: they are as many as names could be."""
+"""Number of newcomers to a field of older bots, and how many of them join each day.
+
+They have no bar: there are as many of them as there would be throw-away names.
+"""
 WEEKLY: Final = {f"{guests} guests": ANCHORS + guests for guests in (8, 20)} | {"40 bots": BOTS}
-"""Honest fields of 100 matches a day for a week, by which the quota of a week is chosen: how many bots."""
+"""Number of bots in honest fields with 100 matches a day for a week, by which the weekly quota is chosen."""
 
 
 def ring(chance: np.random.Generator, matches: int, share: float, days: int = HONEST_DAYS) -> tuple[Season, Ints]:
-    """Simulate days of tables of two in which the head of a ring meets its own, and wins, at a share of its tables.
+    """Simulate days of two-seat tables where a ring's head meets its own members at a `share` of its tables, and wins.
 
-    The other members play as well as they can else; the head is the median of the ring and the others.
+    At other tables the members play as well as they can. The head is the median of all bots.
     """
     bots = ANCHORS + OTHERS + RING
     strengths = chance.normal(0, SPREAD, bots)
@@ -207,9 +210,9 @@ def ring(chance: np.random.Generator, matches: int, share: float, days: int = HO
 
 
 def ring_gains(seed: tuple[int, ...], matches: int, rules: Sequence[Quota]) -> tuple[list[float], bool]:
-    """Fit what the head of a ring has gained over its true strength in a week, under each quota.
+    """Fit the Elo that a ring's head gains over its true strength in a week, under each quota.
 
-    Tells also whether it is flagged as a pair with one of its own, without a quota.
+    Also return whether, without a quota, the head is flagged as a pair with one of its members.
     """
     season, days = ring(np.random.default_rng(seed), matches, OWN_SHARE)
     columns, true = Columns.of_arrays(season.nodes, season.places, days=FIRST_MONDAY + days), truth(season)
@@ -253,7 +256,7 @@ def measure(effort: Effort, seed: int) -> list[Figure]:
 
 
 def weeks(worlds: int, honest_worlds: int, seed: int) -> list[Figure]:
-    """Measure what quotas of a week keep from a week of sybils, and what they cost honest fields."""
+    """Measure how much weekly quotas reduce the gain from a week of sybils, and their cost for honest fields."""
     rules = [OPEN_QUOTA._replace(week=week) for week in WEEKS]
     seeds = with_progress(range(worlds), "weeks of sybils")
     plots = [nights((seed, 11, each), WEEK_TABLES) for each in seeds]
@@ -281,7 +284,7 @@ def _later(world: Night, days: int) -> Night:
 
 
 def with_quota(rule: Quota) -> str:
-    """Return a quota in words."""
+    """Describe a quota in words."""
     bounds = [f"{matches} a {span}" for matches, span in zip(rule[:2], ("day", "week"), strict=True) if matches]
     young = ", young bots as one" if rule.young_days else ""
     return f"with a quota of {', '.join(bounds)}{young}" if bounds else "without a quota"
@@ -293,7 +296,7 @@ def _gain(what: str, found: Sequence[float], bar: Bar | None = None, note: str =
 
 
 def _loss(what: str, errors: Sequence[Sequence[float]], number: int, bar: Bar | None = None) -> Figure:
-    """Compute the precision lost by a quota, whose squared errors stand at a place in those of each world."""
+    """Compute the precision lost by a quota; `number` is its index in the squared `errors` of each world."""
     free, bound = (np.array([each[at] for each in errors]) for at in (0, number))
     ratio = bound.mean() / free.mean()
     note = f"standard error of a rating {np.sqrt(free.mean()):.1f} Elo, {np.sqrt(bound.mean()):.1f} with it"

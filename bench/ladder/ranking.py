@@ -19,11 +19,11 @@ from bench.ladder.world import BOTS, Conditions, Floats, Ints, Season, play, tru
 
 ENOUGH: Final = 0.95
 PROMISED: Final = 560
-"""Promised number of games a bot until the correlation is `ENOUGH`."""
+"""Promised number of games per bot until the correlation reaches `ENOUGH`."""
 SEATS: Final = 4
 TABLES: Final = BOTS // SEATS
 NEAR: Final = (400, 480, 520, 560, 600, 680)
-"""Rounds after which many worlds are evaluated; every bot plays once a round."""
+"""Rounds after which many worlds are evaluated; every bot plays once per round."""
 FAR: Final = (20, 40, 80, 120, 160, 240, 320, 400, 560, 800, 1120, 1600, 2240, 3200)
 """Rounds after which a few worlds are evaluated for all systems."""
 FIT: Final = "the ladder"
@@ -35,12 +35,12 @@ System = Callable[[Ints, Ints, int], Iterator[Floats]]
 
 
 class Curve(NamedTuple):
-    """Rank correlation of one system by games a bot."""
+    """Rank correlations of one rating system after increasing numbers of games per bot."""
 
     system: str
     games: tuple[int, ...]
     correlations: Floats
-    """[worlds, games]."""
+    """Rank correlations as an array [worlds, games]."""
 
     @property
     def means(self) -> Floats:
@@ -53,9 +53,9 @@ class Curve(NamedTuple):
         return np.asarray(self.correlations.std(axis=0) / np.sqrt(len(self.correlations)))
 
     def needed(self) -> tuple[float, float]:
-        """Compute the games until the mean reaches `ENOUGH` for good, and the standard error of this number.
+        """Compute the games per bot until the mean stays above `ENOUGH`, and the standard error of this number.
 
-        Interpolated between two points in 1/(1−correlation); infinite if it is not reached at the last point.
+        The number is interpolated linearly in 1/(1−correlation); infinite if the last point is below `ENOUGH`.
         """
         below = np.flatnonzero(self.means < ENOUGH)
         if not len(below):
@@ -77,7 +77,7 @@ def rank_correlation(ratings: Floats, true: Floats) -> float:
 
 
 def curve_of_fit(seasons: Sequence[Season], games: tuple[int, ...], what: str) -> Curve:
-    """Compute the curve of the fitted ladder, each point from all matches so far."""
+    """Compute the curve of the fitted ladder; each point uses all matches so far."""
     rows = [
         [
             rank_correlation(fit(season.entrants, columns(season, TABLES * after)).ratings, truth(season))

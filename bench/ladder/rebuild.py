@@ -1,7 +1,7 @@
 """Time to compute the ladder of a million matches on one core, and whether it depends on the order of the matches.
 
-It runs in a separate Python process on one core with one thread. The matches: 200 bots, 2, 4 and 6 seats, ties, and a
-hundred results voided later. Times are processor time, the median of several runs.
+It runs in a separate Python process on one core with one thread. 200 bots play at tables of 2, 4 and 6 seats, with
+ties; a hundred results are voided later. Times are the median processor time of several runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHUFFLES: Final = 10
 
 
 def events_of(matches: int, chance: np.random.Generator) -> tuple[tuple[Entrant, ...], list[Event]]:
-    """Simulate so many results, followed by the voids; returns entrants and events."""
+    """Simulate `matches` results, followed by the voids; return entrants and events."""
     a_round = np.mean([BOTS // seats for seats in (2, 4, 6)])
     season = play(Conditions((2, 4, 6), 0.15), int(1.1 * matches / a_round) + 10, chance, BOTS)
     seats = (season.nodes != NOBODY).sum(axis=1)[:matches].tolist()

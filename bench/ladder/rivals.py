@@ -1,11 +1,11 @@
 """Forecasts of real matches by the ladder and by other rating systems, judged by their log-loss.
 
-House bots, the SDK's samples and variants of house bots play at random tables of four, and at tables of two, four and
-six, where bots are not equally strong at all sizes: on the engine, without a server. Each system takes the first
-matches of a season in their order and forecasts every pair of the last ones, which it has not seen. The loss is
-−S·ln E − (1−S)·ln(1−E), a tie counting as half, in the mean over the pairs of a match and over matches; who knows
-nothing has ln 2 = 0.693. All systems forecast the same matches, so differences between them are much surer than the
-losses. Errors are those between seasons, which are played by themselves.
+House bots, the SDK's samples and variants of house bots play on the engine, without a server: at random tables of four,
+and at tables of two, four and six, where a bot's strength depends on the size. Each system takes the first matches of a
+season in order and then forecasts every pair of the last ones, which it has not seen. The loss is
+−S·ln E − (1−S)·ln(1−E), with a tie as half, averaged over the pairs of a match and over matches. A system that knows
+nothing scores ln 2 = 0.693. All systems forecast the same matches, so their differences are much more precise than the
+losses themselves. Errors are estimated from the differences between seasons, which are independent.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from engine.registry import GAMES
 
 TABLES: Final[Mapping[str, tuple[int, ...]]] = {"4 seats": (4,), "2, 4 and 6 seats": (2, 4, 6)}
 TAKEN: Final = (100, 400, 1600)
-"""Matches of a season that are taken before each forecast."""
+"""Numbers of matches that a system has seen before each forecast."""
 FORECAST: Final = 400
-"""Matches at the end of a season that are forecast."""
+"""Number of matches at the end of a season to forecast."""
 SURE: Final = 1e-4
-"""Forecasts are at least that far from 0 and 1: one miss must not decide."""
+"""Minimum distance of forecasts from 0 and 1, so that a single miss does not decide the mean."""
 SYSTEMS: Final[Mapping[str, Callable[[int], Forecaster]]] = {
     "the fit": partial(Fitted, shown=False),
     "what is shown": partial(Fitted, shown=True),
@@ -46,11 +46,11 @@ SYSTEMS: Final[Mapping[str, Callable[[int], Forecaster]]] = {
 }
 OURS: Final = ("the fit", "what is shown")
 NEAR: Final = Bar(-1.0, 0.003)
-"""The most that the better of ours may lose more than the best system of all."""
+"""Bar for the loss of the better of our systems minus that of the best of all."""
 
 
 class Match(NamedTuple):
-    """A real match: bots by seat, and their places."""
+    """A real match: the bot in each seat, and the places."""
 
     bots: tuple[int, ...]
     places: tuple[int, ...]
@@ -68,7 +68,7 @@ def real_season(game: str, sizes: Sequence[int], matches: int, chance: Random) -
 
 
 def losses(season: Sequence[Match], system: Forecaster, taken: Sequence[int], forecast: int) -> list[float]:
-    """Return the loss on the last matches after each number of matches taken."""
+    """Return a system's mean loss on the last `forecast` matches, after each number of seen matches in `taken`."""
     found = []
     for number, match in enumerate(season[: taken[-1]], start=1):
         system.take(match.bots, match.places)
@@ -79,7 +79,7 @@ def losses(season: Sequence[Match], system: Forecaster, taken: Sequence[int], fo
 
 
 def loss(match: Match, expected: Floats) -> float:
-    """Return the mean loss of a match's pairs by the expected scores [bots, bots]."""
+    """Return the mean loss over a match's pairs, given the expected scores [bots, bots]."""
     one, other = np.triu_indices(len(match.bots), 1)
     bots, places = np.array(match.bots), np.array(match.places)
     chance = np.clip(expected[bots[one], bots[other]], SURE, 1 - SURE)
@@ -109,7 +109,7 @@ def compare(game: str, what: str, sizes: Sequence[int], effort: Effort, seed: in
 
 
 def _figures(kind: str, found: Floats, taken: Sequence[int]) -> list[Figure]:
-    """Report losses [seasons, systems, taken], and how far the better of ours is from the best."""
+    """Report losses [seasons, systems, taken], and the distance of the better of our systems from the best of all."""
     names = [*SYSTEMS]
     means = found.mean(axis=0)
     best = int(means[:, -1].argmin())
@@ -131,5 +131,5 @@ def _figures(kind: str, found: Floats, taken: Sequence[int]) -> list[Figure]:
 
 
 def _error(values: Floats) -> float:
-    """Return the standard error of a mean; 0 of a single value."""
+    """Return the standard error of a mean; 0 for a single value."""
     return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0

@@ -1,8 +1,8 @@
-"""Gains of many versions of one program, the recognition of better versions, and the accuracy of P(better).
+"""Gains from many versions of one program, the recognition of better versions, and the accuracy of P(better).
 
-One of 40 bots changes its version after every so many rounds; the others stay as they are. Gains are those of the
-rating shown over the true one, on average over worlds. Who has come through many versions goes back to the luckiest.
-For P(better) one bot or all guests change once, by gains of a known spread.
+One of 40 bots changes its version at regular intervals; the others stay the same. Gains are the shown rating minus the
+true one, averaged over worlds. After many versions, the author returns to the luckiest one. For P(better), one bot or
+all guests change once, by random gains of a known spread.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, Conditions,
 
 TABLE: Final = 4
 ELO: Final = 39 / SPREAD
-"""Elo for a strength of 1, among bots that are close to each other."""
+"""Elo per unit of strength, among bots that are close to each other."""
 BETTER: Final = 120.0
-"""Elo by which the better version is so."""
+"""Elo by which the better version is better."""
 SURE: Final = 0.8
 """P(better) from which on a version is called better; up to 1 − SURE it is called worse."""
 
 
 def season_of(versions: int, rounds: int, better: float, chance: np.random.Generator) -> Season:
-    """Simulate a season in which the last bot comes in so many versions for so many rounds each.
+    """Simulate a season in which the last bot plays `versions` versions for `rounds` rounds each.
 
-    The last version is better than those before by so much Elo.
+    `better`: the Elo by which its last version is better than those before.
     """
     nodes = [Node(BOTS - 1 + version) for version in range(versions)]
     entrants = [Entrant(Node(node), anchor=node < ANCHORS) for node in range(BOTS - 1)]
@@ -47,9 +47,10 @@ def season_of(versions: int, rounds: int, better: float, chance: np.random.Gener
 
 
 def changed_season(changing: int, rounds: int, deviation: float, chance: np.random.Generator) -> Season:
-    """Simulate a season of twice so many rounds in which the last bots change, by gains of this deviation in Elo.
+    """Simulate a season of twice `rounds` rounds in which the last `changing` bots change.
 
-    Each changes in the middle half of the season; its newer node is `changing` after its older one.
+    Gains have the standard deviation `deviation` in Elo. Each bot changes in the middle half of the season; the number
+    of its new node is that of the old one plus `changing`.
     """
     entrants = [Entrant(Node(node), anchor=node < ANCHORS, newest=node < BOTS - changing) for node in range(BOTS)]
     entrants += [Entrant(Node(node), Node(node - changing)) for node in range(BOTS, BOTS + changing)]
@@ -72,13 +73,13 @@ def _played(entrants: list[Entrant], strengths: Floats, seated: Ints, chance: np
 
 
 def shown(season: Season, node: int) -> float:
-    """Return the rating shown of the last bot when it plays as one of its versions."""
+    """Return the rating that is shown for the last bot when it plays as the given version."""
     entrants = [entrant._replace(newest=True) if entrant.node == node else entrant for entrant in season.entrants]
     return next(line.shrunk for line in ladder(entrants, columns(season)).lines if line.node == node)
 
 
 def gain_of_the_luckiest(versions: int, rounds: int, chance: np.random.Generator) -> float:
-    """Simulate so many equal versions and return what the one of the best fitted rating is shown above its strength."""
+    """Simulate `versions` equal versions; for the best fitted one, return its shown rating minus its strength."""
     season = season_of(versions, rounds, 0.0, chance)
     ratings = [figure.rating for figure in ladder(season.entrants, columns(season)).figures]
     luckiest = BOTS - 1 + int(np.argmax(ratings[BOTS - 1 :]))
@@ -86,21 +87,21 @@ def gain_of_the_luckiest(versions: int, rounds: int, chance: np.random.Generator
 
 
 def gain_of_the_better(versions: int, rounds: int, chance: np.random.Generator) -> float:
-    """Simulate a last version that is better and return what it is shown above the strength of those before."""
+    """Simulate a better last version; return its shown rating minus the strength of the versions before it."""
     season = season_of(versions, rounds, BETTER, chance)
     return shown(season, len(season.strengths) - 1) - float(np.mean(truth(season)[BOTS - 1 : -1]))
 
 
 class Calls(NamedTuple):
-    """Versions of which it is said with 80 % or more that they are better, or worse."""
+    """Versions that are called better or worse with a probability of 80 % or more."""
 
     right: int
     said: float
-    """Number that should be right."""
+    """Expected number of right calls."""
 
 
 def calls(changing: int, rounds: int, deviation: float, chance: np.random.Generator) -> tuple[Calls, Calls]:
-    """Simulate bots that change; return the calls by P(better) and those by the difference alone."""
+    """Simulate bots that change; return the calls by P(better), and those by the rating difference alone."""
     season = changed_season(changing, rounds, deviation, chance)
     figures = ladder(season.entrants, columns(season)).figures
     pairs = [(figures[node - changing], figures[node]) for node in range(BOTS, BOTS + changing)]
@@ -117,7 +118,7 @@ def _calls(better: Floats, gained: NDArray[np.bool_]) -> Calls:
 
 
 def calibration(effort: Effort, seed: int) -> list[Figure]:
-    """Measure how many versions that are called better or worse are so, over how many should be."""
+    """Measure the number of right calls of "better" or "worse", divided by the expected number."""
     figures = []
     for number, (changing, deviation) in enumerate(((BOTS - ANCHORS, 20.0), (BOTS - ANCHORS, 60.0), (1, 20.0))):
         worlds = effort.of(2, 20, 100) * (1 if changing > 1 else 10)
@@ -135,7 +136,7 @@ def calibration(effort: Effort, seed: int) -> list[Figure]:
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure ten names for one program, better versions, and P(better)."""
+    """Measure ten versions of one program, better versions, and P(better)."""
     worlds = effort.of(4, 100, 400)
     figures = []
     for number, (what, gain, versions, rounds, bar) in enumerate(

@@ -7,7 +7,7 @@ others or by new versions. In a cyclic one, a bot's performance depends on its o
 
 The true ratings are those of a Bradley–Terry ladder after infinitely many repetitions of the same tables: their
 expected scores, summed over every bot's pairs, equal the true ones. With nearly logistic luck they are the strengths in
-another unit; with a cycle, the best description by one number a bot.
+another unit; with a cycle, they are the best description by one number per bot.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ ANCHORS: Final = 3
 STEP: Final = 0.1
 """Standard deviation of the difference between a version and its parent."""
 CHANGE_RATE: Final = 0.005
-"""Fraction of the bots of a changing field that is replaced after each round."""
+"""Fraction of a changing field's bots that is replaced after each round."""
 SEATS: Final = 7
-"""Columns of a match, as in the ladder's arrays; those beyond its seats hold `NOBODY`."""
+"""Number of columns per match, as in the ladder's arrays; those beyond its seats hold `NOBODY`."""
 NOBODY: Final = -1
 COPIED: Final = 0.4
-"""Strength of the program that copies are of: two standard deviations above the middle."""
+"""Strength of the copied program: two standard deviations above the middle."""
 
 
 class Luck(Enum):
@@ -74,12 +74,12 @@ class Conditions:
     cycle: float = 0.0
     """Amplitude of the performance that a bot gains against one opponent and loses against another."""
     copies: int = 0
-    """Number of bots, the last ones, that are one program, `COPIED` strong. Of a field that does not change."""
+    """Number of copies of one program of strength `COPIED`: the last bots, in a field that does not change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Season:
-    """M matches in the order of play, with the true strengths of the bots."""
+    """M matches in the order of play, with the bots' true strengths."""
 
     conditions: Conditions
     entrants: tuple[Entrant, ...]
@@ -87,17 +87,17 @@ class Season:
     strengths: Floats
     """True strengths by node."""
     nodes: Ints
-    """[M, 7]; `NOBODY` beyond the last seat."""
+    """Node in each seat [M, 7]; `NOBODY` beyond the last seat."""
     places: Ints
-    """[M, 7], 1 the best, ties sharing a place; 0 beyond the last seat."""
+    """Place of each seat [M, 7]: 1 is the best, ties share a place; 0 beyond the last seat."""
     means: Floats
-    """[M, 7], performances without luck; NaN beyond the last seat."""
+    """Performance of each seat without luck [M, 7]; NaN beyond the last seat."""
 
 
 def play(conditions: Conditions, rounds: int, chance: np.random.Generator, bots: int = BOTS) -> Season:
-    """Simulate a season in which every bot plays one match with random opponents a round.
+    """Simulate a season in which every bot plays one match per round, with random opponents.
 
-    If the table size does not divide the number of bots, random ones pause.
+    If the table size does not divide the number of bots, random bots pause.
     """
     seated, entrants, strengths = _field(conditions, rounds, bots, chance)
     angles = chance.uniform(0, 2 * np.pi, len(strengths))
@@ -121,7 +121,7 @@ def _field(
 ) -> tuple[Ints, tuple[Entrant, ...], Floats]:
     """Draw the bots of each round [rounds, bots], the entrants and their strengths.
 
-    In a changing field, bots that are no anchors are replaced now and then, by a new version or by another bot.
+    In a changing field, bots other than anchors are sometimes replaced, by a new version or by another bot.
     """
     entrants = [Entrant(Node(node), anchor=node < ANCHORS) for node in range(bots)]
     strengths = [*chance.normal(0, SPREAD, bots - conditions.copies), *[COPIED] * conditions.copies]
@@ -151,7 +151,7 @@ def _means(nodes: Ints, strengths: Floats, angles: Floats, cycle: float) -> Floa
 
 
 def ranked(means: Floats, conditions: Conditions, chance: np.random.Generator) -> Ints:
-    """Draw the luck of the matches and rank them; returns places [M, 7]."""
+    """Draw the luck in each match and rank the seats; return places [M, 7]."""
     match conditions.luck:
         case Luck.NORMAL:
             luck = chance.standard_normal(means.shape)
@@ -171,7 +171,7 @@ def ranked(means: Floats, conditions: Conditions, chance: np.random.Generator) -
 
 @cache
 def grid_of(ties: float) -> float:
-    """Compute the grid width at which this share of a field's pairs ties."""
+    """Compute the grid width at which the given share of a field's pairs tie."""
     size = np.sqrt(2 + 2 * SPREAD**2)
     differences = size * np.linspace(0, 6, 20_001)
     density = np.exp(-((differences / size) ** 2) / 2)
@@ -183,7 +183,7 @@ def grid_of(ties: float) -> float:
 
 
 def expected_score(differences: Floats, conditions: Conditions) -> Floats:
-    """Compute E[S] for seats by the difference of their performances without luck from an opponent's.
+    """Compute the expected scores E[S] of seats from the differences between their and an opponent's performances.
 
     Two performances that differ by X tie with probability max(0, 1−|X|/g) on a grid of width g, so that S is
     ½ + ½·clip(X/g, −1, 1) on average; its expectation is an integral over the distribution of X.
@@ -246,6 +246,6 @@ def bradley_terry(scores: Floats, weights: Floats) -> Floats:
         hessian = np.diag(information.sum(axis=1)) - information + 1 / len(scores)
         step = solve(hessian, won - (weights * chances).sum(axis=1), assume_a="pos")
         ratings += step
-        if np.abs(step).max() < 1e-9:  # rounding allows no less in a season of many matches
+        if np.abs(step).max() < 1e-9:  # rounding errors in long seasons allow no less
             return np.asarray(SCALE * ratings)
     raise ArithmeticError("no Bradley–Terry ratings found: are all bots connected by their matches?")

@@ -12,7 +12,7 @@ import (
 
 const method = "/bench.Echo/Echo"
 
-// raw leaves messages as they are: the echo is to cost what the transport costs.
+// raw is a codec that leaves messages unchanged, so that the echo costs no more than the transport.
 type raw struct{}
 
 func (raw) Name() string                        { return "raw" }
@@ -22,7 +22,7 @@ func (raw) Unmarshal(data []byte, message any) error {
 	return nil
 }
 
-// serve answers every message with one of so many bytes, and each line of input with its processor time.
+// serve answers every message with one of a fixed size, and each line of input with its own processor time.
 func serve(arguments []string) {
 	flags := flag.NewFlagSet("serve", flag.ExitOnError)
 	size := flags.Int("response", 256, "bytes of an answer")
@@ -58,7 +58,7 @@ func serve(arguments []string) {
 	}
 }
 
-// echo has so many connections send a message each and the next when the answer is there.
+// echo opens connections that each send a message, wait for the answer and send the next.
 func echo(arguments []string) {
 	flags := flag.NewFlagSet("echo", flag.ExitOnError)
 	address := flags.String("address", "", "of the server")

@@ -1,7 +1,7 @@
-// Limit is the other side of the benchmarks of speed, in Go: a load that is not the bottleneck, and an echo server as the limit of what a
-// gRPC server may cost. `python -m bench.play` and `python -m bench.growth` build and run it.
+// Limit contains the Go side of the speed benchmarks: clients that are not the bottleneck, and an echo server that shows
+// the lowest possible cost of a gRPC server. `python -m bench.play` and `python -m bench.growth` build and run it.
 //
-// Every command prints a line when it is ready, and waits for a line of input before it goes on.
+// Every command prints a line when it is ready, then waits for a line of input before it goes on.
 package main
 
 import (
@@ -40,7 +40,7 @@ func parsed(flags *flag.FlagSet, arguments []string) {
 	}
 }
 
-// dial opens a connection of its own; its buffers are small, so that thousands fit.
+// dial opens a separate connection with small buffers, so that memory suffices for thousands of them.
 func dial(address string) *grpc.ClientConn {
 	line, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDisableServiceConfig(),
 		grpc.WithReadBufferSize(8<<10), grpc.WithWriteBufferSize(8<<10))
@@ -50,7 +50,7 @@ func dial(address string) *grpc.ClientConn {
 	return line
 }
 
-// trips are the round trips of all connections between two calls of restart.
+// trips collects the round trips of all connections between two calls of restart.
 type trips struct {
 	mutex    sync.Mutex
 	took     []time.Duration
@@ -73,7 +73,7 @@ func (t *trips) add(took []time.Duration, size int) {
 	t.sizes += size
 }
 
-// end counts what is over.
+// end counts seats whose matches have ended.
 func (t *trips) end(count int) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -86,7 +86,8 @@ func (t *trips) ends() int {
 	return t.ended
 }
 
-// measure watches for a time, and until so many matches are over, counted at each seat; and prints what it saw.
+// measure collects figures for the given time and until enough matches have ended, counted once per seat, and prints
+// them.
 func (t *trips) measure(seconds float64, ends int) {
 	t.restart()
 	began, used := time.Now(), cpu()
@@ -114,7 +115,7 @@ func (t *trips) measure(seconds float64, ends int) {
 	fmt.Println(string(figures))
 }
 
-// cpu is the processor time of this process in seconds.
+// cpu returns the processor time of this process in seconds.
 func cpu() float64 {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

@@ -14,10 +14,10 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// together is how many bots come in at a time.
+// together is the maximum number of bots that connect at the same time.
 const together = 32
 
-// bot answers at random; what it measures is shared with all others.
+// bot answers at random; all bots share their measurements.
 type bot struct {
 	name     string
 	games    []string
@@ -26,8 +26,8 @@ type bot struct {
 	answered map[uint64]time.Time
 }
 
-// play has so many bots play on a server, each over a connection of its own, and measures when all have a seat. They begin together:
-// those who came first would leave the others little of the server.
+// play lets bots play on a server, each over its own connection, and measures once all have a seat. They begin
+// together, because the first ones would otherwise slow down the registration of the rest.
 func play(arguments []string) {
 	flags := flag.NewFlagSet("play", flag.ExitOnError)
 	address := flags.String("address", "", "of the server")
@@ -58,7 +58,8 @@ func play(arguments []string) {
 	}
 }
 
-// live registers and plays until the process is ended; welcomed and seated are called once, and before welcomed returns it takes no seat.
+// live registers the bot and plays until the process ends. It calls welcomed and seated once each; the bot takes no
+// seat before welcomed returns.
 func (b *bot) live(address string, welcomed, seated func()) {
 	line := dial(address)
 	ctx := context.Background()
@@ -93,7 +94,7 @@ func (b *bot) live(address string, welcomed, seated func()) {
 	}
 }
 
-// reply is what is to be said to a message; nil if nothing is.
+// reply returns the reply to a message; nil if it needs none.
 func (b *bot) reply(response *arenav1.PlayResponse) *arenav1.PlayRequest {
 	if response.Heartbeat == nil && len(response.Invitations) == 0 && len(response.Decisions) == 0 {
 		b.forget(response)
@@ -125,7 +126,7 @@ func (b *bot) reply(response *arenav1.PlayResponse) *arenav1.PlayRequest {
 	return request
 }
 
-// forget drops the matches that are over.
+// forget drops the matches that have ended.
 func (b *bot) forget(response *arenav1.PlayResponse) {
 	if len(response.Reports) > 0 {
 		b.all.end(len(response.Reports))

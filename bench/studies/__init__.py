@@ -1,1 +1,1 @@
-"""Measurements that the pages on luck, endings and house bots quote: `python -m bench.studies.luck`."""
+"""Measurements quoted by the documentation on luck, endings and house bots: `python -m bench.studies.luck`."""

@@ -1,7 +1,8 @@
 """Goodness of fit of the ladder's model: calibration, the weight of a pair, ranks from few games.
 
-Results are arrays by match and seat of bots (0, 1 …) and places, 1 the best, ties sharing a place. Strengths are those
-of the fitted ladder, in log odds. Intervals are bootstrapped over matches, because pairs of one match are dependent.
+Results are arrays by match and seat: bots are numbered from 0, place 1 is the best, and ties share a place. Strengths
+are those of the fitted ladder, in log odds. Intervals are bootstrapped over matches, because pairs of one match are
+dependent.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ BOOTSTRAPS: Final = 400
 BINS: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Edges of the bins of the favourite's winning probability."""
 DRAWS: Final = 20
-"""Number of random samples of a few games."""
+"""Number of random samples to draw."""
 
 
 class Figure(NamedTuple):
@@ -45,7 +46,7 @@ class Bin(NamedTuple):
 
 
 class Results(NamedTuple):
-    """Matches with equally many seats; arrays of [matches, seats]."""
+    """Matches with the same number of seats; arrays of [matches, seats]."""
 
     nodes: Ints
     places: Ints
@@ -95,7 +96,7 @@ def predictions(results: Results, bots: int) -> Floats:
 
 
 def slope(odds: Floats, score: Floats) -> float:
-    """Fit the calibration slope, a factor on the log odds: 1 is calibrated, less is overconfident."""
+    """Fit the calibration slope, a factor on the log odds: 1 is calibrated, less means overconfident."""
     factor = 1.0
     for _ in range(20):
         chance = 1 / (1 + np.exp(-factor * odds))
@@ -125,8 +126,8 @@ def binned(odds: Floats, score: Floats) -> list[Bin]:
 def weight(results: Results, theta: Floats, chance: np.random.Generator | None = None) -> Figure:
     """Estimate the weight of a pair at which the likelihood's information equals the variance of its score.
 
-    It is Σ E(1−E) ÷ Σ (Σ S−E)², with the inner sum over a seat's pairs and the outer ones over seats and matches. The
-    interval has no width without `chance`.
+    The weight is Σ E(1−E) ÷ Σ (Σ S−E)². The inner sum is over a seat's pairs, the outer ones are over seats and
+    matches. Without `chance` the interval has no width.
     """
     own, place = theta[results.nodes], results.places
     expected = 1 / (1 + np.exp(own[:, None, :] - own[:, :, None]))
@@ -142,7 +143,7 @@ def weight(results: Results, theta: Floats, chance: np.random.Generator | None =
 
 
 def correlation(results: Results, bots: int, games: int, chance: np.random.Generator) -> float:
-    """Compute the mean rank correlation of ladders of `games` games a bot with those of all other matches."""
+    """Compute the mean rank correlation between ladders from `games` games per bot and from all other matches."""
     matches = round(games * bots / results.nodes.shape[1])
     found = []
     for _ in range(DRAWS):

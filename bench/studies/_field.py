@@ -32,7 +32,7 @@ from engine.registry import GAMES
 
 SOFT: Final = 1_000_000
 BANK: Final = 30_000_000
-"""Soft limit and bank in microseconds that are shown to sample bots, which ignore them."""
+"""Soft limit and bank that sample bots are shown, in microseconds; they ignore them."""
 JobT = TypeVar("JobT")
 DoneT = TypeVar("DoneT")
 
@@ -55,7 +55,7 @@ class Slips:
     percent: int
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
-        """Choose as the bot, or sometimes at random."""
+        """Choose like the bot, or sometimes at random."""
         if int.from_bytes(chance[:4], "big") % 100 < self.percent:
             return legal[int.from_bytes(chance[4:12], "big") % len(legal)]
         return self.bot.decide(view, legal, chance)
@@ -63,14 +63,14 @@ class Slips:
 
 @dataclass(frozen=True, slots=True)
 class Mixed:
-    """A bot that bids like one and plays like another."""
+    """A bot that bids like one bot and plays like another."""
 
     game: str
     bids: Player
     plays: Player
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
-        """Choose as the bot for this kind of action."""
+        """Choose like the bot for this kind of action."""
         first = GAMES[self.game].actions[legal[0]].kind in FIRST_CHOICES
         return (self.bids if first else self.plays).decide(view, legal, chance)
 
@@ -83,7 +83,7 @@ class Sample:
     bot: Bot
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
-        """Choose what the bot answers to the message that a server would send."""
+        """Return the bot's answer to the message that a server would send."""
         question = Question(1, Ask(0, 1, legal, view, SOFT, BANK))
         asked = PlayResponse.FromString(encode(Outgoing(questions=[question]))).decisions[0]
         seen = getattr(asked, asked.WhichOneof("view") or "")

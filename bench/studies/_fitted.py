@@ -1,4 +1,4 @@
-"""Analysis of the fitted ladder on real results: goodness of fit, and games needed for its answers."""
+"""Analysis of the fitted ladder on real results: goodness of fit, and games needed for reliable answers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from bench.studies._calibration import (
 )
 
 GAMES: Final = (10, 20, 40, 80)
-"""Games a bot in the ladders that are compared with those of the other matches."""
+"""Games per bot in the ladders that are compared with ladders from all other matches."""
 WORLDS: Final = 20
 """Number of simulated worlds in which the model is exact."""
 
@@ -54,21 +54,23 @@ class Fitted:
     games_settled: tuple[float, float]
     """Games until a bot's standard error is at most `ESTABLISHED_MAX_ERROR`: median and most."""
     games_neighbours: tuple[float, float]
-    """Games a bot until neighbours on the ladder differ by 1.96 standard errors: median and third quartile."""
+    """Games per bot until neighbours on the ladder differ by 1.96 standard errors: median and third quartile."""
     correlation: dict[int, float]
-    """Mean rank correlation by games a bot."""
+    """Mean rank correlation by games per bot."""
     ratings: dict[str, tuple[float, float]]
     """Rating and standard error by bot."""
     scales: dict[str, tuple[float, float, float]]
-    """By choice of anchors, over all bots but the random one: mean rating, root mean square distance from 1500, and
-    median standard error."""
+    """Figures of the scale by choice of anchors, over all bots except the random one.
+
+    They are mean rating, root mean square distance from 1500, and median standard error.
+    """
 
 
 def fitted(game: str, results: Results, names: Sequence[str], house: int) -> Fitted:
-    """Analyse the ladder of results between bots with these names, by number.
+    """Analyse the ladder of results between bots; `names` are their names, by number.
 
-    The first `house` bots are house bots, number 0 the random one. There must be at least five games a bot, because one
-    half of the matches is predicted from the other.
+    The first `house` bots are house bots, number 0 the random one. There must be at least five games per bot, because
+    each half of the matches is predicted from the other.
     """
     chance = np.random.default_rng(6)
     bots = len(names)
@@ -109,7 +111,7 @@ def ladder_of(results: Results, bots: int, anchors: Sequence[int]) -> Ladder:
 
 
 def scale(full: Ladder) -> tuple[float, float, float]:
-    """Compute mean rating, distance from 1500 and median error over all bots but the random one."""
+    """Compute mean rating, distance from 1500 and median error over all bots except the random one."""
     lines = [line for line in full.lines if line.node != 0]
     ratings = np.array([line.rating for line in lines])
     distance = np.sqrt(((ratings - NEW.value) ** 2).mean())
@@ -117,7 +119,10 @@ def scale(full: Ladder) -> tuple[float, float, float]:
 
 
 def settled(full: Ladder) -> tuple[float, float]:
-    """Estimate the games until a bot is not provisional, if errors fall with the root of games: median and most."""
+    """Estimate the games until a bot is no longer provisional: median and maximum.
+
+    Errors are assumed to fall with the square root of the number of games.
+    """
     needed = [line.matches * (line.error / ESTABLISHED_MAX_ERROR) ** 2 for line in full.lines]
     return float(np.median(needed)), max(needed)
 

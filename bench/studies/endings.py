@@ -1,11 +1,11 @@
-"""The loss of house bots near the end of a round: their mean cost a decision, by exact solution.
+"""Points that house bots lose per decision near the end of a round, by exact solution.
 
     python -m bench.studies.endings [--decisions N] [--game NAME] [--seats N] [--cards N] [--json]
 
-The house bots of a game that do not search play each other. Wherever a seat with so many cards at most has a choice,
-every house bot is asked what it would do, and its choice is compared with the best one: over all worlds that the seat
-could be in where they are few, else over some that are drawn (`engine.endings`). The cost is in points of the round
-above the mean of the others, for a seat that learns all hands right afterwards. Positions come from one match each.
+The house bots of a game that do not search play each other. Whenever a seat with at most `--cards` cards has a choice,
+every house bot is asked for its action, which is compared with the best one. The comparison covers all worlds that the
+seat could be in if they are few, else a random sample of them (`engine.endings`). The cost is in points of the round
+above the others' mean, for a seat that learns all hands right afterwards. Positions come from one match each.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from engine.game import OVER
 from engine.registry import GAMES
 
 MOST: Final = 4_000
-"""Ways of chance up to which all worlds are solved."""
+"""Maximum number of worlds up to which all of them are solved."""
 DRAWN: Final = 100
-"""Worlds that are drawn where there are more."""
+"""Number of worlds to draw at random if there are more."""
 DUST: Final = 1e-9
-"""Points that are the sums' own inexactness."""
+"""Points below which a difference is rounding error."""
 FIRST: Final = frozenset({"bid", "predict"})
-"""Kinds of choices that are made before the tricks."""
+"""Kinds of choices made before the tricks."""
 
 
 class BotErrors(NamedTuple):
@@ -49,17 +49,17 @@ class BotErrors(NamedTuple):
     bot: str
     decisions: int
     exact: int
-    """Decisions for which all worlds were solved."""
+    """Number of decisions for which all worlds were solved."""
     cost: float
-    """Points lost a decision."""
+    """Mean points lost per decision."""
     error: float
-    """Standard error."""
+    """Standard error of `cost`."""
     wrong: float
-    """Share of decisions that surely cost something: more than two standard errors."""
+    """Share of decisions whose cost is significant: more than two standard errors."""
 
 
 def decisions(game: str, seats: int, cards: int, seed: int) -> Iterator[tuple[Any, Sequence[int], bytes]]:
-    """Yield view, legal actions and chance of the decisions of a match near the ends of its rounds."""
+    """Yield view, legal actions and random bytes of a match's decisions near the ends of its rounds."""
     key, bots = sha256(f"{game} {seats} {seed}".encode()).digest(), HOUSE_BOTS[game]
     state: Any = GAMES[game].new(seats, SeededDecks(key))
     for number in count():
@@ -102,7 +102,7 @@ def measure(game: str, seats: int, cards: int, wanted: int) -> list[BotErrors]:
 @click.option("--cards", type=click.IntRange(1, 3), default=2, show_default=True, help="In the fullest hand.")
 @click.option("--json", "as_json", is_flag=True)
 def main(wanted: int, games: Sequence[str], sizes: Sequence[int], cards: int, as_json: bool) -> None:
-    """Measure and print."""
+    """Measure the house bots' losses and print them."""
     chosen = games or tuple(GAMES)
     for name in chosen:
         for size in sizes:

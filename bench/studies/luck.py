@@ -2,11 +2,11 @@
 
     python -m bench.studies.luck [--game nullern …] [--seats 2 …] [--matches 250] [--processes 2] [--json]
 
-For every game and several table sizes, random bots of the field play; every house bot but the random one, and a counter
-that errs in 10 % of its choices, then play the same deals in every seat. Scores are adjusted match by match as on a
-server, from earlier matches only, so learning is included. Games needed are for the same standard error as without an
-adjustment, of a bot's mean score and of the difference of two bots at one table; 95 % intervals are bootstrapped over
-matches. Shares explained are from least squares over all matches at once.
+For every game and several table sizes, random bots of the field play. Then every house bot except the random one, and a
+counter that errs in 10 % of its choices, play the same deals in every seat. Scores are adjusted match by match as on a
+server, from earlier matches only, so the cost of learning is included. "Games needed" are those for the same standard
+error as without adjustment: of a bot's mean score, and of the difference of two bots at one table. 95 % intervals are
+bootstrapped over matches. Shares explained come from least squares over all matches at once.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SLIPPING: Final = "slipping counter"
 
 
 class Job(NamedTuple):
-    """One match to be played and replayed."""
+    """One match to play and replay."""
 
     game: str
     seats: int
@@ -50,9 +50,9 @@ class Dealt(NamedTuple):
     bots: tuple[str, ...]
     scores: tuple[int, ...]
     replays: dict[str, list[tuple[int, ...]]]
-    """Scores of every repetition, by house bot."""
+    """Scores in every replay, by house bot."""
     ms: dict[str, float]
-    """Milliseconds of processor time of one replay by house bot, and of the match itself under ""."""
+    """Processor time of one replay in milliseconds, by house bot; that of the match itself under ""."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +65,23 @@ class Gain:
     explained: float
     """Share of the variance of a bot's score that the baseline explains."""
     explained_difference: float
-    """Share of the variance of its difference from the table's mean that the baseline explains."""
+    """Share of the variance of the score's difference from the table's mean that the baseline explains."""
     share: float
     """Final β, for a baseline that is a mean."""
     table: float
     """Final δ."""
     games_mean: tuple[float, float, float]
-    """Games needed for a mean score, as a share of those without adjustment; with its interval."""
+    """Games needed for a mean score, as a share of those without adjustment, with its interval."""
     games_difference: tuple[float, float, float]
-    """Games needed for the difference of two bots, as a share of those without adjustment; with its interval."""
+    """Games needed for the difference of two bots, as a share of those without adjustment, with its interval."""
     shift: float
-    """Mean of adjusted − plain scores, in points."""
+    """Mean difference of adjusted minus plain scores, in points."""
     shift_error: float
     """Standard error of `shift`."""
     ms: float
-    """Milliseconds of processor time of the replays of a match."""
+    """Processor time of a match's replays, in milliseconds."""
     match_ms: float
-    """Milliseconds of processor time of the match itself, including its bots."""
+    """Processor time of the match itself, including its bots, in milliseconds."""
 
 
 def deal(job: Job) -> Dealt:

@@ -3,8 +3,8 @@
     python -m bench.studies.reality [--game nullern …] [--seats 2 …] [--games 240] [--duplicates 150] [--json]
 
 Bots of the field play at random tables of different bots, on the engine without a server. The deal's share of variance
-comes from playing deals again: with all bots replaced, with all but one replaced, and the same table on another deal.
-Calibration and weight are shown beside their values in simulated worlds with the same tables and an exact model.
+is estimated by repeating matches: with all bots replaced, with all but one replaced, and with the same bots on another
+deal. Calibration and weight are compared with their values in simulated worlds with the same tables and an exact model.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SEATS: Final = (2, 4, 6)
 
 
 class Job(NamedTuple):
-    """A match to play, and whether to play three more for the variance components."""
+    """A match to play, and whether to repeat it three times for the variance components."""
 
     game: str
     seats: int
@@ -40,7 +40,7 @@ class Job(NamedTuple):
 
 
 class Quad(NamedTuple):
-    """Four matches: a deal; the same with another bot in each seat; with others in all but seat 0; another deal."""
+    """Four matches: the first, its deal with all bots replaced and with all but seat 0, and its bots on a new deal."""
 
     base: Played
     replaced: Played
@@ -49,7 +49,7 @@ class Quad(NamedTuple):
 
 
 class Done(NamedTuple):
-    """Result of a job: bots by number and seat, their places, and the four matches of a duplicate."""
+    """Result of a job: the bots' numbers and places by seat, and the four matches of a duplicate."""
 
     bots: tuple[int, ...]
     places: tuple[int, ...]
@@ -66,7 +66,7 @@ def work(job: Job) -> Done:
         return play(job.game, [bots[names[bot]] for bot in seated], cards, chance)
 
     def table() -> list[int]:
-        return chance.sample(range(job.duplicate, len(names)), job.seats)  # duplicates without the random bot
+        return chance.sample(range(job.duplicate, len(names)), job.seats)  # duplicates exclude the random bot
 
     cards, seated = Deal.draw(chance), table()
     base = match(seated, cards)

@@ -1,10 +1,10 @@
-"""True if the sample that searches beats a house bot at a table for two, and what its choices cost beside the other's.
+"""Strength of the searching sample against a house bot at a table for two, and the processor time of their choices.
 
     python -m bench.studies.search [--matches N] [--game NAME] [--against NAME] [--json]
 
-Every deal is played twice, with exchanged seats, by the match runner. The share of matches won, ties halved, has a 95 %
-interval over deals. Time is processor time of the bots alone, without the messages between them and the referee; the
-clocks are so slow that the search is never cut short.
+The match runner plays every deal twice, with exchanged seats. The share of matches won, with ties as half, has a 95 %
+interval over deals. Time is processor time of the bots alone, without the messages between them and the referee. The
+time limits are so long that the search is never cut short.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from engine.game import SeatView
 from engine.registry import GAMES
 
 NO_CLOCK: Final = 3_600_000
-"""Milliseconds that the search is told to have."""
+"""Time that the search is given per decision, in milliseconds."""
 INTERVAL: Final = 1.96
 
 
@@ -40,19 +40,19 @@ class Figures(NamedTuple):
     against: str
     matches: int
     won: float
-    """Share of matches, ties halved."""
+    """Share of matches won, with ties as half."""
     interval: float
-    """Half of its 95 % interval."""
+    """Half the width of the 95 % interval of `won`."""
     points: float
-    """Mean points more than the other's, a match."""
+    """Mean lead over the house bot in points per match."""
     points_interval: float
     search_us: float
-    """Processor time a decision in µs, decisions without a choice included."""
+    """Processor time per decision in µs, including decisions without a choice."""
     house_us: float
 
     @property
     def times(self) -> float:
-        """The search's time as a multiple of the house bot's."""
+        """The search's processor time as a multiple of the house bot's."""
         return self.search_us / self.house_us
 
 
@@ -97,7 +97,7 @@ class _TimedHouse:
 
 
 def measure(name: str, against: str, matches: int) -> Figures:
-    """Play so many matches, rounded up to pairs on one deal."""
+    """Play `matches` matches, rounded up to pairs on one deal."""
     game, search_time, house_time = GAMES[name], _Timed(), _Timed()
     bot = next(bot for bot in HOUSE_BOTS[name] if bot.name == against)
     players: list[LocalPlayer] = [
@@ -123,7 +123,7 @@ def measure(name: str, against: str, matches: int) -> Figures:
 @click.option("--against", default="house-counter", show_default=True)
 @click.option("--json", "as_json", is_flag=True)
 def main(matches: int, games: Sequence[str], against: str, as_json: bool) -> None:
-    """Measure and print."""
+    """Measure the search and print the figures."""
     for name in games or GAMES:
         if against not in (names := [bot.name for bot in HOUSE_BOTS[name]]):
             raise click.BadParameter(f"{name} has no house bot {against!r}; it has {', '.join(names)}")

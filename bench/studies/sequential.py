@@ -1,11 +1,11 @@
-"""Errors of the sequential tests of `arena match` at 0 and at 20 Elo, and their verdicts between.
+"""Errors of the sequential tests of `arena match` at 0 and at 20 Elo, and their verdicts in between.
 
     python -m bench.studies.sequential [--game nullern] [--seats 4] [--sets 1000] [--runs 2000] [--markdown | --json]
 
-The sets are real: the counting house bot with 5 % slips against the same with other slips, at one table beside counting
-bots. No two bots are exactly 20 Elo apart; so these sets are drawn anew, with weights that make the share of games won
-exactly what so many Elo are (exponential tilting). One test is of Elo, 0 against 20; one is of points, 0 against the
-points that 20 Elo are in that game, drawn with weights that make their mean exactly that.
+The sets are real: the counting house bot with 5 % random slips plays against a copy with other slips, at one table with
+plain counting bots. No two bots are exactly 20 Elo apart. So the sets are resampled with weights that make the share of
+games won exactly that of a given number of Elo (exponential tilting). One test is of Elo, 0 against 20. The other is of
+points, 0 against the equivalent of 20 Elo in that game, with weights that make the mean of points exact.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from arena.server.sessions.messages import Outgoing
 from engine.registry import GAMES
 
 SLIPS: Final = 5
-"""Per cent of decisions."""
+"""Percentage of decisions that are slips."""
 ELO: Final = 20.0
 TRUTHS: Final = (0.0, ELO / 2, ELO)
 
 
 class Slipping(LocalHousePlayer):
-    """The counting bot that now and then plays anything; its chance is its own."""
+    """The counting bot, except that it sometimes plays a random action, by its own random numbers."""
 
     def __init__(self, game: str, number: int, slips: int) -> None:
         super().__init__(HOUSE_BOTS[game][-1])
@@ -47,7 +47,7 @@ class Slipping(LocalHousePlayer):
         self._slips = slips
 
     def hear(self, message: Outgoing) -> Iterator[tuple[int, int]]:
-        """Answer as the counting bot does, but for the slips."""
+        """Answer like the counting bot, except for the slips."""
         for decision, action in super().hear(message):
             [legal] = [each.ask.legal for each in message.questions if each.ask.decision == decision]
             drawn = sha256(self._key + b"%d %d" % (self._number, decision)).digest()
@@ -63,7 +63,7 @@ class RealSet(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Verdicts and lengths of a test of one unit in one game and size."""
+    """Verdicts and lengths of a test in one unit, for one game and table size."""
 
     game: str
     seats: int
@@ -71,13 +71,13 @@ class Errors(NamedTuple):
     upper: float
     """The bound at 20 Elo, in the unit; the other bound is 0."""
     better: tuple[float, ...]
-    """Share of tests that say "better" where the truth is 0, the middle and the bound."""
+    """Share of tests with the verdict "better" if the true value is 0, half the bound, and the bound."""
     sets: tuple[float, ...]
-    """Sets that a test takes there, the mean."""
+    """Mean number of sets that a test takes at these true values."""
 
 
 def real_sets(name: str, seats: int, sets: int) -> list[RealSet]:
-    """Play so many sets."""
+    """Play `sets` sets and return their scores."""
     game, found = GAMES[name], []
     for number in range(sets):
         games = []
@@ -90,7 +90,7 @@ def real_sets(name: str, seats: int, sets: int) -> list[RealSet]:
 
 
 def tilted(sets: Sequence[RealSet], of: Callable[[RealSet], float], mean: float) -> list[float]:
-    """Return weights of the sets under which a score has this mean."""
+    """Return weights of the sets under which the score `of` has the given mean."""
     low, high = -50.0, 50.0
     scale = max(abs(of(each)) for each in sets)
     for _ in range(100):
@@ -107,7 +107,7 @@ def _mean(sets: Sequence[RealSet], weights: Sequence[float]) -> float:
 
 
 def measured(name: str, seats: int, sets: int, runs: int) -> list[Errors]:
-    """Measure both tests in one game and size."""
+    """Measure both tests for one game and table size."""
     played = real_sets(name, seats, sets)
     better, alike = (_mean(played, tilted(played, _share, expected(elo, 0.0))) for elo in (ELO, 0.0))
     worth = better - alike
@@ -133,7 +133,7 @@ def _points(of: RealSet) -> float:
 def _outcomes(
     test: SequentialTest, scores: Sequence[float], weights: Sequence[float], runs: int
 ) -> tuple[float, float]:
-    """Return the share of tests that say "better", and the mean of the sets that they take."""
+    """Return the share of tests with the verdict "better", and the mean number of sets that they take."""
     chance, better, sets = Random(20), 0, 0
     for _ in range(runs):
         running = RunningTest(test)

@@ -1,12 +1,12 @@
-"""Strength of every house bot by table size, beside the strongest that does not search, on the same deals.
+"""Strength of every house bot by table size, compared with the strongest that does not search, on the same deals.
 
     python -m bench.studies.strength [--deals N] [--game NAME] [--seats N] [--bot NAME] [--json]
 
-A table of the reference, the strongest house bot that does not search, plays every deal twice: once by itself, and once
-with the bot that is measured in one seat. What this seat has more than the mean of the others is compared: so many
-points a match is the bot better than the reference in its place. Seats take turns; a table for two plays every deal
-both ways round. Errors are standard errors over deals. Shown besides are the share of opponents that the bot leaves
-behind (of a table for two, the matches won; ties count half) and the processor time of a choice.
+The reference is the strongest house bot that does not search. Every deal is played twice: once with the reference in
+all seats, and once with the measured bot in one seat. The bot's strength is the growth of this seat's lead over the
+mean of the others, in points per match. Seats take turns; a table for two plays every deal with both seatings. Errors
+are standard errors over deals. The table also shows the share of opponents that the bot beats, with ties as half (at a
+table for two, the share of matches won), and the processor time per choice.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Strength(NamedTuple):
     bot: str
     deals: int
     better: float
-    """Points a match more than the reference has in its place."""
+    """Points per match more than the reference gets in its place."""
     error: float
-    """Standard error."""
+    """Standard error of `better`."""
     ahead: float
-    """Share of opponents left behind, ties halved."""
+    """Share of opponents beaten, with ties as half."""
     ahead_error: float
     ms: float
-    """Milliseconds of processor time a choice."""
+    """Processor time per choice, in milliseconds."""
 
 
 class _Timed:
@@ -56,7 +56,7 @@ class _Timed:
         self.seconds, self.choices = 0.0, 0
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
-        """Choose as the bot."""
+        """Choose like the bot, and add the time to the total."""
         began = process_time()
         action = self._bot.decide(view, legal, chance)
         self.seconds += process_time() - began
@@ -65,7 +65,7 @@ class _Timed:
 
 
 def scores(game: str, players: Sequence[HouseBot | _Timed], key: bytes) -> Sequence[int]:
-    """Play a match; bots are not asked where only one action is legal."""
+    """Play a match and return the scores; bots are not asked if only one action is legal."""
     state, choices = GAMES[game].new(len(players), SeededDecks(key)), 0
     while (seat := state.player) != OVER:
         legal, choices = state.legal(seat), choices + 1
@@ -76,7 +76,7 @@ def scores(game: str, players: Sequence[HouseBot | _Timed], key: bytes) -> Seque
 
 
 def measure(bot: HouseBot, seats: int, deals: int) -> Strength:
-    """Play so many deals."""
+    """Measure a bot on `deals` deals."""
     reference, timed = HOUSE_BOTS[bot.game][-1], _Timed(bot)
     better, ahead = list[float](), list[float]()
     for deal in range(deals):
@@ -102,7 +102,7 @@ def measure(bot: HouseBot, seats: int, deals: int) -> Strength:
 @click.option("--bot", "bots", multiple=True, help="One bot only, such as house-search.")
 @click.option("--json", "as_json", is_flag=True)
 def main(deals: int, games: Sequence[str], seats: Sequence[int], bots: Sequence[str], as_json: bool) -> None:
-    """Measure and print, a row as soon as it is there."""
+    """Measure the bots and print each row as soon as it is done."""
     rows = list[Strength]()
     for name in games or GAMES:
         for bot in named_bots(name):

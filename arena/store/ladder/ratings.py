@@ -90,7 +90,7 @@ def rate(
             **_added(row, [thinking[seat] for seat in own] if thinking else ()),
             "first_at": at if row is None else row.first_at,
             "last_at": at,
-            "score_sum": (row.score_sum if row else 0.0) + fmean(scores[seat] for seat in own),
+            "score_sum": (row.score_sum if row else 0.0) + _points(node, nodes, scores),
         }
         if row:
             _MOVE.run(connection, {"of_node": node, "of_game": game, **values})
@@ -110,7 +110,7 @@ def take_back(connection: Connection, game: str, result: MatchResult, scores: Se
             matches=row.matches - 1,
             wins=row.wins - _won(own, places),
             rank_sum=row.rank_sum - _rank(own, places),
-            score_sum=row.score_sum - fmean(scores[seat] for seat in own),
+            score_sum=row.score_sum - _points(node, nodes, scores),
         )
         _MOVE.run(connection, {"of_node": node, "of_game": game, **less._asdict()})
 
@@ -128,6 +128,11 @@ def _rows(connection: Connection, game: str, nodes: Sequence[Node]) -> Mapping[N
     """Return the rows of those versions that have one, by node."""
     found = {node: _KNOWN.run(connection, {"of_game": game, "of_node": node}).fetchone() for node in set(nodes)}
     return {node: _Row(*row) for node, row in found.items() if row is not None}
+
+
+def _points(node: Node, nodes: Sequence[Node], scores: Sequence[int]) -> float:
+    """Average the scores over the seats of one rating. Raises ValueError if there is not one score for each seat."""
+    return fmean(score for sitter, score in zip(nodes, scores, strict=True) if sitter == node)
 
 
 def _won(own: Sequence[int], places: Sequence[int]) -> int:

@@ -73,7 +73,7 @@ async def open_arena(
 ) -> AsyncIterator[Arena]:
     """Run a server for the block; the next server continues the matches that still run at its end.
 
-    `house_bots` has each game's house bots that fill tables, the weakest first; the strongest is the stand-in.
+    `house_bots` lists the house bots of each game that fill tables, the weakest first; the strongest is the stand-in.
     `fit_client` fits the ladders; without it they do not change.
     """
     house = await House.registered(config, store, house_bots)
@@ -163,14 +163,14 @@ async def open_arena(
 
 
 def _tell_of_storage(players: Players, error: StoreError | None) -> None:
-    """Notify every bot that nothing can be stored, and therefore nothing sent, or that it can again."""
+    """Notify every bot that nothing can be stored, and therefore nothing can be sent, or that storing works again."""
     notice = STORING if error is None else NOT_STORING
     for session in players.sessions():
         session.tell(notice)
 
 
 class Arena:
-    """The server's state and calls: players, matches, accounts, the store and the ladder."""
+    """The state and calls of a server: players, matches, accounts, the store and the ladder."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class Arena:
         self.stopping = trio.Event()
         """Set when no more matches are formed."""
         self.drained = trio.Event()
-        """Set when no match runs, or the remaining ones are left to the next start."""
+        """Set when no match runs any more, or the remaining ones are left to the next server."""
         self.accounts = accounts
         self.authorization = Authorization(store.operator_token, accounts.authenticate)
         self.admission = Admission(config.limits)
@@ -209,7 +209,7 @@ class Arena:
         """Counts and times of finished matches."""
         self.workers = workers
         self.processes = processes
-        """The further processes of the server; None without any."""
+        """The further processes of the server; None if there are none."""
         self._games = {game.name: game for game in config.games}
         self._lifecycle = lifecycle
         self._nursery = nursery
@@ -225,7 +225,7 @@ class Arena:
         return self._lifecycle.drivers
 
     async def run(self) -> None:
-        """Send heartbeats and waiting messages and have ladders fitted, until cancelled."""
+        """Send heartbeats and waiting messages, and have ladders fitted, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.turns.run)
             nursery.start_soon(self.publisher.run)
@@ -237,10 +237,10 @@ class Arena:
     async def attend(
         self, link: Link, codec: MessageCodec, authorize: Callable[[], Awaitable[Bot]], hello: Hello
     ) -> None:
-        """Let a bot play on a link until it is done; `authorize` returns the bot's current row if it may.
+        """Let a bot play on a link until it is done; `authorize` returns the bot's current row if it may play.
 
-        Raises what `authorize` raises, `trio.BrokenResourceError` when the bot vanished, `Closed` when the server ends
-        the session, StoreError.
+        Raises what `authorize` raises, `trio.BrokenResourceError` if the bot vanished, `Closed` if the server ends the
+        session, and StoreError.
         """
         games = tuple(self._games[name] for name in hello.games if name in self._games)
         if not games:
@@ -255,9 +255,9 @@ class Arena:
         )
         known = await self.store.read(partial(matches.has_finished, bot_id=bot.id))
         log_state = await self.store.read(log_store.state)
-        bot = await authorize()  # a ban meanwhile is noticed now; a later one finds the session
+        bot = await authorize()  # notices a ban since the first check; a later ban finds the session
         if isinstance(link, RemoteCall) and link.over:
-            raise trio.BrokenResourceError  # its process ended meanwhile, or the bot left
+            raise trio.BrokenResourceError  # its process ended since, or the bot left
         bot_player = self.players.enter(bot.id, bot.name, bot.owner)
         bot_player.newcomer = bot_player.newcomer and not known
         if bot_player.session is not None:
@@ -287,7 +287,7 @@ class Arena:
             log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(bot_player.playing.running))
 
     def _session(self, link: Link, codec: MessageCodec, hello: Hello, bot_player: BotPlayer) -> Session:
-        """Begin a session in the process to which the bot is connected."""
+        """Begin a session in the process that holds the bot's connection."""
         if isinstance(link, RemoteCall):
             return link.begin(codec, hello, self.turns, bot_player)
         session = Session(link, codec, hello, self.turns, self.config.limits)
@@ -316,9 +316,10 @@ class Arena:
         log.info("result void", match_id=match_id, game=game, reason=reason)
 
     async def void_results(self, bot: str, since: int, reason: str, after: int) -> tuple[int, ...]:
-        """Annul results of a bot in its first matches after `after`, and return these.
+        """Annul the results of a bot in its first matches after `after`; return the numbers of these matches.
 
-        A call takes a few, as nothing else is stored meanwhile. Raises what `matches.void_results` raises.
+        A call annuls only some of them, because nothing else is stored meanwhile. Raises what `matches.void_results`
+        raises.
         """
         job = partial(matches.void_results, bot=bot, since=since, reason=reason, at=now_us(), after=after)
         voided = await self.store.write(partial(job, limit=VOIDS_AT_ONCE))
@@ -338,9 +339,9 @@ class Arena:
         return self._lifecycle.changed
 
     async def drain(self, limit: float) -> None:
-        """Form no more matches and let running ones end; after `limit` seconds the rest is left to the next server.
+        """Form no more matches and let running ones end; after `limit` seconds the rest are left to the next server.
 
-        From then on messages of bots and missed deadlines no longer count.
+        After that, messages of bots and missed deadlines no longer count.
         """
         self._close()
         for session in self.players.sessions():
@@ -350,13 +351,13 @@ class Arena:
         self._lifecycle.change()
 
     def abandon(self) -> None:
-        """Leave all matches to the next server at once, like a drain without time, where waiting is impossible.
+        """Leave all matches to the next server at once, like a drain without time, for callers that cannot wait.
 
-        Do nothing if a drain has done so.
+        If a drain has already left them, this does nothing.
         """
         if not self._lifecycle.leaving:
             self._close()
-            with self.turns:  # the server's other processes are notified now: nothing else may begin a turn
+            with self.turns:  # notifies the server's other processes now: nothing else may begin a turn
                 self._lifecycle.leave()
 
     def _close(self) -> None:

@@ -1,9 +1,9 @@
 """The settings of a server, each with its unit, default, bounds and meaning.
 
 Nothing else repeats these. The flags of `arena serve`, the keys of its file, their checks and their documentation come
-from the fields below and from `Limits`, `Policy` and `TransportSettings`. Metadata of a field: `help`; `unit` ("s",
-"us", "B", "B/s", "1/s", "%", or none for a plain number); `least` and `most`, 0 and a billion where not given;
-`choices` of a name.
+from the fields below and from `Limits`, `Policy` and `TransportSettings`. A field's metadata can have `help`; `unit`
+("s", "us", "B", "B/s", "1/s", "%", or none for a plain number); `least` and `most`, by default 0 and a billion; and
+`choices` for a name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trio_grpc.limits.settings import TransportSettings
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """Addresses that only programs of this machine can reach."""
 OPEN_QUOTA: Final = Quota(40, 80, 7)
-"""The quota of pairs for open registration. Every quota counts bots as young for the same number of days."""
+"""The quota of pairs under open registration. Under every quota, bots count as young for the same number of days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,12 +221,12 @@ class Config:
 
     @property
     def games(self) -> tuple[Game, ...]:
-        """The games played."""
+        """The games that the server plays."""
         return tuple(offer.game for offer in self.offers)
 
 
 def quota_in_force(config: Config) -> Quota:
-    """Return the server's bound on the matches that two guests count together."""
+    """Return the quota that applies: the server's limit on how many matches between two guests count."""
     day = config.pair_quota
     if day is None:
         day = OPEN_QUOTA.day if config.registration == "open" and not on_loopback(config) else 0
@@ -237,5 +237,5 @@ def quota_in_force(config: Config) -> Quota:
 
 
 def on_loopback(config: Config) -> bool:
-    """Return whether only programs of this machine can connect."""
+    """Return whether only programs on this machine can connect."""
     return config.address.rpartition(":")[0] in LOOPBACK

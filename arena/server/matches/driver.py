@@ -1,6 +1,6 @@
-# Compiled: every decision comes by here.
-"""The driver of one running match: it passes inputs to the `Match` and effects to the seats. It also asks the workers
-for house bots' choices and words the notices.
+# Compiled: every decision passes through here.
+"""The driver of one running match, which passes inputs to the `Match` and effects to the seats. It also asks the
+workers for house bots' choices and words the notices.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from engine.game import RoundReport
 
 MOST_STRAYS: Final = 500
-"""Answers of a seat to no open decision, or too late, that a match accepts: more than a slow bot can give. All are
-recorded."""
+"""Maximum number of answers to no open decision, or too late, that a match accepts from a seat: more than a slow bot
+can give. All of them are recorded."""
 
 
 class MatchDriver(SeatedMatch):
@@ -75,10 +75,10 @@ class MatchDriver(SeatedMatch):
         charged: bool = True,
         round_over: Callable[[int, RoundReport], None] | None = None,
     ) -> None:
-        """Without a journal an unfinished match is lost.
+        """Drive a match; without a journal, an unfinished match is lost.
 
-        `charged`: whether mistakes count as trouble. `round_over` is called with each round that all seats were shown
-        and the match's number.
+        `charged`: whether mistakes count as trouble. `round_over` is called with the match's number and each round that
+        all seats have been shown.
         """
         super().__init__(
             header,
@@ -99,9 +99,9 @@ class MatchDriver(SeatedMatch):
         self._ended = trio.Event()
         self._strays = [0] * len(players)
         self._late = [False] * len(players)
-        """By seat, whether its bot got a notice of a late answer."""
+        """By seat, whether its bot has been notified of a late answer."""
         self._chooses: set[int] = set()
-        """Decisions for which a worker is choosing."""
+        """Decisions that a worker is choosing."""
         self._watch = watch
         self._round_over = round_over
         self._began = trio.current_time()
@@ -115,7 +115,7 @@ class MatchDriver(SeatedMatch):
         return math.inf if deadline is None or self._frozen else self._began + deadline / 1e6
 
     def on_timer(self, now: float) -> None:
-        """Apply a deadline of the match that has passed."""
+        """Act on the match's deadlines that have passed."""
         self._feed(TimeUp(max(self._instant(now), self._match.deadline or Instant(0))))
 
     @property
@@ -190,7 +190,7 @@ class MatchDriver(SeatedMatch):
         return self._over
 
     def go_on(self, new: Container[Player] = ()) -> None:
-        """Let connected bots play on; those that are new to the match are notified of its beginning."""
+        """Let connected bots continue; those that are new to the match are notified of its beginning."""
         for bot_player, seat in self._seats.items():
             if bot_player.session is not None:
                 if bot_player in new:
@@ -203,7 +203,7 @@ class MatchDriver(SeatedMatch):
 
     @property
     def thinking(self) -> Sequence[Thinking]:
-        """By seat, the bot's use of time so far."""
+        """By seat, how the bot has used its time so far."""
         return self._recorder.thinking()
 
     @property
@@ -212,7 +212,7 @@ class MatchDriver(SeatedMatch):
         return self._recorder.due_so_far()
 
     def stored(self) -> None:
-        """Release the match's part of the journal: its result is stored."""
+        """Release the match's part of the journal, because its result is stored."""
         if self._journal is not None:
             self._journal.forget(self.match_id)
 
@@ -223,11 +223,12 @@ class MatchDriver(SeatedMatch):
         return self._recorder.draft()
 
     def sent(self, now: float, seat: int, decision: int, lag: int) -> None:
-        """Start the clock of a question that the transport got; `lag` is the bot's round trip in microseconds."""
+        """Start the clock of a question that the transport has accepted; `lag`: the bot's round trip in
+        microseconds."""
         self._feed(Sent(self._instant(now), seat, decision, lag))
 
     def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
-        """Apply a bot's answer that arrived at an instant."""
+        """Apply a bot's answer, with its time of arrival."""
         seat = self._seats[bot_player]
         if not self._match.owes(seat, answer.decision):
             self._strays[seat] += 1
@@ -239,7 +240,7 @@ class MatchDriver(SeatedMatch):
             bot_player.session.settle(self.match_id, answer.decision, at)
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
-        """Record that a bot left; if in order, its seat goes to the stand-in at once."""
+        """Record that a bot left; if `in_order`, its seat goes to the stand-in at once."""
         seat = self._seats[bot_player]
         self.absent(bot_player)
         self._feed(Left(self._instant(now), seat, in_order))
@@ -253,7 +254,7 @@ class MatchDriver(SeatedMatch):
         self.go_on()
 
     def ready(self, now: float, bot_player: BotPlayer) -> None:
-        """End the suspension of a bot that is ready again; without one there is no effect."""
+        """End the suspension of a bot that is ready again; no effect if it is not suspended."""
         seat = self._seats[bot_player]
         if self._match.suspended(seat):
             self._feed(Returned(self._instant(now), seat))
@@ -273,7 +274,7 @@ class MatchDriver(SeatedMatch):
         if self._frozen:
             return
         todo = [first]
-        for happened in todo:  # choices of house bots are appended while it runs
+        for happened in todo:  # choices of house bots are appended during the loop
             effects = self._match.receive(happened)
             line = (
                 input_line(happened, self._header.game)
@@ -288,7 +289,8 @@ class MatchDriver(SeatedMatch):
             self._watch(self)
 
     def _record(self, event: Input, effects: Sequence[Effect], line: str) -> None:
-        """Record an input with its effects. A fault here makes the match void at its end and disturbs nobody before."""
+        """Record an input with its effects. A fault here voids the match at its end, and disturbs nobody before
+        that."""
         self._count_owed(event, effects)
         if self._fault is None:
             try:
@@ -297,7 +299,7 @@ class MatchDriver(SeatedMatch):
                 self._fault = fault
 
     def _count_owed(self, event: Input, effects: Sequence[Effect]) -> None:
-        """Start and stop the counting of time that seats owe."""
+        """Start and stop counting the time for which seats owe answers."""
         owed, at = self.owed, self._match.now
         if isinstance(event, (Acted, StoodIn)) and self._match.open_decision(event.seat) != event.decision:
             owed.made(event.seat, event.decision, at)
@@ -334,9 +336,9 @@ class MatchDriver(SeatedMatch):
                 assert_never(effect)
 
     def _known_to_be_late(self, effect: Refuse | Suspend) -> bool:
-        """True if an answer is too late and its bot has had such a notice before.
+        """Return whether an answer is too late and its bot has been told so before.
 
-        The forced decision caused a notice as well, so another one would add nothing.
+        The forced decision also caused a notice, so another one would add nothing.
         """
         if not (isinstance(effect, Refuse) and effect.why is Refusal.STALE and effect.time):
             return False
@@ -344,7 +346,7 @@ class MatchDriver(SeatedMatch):
         return known
 
     def _forced(self, effect: Force) -> None:
-        """Count a forced decision and notify its bot, unless it is suspended."""
+        """Count a forced decision and notify its bot, unless the bot is suspended."""
         self.forced.append(effect.why)
         if (session := self._session(effect.seat)) is not None:
             session.withdraw(self.match_id, effect.decision)
@@ -352,7 +354,7 @@ class MatchDriver(SeatedMatch):
                 session.notify(self._notices.to_seat(effect, self._advice(effect, session)))
 
     def _advice(self, effect: Force, session: Session) -> str:
-        """Return advice for the author of a slow bot; empty if a notice of this session had it."""
+        """Return the advice for the author of a slow bot; empty if a notice of this session already gave it."""
         bot_player = self.players[effect.seat]
         if effect.why is not Cause.TIME or not isinstance(bot_player, BotPlayer) or session.knows_it_is_slow:
             return ""
@@ -373,7 +375,7 @@ class MatchDriver(SeatedMatch):
                 self._chooses.add(ask.decision)
 
     def _choose(self, ask: Ask) -> int | None:
-        """The choice of a house bot; None if `_chosen` will be called with it later."""
+        """Return a house bot's choice; None if `_chosen` will be called with it later."""
         chance = hashlib.sha256(self._chance + ask.decision.to_bytes(4)).digest()
         player = self.players[ask.seat]
         bot = self._stand_in if isinstance(player, BotPlayer) else player.bot
@@ -389,13 +391,13 @@ class MatchDriver(SeatedMatch):
         return Acted(at, ask.seat, ask.decision, action)
 
     def _start(self, seat: int) -> None:
-        """Notify a seat's bot that the match begins, or of its state after a return."""
+        """Notify a seat's bot that the match begins, or of the match's state after the bot's return."""
         header, session = self._header, self._session(seat)
         if session is None:
             return
         accepted = (each for each in header.offers if each.seat == seat and each.outcome is OfferOutcome.ACCEPTED)
         if (offer := next(accepted, None)) is None:
-            return  # a server before format 4 began the match and recorded no offers
+            return  # a server from before format 4 began the match and recorded no offers
         defaults = {option.name: option.default for option in header.game.options}
         session.start(
             MatchStart(

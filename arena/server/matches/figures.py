@@ -18,12 +18,12 @@ class MatchFigures:
 
     def __init__(self) -> None:
         self.decisions: Counter[tuple[str, str]] = Counter()
-        """By game and kind of player, "bot" or "house"."""
+        """Number of decisions by game and kind of player, "bot" or "house"."""
         self.matches: Counter[tuple[str, str]] = Counter()
-        """By game and kind."""
+        """Number of matches by game and kind."""
         self.forced: Counter[Cause] = Counter()
         self.thinking: defaultdict[str, Durations] = defaultdict(Durations)
-        """By game, think times of bots' own decisions."""
+        """Think times of bots' own decisions, by game."""
 
     def ended(self, driver: SeatedMatch) -> None:
         """Count a finished match."""

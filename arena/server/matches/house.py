@@ -58,13 +58,13 @@ class House:
         self._bots = house_bots
         self._search_bots = search_bots
         self.fillers = fillers
-        """By game, those that fill tables; none if the configuration turns house bots off."""
+        """The house bots that fill tables, by game; empty if the configuration turns house bots off."""
         self.searchers = searchers
-        """By game, those that search, if the configuration seats them."""
+        """The house bots that search, by game, if the configuration seats them."""
 
     @classmethod
     async def registered(cls, config: Config, store: Store, house_bots: Mapping[str, Sequence[HouseBot]]) -> House:
-        """Register the house bots of the games played.
+        """Register the house bots of the games that the server plays.
 
         Raises: StoreError.
         """
@@ -105,14 +105,14 @@ class House:
         return players
 
     def searches(self, game: str, players: Sequence[Player]) -> bool:
-        """True if one of these players is the house bot that searches; only the primary process has a worker for it."""
+        """True if one of these players is the house bot that searches; only the first process has a worker for it."""
         searching = self._search_bots.get(game)
         return any(isinstance(player, HousePlayer) and player.bot is searching for player in players)
 
     def stand_in(self, game: str, players: Sequence[Player] = ()) -> HouseBot:
-        """The house bot that continues for absent bots and for house bots that no longer exist: the strongest.
+        """Return the house bot that continues for absent bots and for house bots that no longer exist: the strongest.
 
-        A searching bot stands in only at tables where it plays: others should not wait for it.
+        A searching bot stands in only at tables where it plays, since other tables should not wait for it.
         """
         if self.searches(game, players):
             return self._search_bots[game]

@@ -1,7 +1,7 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """The matches of a server, each from its announcement to its record.
 
-A match is a `ReadyCheck` with a timer until all its bots are ready, then one task. Nothing runs per decision.
+A match is a `ReadyCheck` with a timer until all its bots are ready, and after that one task. No task runs per decision.
 """
 
 from __future__ import annotations
@@ -47,31 +47,31 @@ if TYPE_CHECKING:
     from engine.game import RoundReport
 
 LAST_RETRIES: Final = 10.0
-"""Seconds for which a stopping server retries."""
+"""Seconds for which a stopping server keeps retrying."""
 STOPPED: Final = "the server was stopped"
 
 log = structlog.get_logger(__name__)
 
 
 class Observers(NamedTuple):
-    """The observers of the end of a match."""
+    """Callbacks for the end of a match."""
 
     rated: Callable[[Header], None]
     """Called when a match that moved ratings is stored."""
     parked: Callable[[Sequence[Bot]], None]
-    """Called when bots get no more seats; the store has recorded it already."""
+    """Called when bots get no more seats; the store has already recorded it."""
     played: Callable[[SeatedMatch, ReadyCheck | None, Sequence[RatingChange]], None]
-    """Called when a match is over, before its bots are released. Without a ready check an earlier server began it.
-    Changes of ratings are by seat, if any."""
+    """Called when a match is over, before its bots are released. Without a ready check, an earlier server began it.
+    Changes of ratings are by seat, if there are any."""
     stuck: Callable[[float], None]
-    """Called when no match can be stored before an instant of the server's clock."""
+    """Called when no match can be stored before the given instant of the server's clock."""
 
 
 class Place(Beginnings, Protocol):
     """Another process that plays matches."""
 
     def play(self, header: Header, players: Sequence[Player], charged: bool, stand_in: str) -> RemoteMatch:
-        """Let it play a match whose beginning it has stored."""
+        """Let this process play a match whose beginning it has stored."""
 
 
 class Elsewhere(Protocol):
@@ -117,13 +117,13 @@ class MatchLifecycle:
         self._ready_checks: set[ReadyCheck] = set()
         self._processes = processes
         self._drivers: dict[int, SeatedMatch] = {}
-        """By number, the running matches."""
+        """The running matches, by number."""
         self.leaving = False
         """True if running matches are left to the next server."""
 
     @property
     def playing(self) -> int:
-        """Matches being played."""
+        """Number of matches being played."""
         return len(self._drivers)
 
     @property
@@ -132,7 +132,7 @@ class MatchLifecycle:
         return self._drivers.values()
 
     def get(self, match_id: int) -> SeatedMatch | None:
-        """Return a running match; None for any other number."""
+        """Return a running match; None if no running match has this number."""
         return self._drivers.get(match_id)
 
     def round_over(self, match_id: int, report: RoundReport) -> None:
@@ -219,9 +219,9 @@ class MatchLifecycle:
             ready_check.call_off(STOPPED)
 
     async def clear(self, limit: float) -> None:
-        """Let running matches end; after `limit` seconds the rest is left to the next server.
+        """Let running matches end; after `limit` seconds the rest are left to the next server.
 
-        From then on messages of bots and missed deadlines no longer count.
+        After that, messages of bots and missed deadlines no longer count.
         """
         with trio.move_on_after(limit):
             await self._until(lambda: self.leaving or not (self._drivers or self._ready_checks))
@@ -246,7 +246,7 @@ class MatchLifecycle:
         self.changed = trio.Event()
 
     async def _until(self, condition: Callable[[], bool]) -> None:
-        """Wait for a condition that changes only when matches end."""
+        """Wait for a condition that can change only when a match ends."""
         while not condition():
             await self.changed.wait()
 
@@ -255,7 +255,7 @@ class MatchLifecycle:
         self._nursery.start_soon(self._play, ready_check)
 
     async def _play(self, ready_check: ReadyCheck) -> None:
-        """Play a match from the last Ready to its record."""
+        """Play a match from its last `Ready` to its record."""
         driver = None
         try:
             if ready_check.failure is None:
@@ -310,7 +310,7 @@ class MatchLifecycle:
         return match
 
     def _drive(self, header: Header, players: Sequence[Player], charged: bool) -> MatchDriver:
-        """Return the driver of a match whose beginning is stored; `charged`: whether its troubles count."""
+        """Return the driver of a match whose beginning is stored; `charged`: whether mistakes count as trouble."""
         driver = self._driver(header, players, charged, self._live.round_over)
         self._live.began(header)
         self._drivers[header.match_id] = driver
@@ -357,7 +357,7 @@ class MatchLifecycle:
                 player.offers.availability.played()
         self._observers.played(driver, ready_check, changes)
         self._release(driver.players)
-        driver.report(over, changes, entry)  # after the matchmaker, so that both leave with the next invitation
+        driver.report(over, changes, entry)  # after the matchmaker, so that the next invitation leaves with it
 
     def _release(self, players: Sequence[Player]) -> None:
         for player in players:

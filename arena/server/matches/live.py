@@ -1,6 +1,6 @@
 """Running matches as everybody may see them: players, finished rounds, and the end. Every seat has received all of a
-finished round, so nothing here is secret. Like everything that leaves a server, events are published when they are
-stored. All watchers get the same batches, a few a second.
+finished round, so nothing here is secret. Like everything that leaves a server, events are published once they are
+stored. All watchers get the same batches, a few per second.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from engine.game import RoundReport
 
 PUSH_INTERVAL: Final = 0.25
-"""Seconds between two pushes to watchers, at least."""
+"""Minimum number of seconds between pushes to watchers."""
 MOST_UNREAD: Final = 2000
-"""Unread events at which a watcher is dropped: half a minute of a busy server."""
+"""Number of unread events at which a watcher is dropped: half a minute of a busy server."""
 RATE_PERIOD: Final = 60.0
 """Seconds over which ended matches are counted."""
 
@@ -34,7 +34,7 @@ class LiveMatch:
     __slots__ = ("bots", "game", "kind", "match_id", "rounds", "started")
 
     def __init__(self, header: Header) -> None:
-        """Copy fields of the header, but not the header: it has the seed."""
+        """Copy some fields of the header, but do not keep the header, because it has the seed."""
         self.match_id: Final = header.match_id
         self.game: Final = header.game.name
         self.kind: Final = header.kind
@@ -46,7 +46,7 @@ class LiveMatch:
 
 
 class LiveEvent:
-    """Something that happened in a match."""
+    """An event of a match."""
 
     __slots__ = ("encoded", "match", "what")
 
@@ -73,11 +73,11 @@ class LiveWatcher:
     """A watcher with its unread pushes. Shared contents are not copied."""
 
     def __init__(self, told: int) -> None:
-        """`told`: number of events that it has already received."""
+        """`told`: the number of events that it has already received."""
         self.dropped = False
-        """True if too much was left unread; nothing follows."""
+        """True if it left too much unread; it gets nothing more."""
         self.scope: Final = trio.CancelScope()
-        """Cancelled when it is dropped, so that sending to it ends."""
+        """Cancelled when the watcher is dropped, so that sending to it ends."""
         self._told = told
         self._waiting: Final = deque[Push]()
         self._unread = 0
@@ -115,15 +115,15 @@ class LiveMatches:
         """`turns` lets it publish events once they are stored."""
         self._turns = turns
         self._playing: dict[int, LiveMatch] = {}
-        """By number, including matches whose beginning is not published yet."""
+        """Running matches by number, including those whose beginning is not published yet."""
         self._running: dict[int, LiveMatch] = {}
-        """The published matches."""
+        """The running matches whose beginning is published, by number."""
         self._happened: list[LiveEvent] = []
         """Events that are not stored yet."""
         self._shown: list[LiveEvent] = []
         """The stored events that wait for the next push."""
         self._count = 0
-        """Events shown so far."""
+        """Number of events shown so far."""
         self._watchers: dict[LiveWatcher, None] = {}
         self._ended: deque[tuple[float, str]] = deque()
         self._wake = trio.Event()
@@ -139,11 +139,11 @@ class LiveMatches:
         return list(self._running.values())
 
     def get(self, match_id: int) -> LiveMatch | None:
-        """Return a running match; None for any other number."""
+        """Return a running match; None if no running match has this number."""
         return self._running.get(match_id)
 
     def ended(self, game: str) -> int:
-        """Return how many matches of a game ended in the last minute."""
+        """Return the number of matches of a game that ended in the last minute."""
         self._forget_ended()
         return sum(each == game for _, each in self._ended)
 
@@ -153,24 +153,24 @@ class LiveMatches:
         self._happen(match, None)
 
     def rounds(self, match_id: int) -> int:
-        """Return the number of rounds of a match that are published, or about to be."""
+        """Return the number of rounds of a match that are published or about to be."""
         match = self._playing[match_id]
         about = [each for each in self._happened if each.match is match and each.what is not None]
         return len(match.rounds) + len(about)
 
     def round_over(self, match_id: int, report: RoundReport) -> None:
-        """Publish a round that all seats are shown now."""
+        """Publish a round that all seats are being shown."""
         self._happen(self._playing[match_id], report)
 
     def over(self, match_id: int, over: Over) -> None:
-        """Publish the end of a match, which is stored."""
+        """Publish the end of a match, which is already stored."""
         match = self._playing.pop(match_id)
         self._happen(match, over)
         self._forget_ended()
         self._ended.append((trio.current_time(), match.game))
 
     def send(self) -> None:
-        """Publish the events that are stored now."""
+        """Publish the events that are now stored."""
         for event in self._happened:
             match, what = event.match, event.what
             if what is None:
@@ -187,7 +187,7 @@ class LiveMatches:
 
     @contextmanager
     def watch(self) -> Iterator[LiveWatcher]:
-        """A watcher for the block: it gets all events after the state of `running` at the block's beginning."""
+        """Yield a watcher that gets all events after the state of `running` at the block's beginning."""
         watcher = LiveWatcher(self._count)
         self._watchers[watcher] = None
         try:

@@ -34,14 +34,14 @@ _FORCES: Final[Mapping[Cause, tuple[NoticeKind, str]]] = {
     Cause.TIME: (NoticeKind.FORCED_BY_TIME, "time ran out"),
     Cause.ILLEGALITY: (NoticeKind.FORCED_BY_ILLEGALITY, "too many answers were not legal"),
 }
-"""Forced decisions of a suspended seat have no notice: its bot got one with the suspension."""
+"""Texts by cause of a forced decision. A suspended seat needs none: its bot was notified of the suspension."""
 
 
 def too_slow(policy: Policy, times: Sequence[int], capacity: int) -> str:
-    """Compare a late bot's decision times with its limits, and advise its author.
+    """Return advice for a late bot's author that compares its decision times with its limits.
 
-    Empty if most of its decisions are quick enough, so the trouble is another. `times`: think times of its own
-    decisions in microseconds. `capacity`: the matches that it plays at once; 0 if unknown.
+    Return "" if most of its decisions are quick enough, since then the trouble is something else. `times`: think times
+    of its own decisions in microseconds. `capacity`: the number of matches that it plays at once; 0 if unknown.
     """
     median = sorted(times)[len(times) // 2] if times else policy.soft_limit
     if median < policy.soft_limit:
@@ -54,7 +54,7 @@ def too_slow(policy: Policy, times: Sequence[int], capacity: int) -> str:
 
 
 class NoticeTexts:
-    """Writes the notices of one match."""
+    """A writer of one match's notices."""
 
     def __init__(self, match_id: int, bots: Sequence[str], stand_in: str, actions: Sequence[Action]) -> None:
         self._match_id = match_id
@@ -63,7 +63,7 @@ class NoticeTexts:
         self._actions = actions
 
     def to_seat(self, effect: Conduct, advice: str = "") -> Notice:
-        """The notice to the seat that an effect concerns, followed by advice for the bot's author."""
+        """Return the notice to the seat that an effect concerns, followed by advice for the bot's author."""
         match effect:
             case Refuse(_, decision, action, why, legal, time):
                 kind, what = _REFUSALS[why]
@@ -85,7 +85,7 @@ class NoticeTexts:
         assert_never(effect)
 
     def to_all(self, effect: Attendance) -> Notice:
-        """The notice to every seat of the table."""
+        """Return the notice to every seat of the table."""
         match effect:
             case Gone(seat, time):
                 when = f"in {time / 1e6:.0f} s" if time else "at once"
@@ -104,12 +104,12 @@ class NoticeTexts:
         assert_never(effect)
 
     def wait_for_the_round(self) -> Notice:
-        """The notice to a bot that returns while a house bot has its seat."""
+        """Return the notice to a bot that returns while a house bot has its seat."""
         text = f"{self._stand_in} plays your seat on; you have it back from the next round"
         return Notice(NoticeKind.SUBSTITUTED, text, self._match_id)
 
     def result_delayed(self) -> Notice:
-        """The notice to every seat of a finished match whose result the server cannot store yet."""
+        """Return the notice to every seat of a finished match whose result the server cannot store yet."""
         text = "the match is over, and its result cannot be stored at the moment; you are told when it is"
         return Notice(NoticeKind.HELD, text, self._match_id)
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 RETRY: Final = 2.0
 """Seconds between attempts to store."""
 Figures: TypeAlias = tuple[float, float, float, float, tuple[tuple[int, int], ...]]
-"""A rating and its deviation, before and after a match, and the seats whose pair with it has spent its quota."""
+"""A rating and its deviation, before and after a match, and the seats with which the pair's quota is spent."""
 
 log = structlog.get_logger(__name__)
 
@@ -60,7 +60,7 @@ class Unfinished(NamedTuple):
 
 
 class Recording(Protocol):
-    """The course of a finished match."""
+    """The recorded course of a finished match."""
 
     @property
     def header(self) -> Header:
@@ -68,13 +68,13 @@ class Recording(Protocol):
 
     @property
     def thinking(self) -> Sequence[Thinking]:
-        """By seat, the bots' use of time."""
+        """By seat, how the bots used their time."""
 
     def delayed(self) -> None:
         """Notify its bots that the result cannot be stored yet."""
 
     def troubles(self, over: Over) -> list[bool | None]:
-        """By seat, true if the match counts as trouble for its bot; None if it neither counts nor clears any."""
+        """By seat, true if the match counts as trouble for its bot; None if it neither counts nor clears trouble."""
 
     def draft(self) -> Draft:
         """The replay without its ratings. Raises the exception that recording raised, if any."""
@@ -90,7 +90,7 @@ class Beginnings(Protocol):
         """Store the header of a new match. Raises: StoreError."""
 
     def forget(self, match_id: int) -> None:
-        """Remove a match that does not begin."""
+        """Remove a prepared match that does not begin."""
 
 
 class Recorded(NamedTuple):
@@ -98,7 +98,7 @@ class Recorded(NamedTuple):
 
     over: Over
     changes: tuple[live.RatingChange, ...]
-    """By seat; none if it is void."""
+    """By seat; empty if the match is void."""
     parked: tuple[bots.Bot, ...]
     """Bots that get no more seats."""
     entry: LogEntry | None
@@ -119,7 +119,7 @@ class MatchPersistence:
 
         `elsewhere`: the process that plays it; None for this one.
 
-        Raises: StoreError: nothing is stored.
+        Raises: StoreError: Nothing has been stored.
         """
         if elsewhere is None:
             self._store.journal.begin(header)
@@ -231,7 +231,7 @@ def _finish(
 ) -> Any:
     """Store the result, its effects on ladder and parking, and its log entry in one transaction.
 
-    Arguments and results are plain tuples, since pickling objects of a class takes many times longer.
+    Arguments and results are plain tuples, since pickling objects of a class takes many times as long.
     """
     result = Over(*over)
     changes = matches.finish(

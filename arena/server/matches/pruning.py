@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from arena.store.store import Store
 
 AT_ONCE: Final = 50
-"""Replays pruned in one transaction."""
+"""Number of replays pruned in one transaction."""
 EVERY: Final = 60.0
-"""Seconds between two checks."""
+"""Seconds between checks."""
 
 log = structlog.get_logger(__name__)
 

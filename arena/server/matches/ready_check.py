@@ -1,8 +1,8 @@
-# Compiled: every decision comes by here.
-"""The ready check: a match waits until every seat has a bot that is Ready. Until then nothing is played or rated.
+# Compiled: every decision passes through here.
+"""The ready check: a match waits until every seat has a bot that is ready. Until then nothing is played or rated.
 
-A bot that waits in a queue may have hung, and a connection may break at any moment. So we do not begin a match because
-the matchmaker chose some bots; we ask them first. The answer carries the bot's nonce, which the deal depends on: by
+A bot that waits in a queue may hang, and a connection may break at any moment. So we do not begin a match just because
+the matchmaker chose some bots; we ask them first. The answer carries the bot's nonce, which the deal depends on. By
 then the server has committed to its seed, so neither side can choose the cards.
 
 The question must reveal nothing. Otherwise a bot could decline opponents that it does not like, or compare invitations
@@ -10,13 +10,14 @@ with friends to sit with them. So an invitation names neither match nor opponent
 differ from seat to seat. Match, seat and names follow when everybody is ready. Challenges are the exception: their
 invitations name all bots, and they are not rated.
 
-Nobody should wait for a bot that does not come. If a bot declines, its seat is offered to the next bot or the house at
-once; if it is silent, after `offer` seconds, while its own invitation stays open. The first Ready gets the seat, and a
-later one a notice. After `seat` seconds the match takes whoever is sure to come, usually a house bot, or is called off.
-A bot that fails pauses, longer each time, and plays its next match with house bots; it loses no rating.
+Nobody should wait for a bot that does not come. If a bot declines, its seat is offered at once to the next bot or the
+house. If it is silent, that happens after `offer` seconds, while its own invitation stays open. The first bot that is
+ready gets the seat, and a later one gets a notice. After `seat` seconds the match takes any player that is sure to
+come, usually a house bot, or is called off. A bot that fails pauses, longer each time, and plays its next match with
+house bots; it loses no rating.
 
-It ends exactly once, in `_settle`, with all seats taken or with a `failure`. Then the lifecycle begins the match or
-withdraws the invitations, and `dissolve` cuts the links between bots and check. It is ugly that these links exist on
+A check ends exactly once, in `_settle`, with all seats taken or with a `failure`. Then the lifecycle begins the match
+or withdraws the invitations, and `dissolve` cuts the links between bots and check. It is ugly that these links exist on
 both sides: a bot finds the check by its invitation, and the check its bots by seat. Each way out (Ready, decline,
 disconnect, timer, withdrawal) has to cut both, and an answer may always cross the cut on the wire.
 """
@@ -42,12 +43,12 @@ if TYPE_CHECKING:
     from engine.game import Game, Option
 
 Replacement: TypeAlias = "Callable[[ReadyCheck, bool], Player | None]"
-"""Returns another player for a seat of a match, with True only one that is sure to come; None if there is none."""
+"""Returns another player for a seat of a match, or None if there is none. With True, only one that is sure to come."""
 Concluded: TypeAlias = "Callable[[int | None, str | None], None]"
-"""Called with the number of the match that begins, or the reason why none does."""
+"""Called with the number of the match that begins, or the reason why no match begins."""
 NO_NONCE: Final = bytes(NONCE_BYTES)
 INVITATION_BITS: Final = 53
-"""Numbers of invitations are below 2^53: every language represents these exactly."""
+"""Numbers of invitations are below 2^53, because every language represents these exactly."""
 SALT_BYTES: Final = 32
 
 
@@ -72,11 +73,11 @@ class _Invited:
     invitation_id: int
     salt: bytes
     waiting_since: float
-    """The time since which the bot had waited for a seat."""
+    """The instant since which the bot had been waiting for a seat."""
 
 
 class ReadyCheck:
-    """An announced match that has not begun."""
+    """An announced match that has not begun yet."""
 
     def __init__(
         self,
@@ -90,7 +91,7 @@ class ReadyCheck:
         replacement: Replacement = lambda _, __: None,
         kind: MatchKind = MatchKind.RATED,
     ) -> None:
-        """`settled` is called once: when all seats are taken or the match is called off.
+        """Announce a match; `settled` is called once, when all seats are taken or the match is called off.
 
         `replacement` finds another player for a bot that does not accept.
         """
@@ -104,7 +105,7 @@ class ReadyCheck:
         self.wakes_at = math.inf
         self.timer_id = 0
         self.failure: str | None = None
-        """The reason why the match does not take place, naming a bot in challenges only; None if it may."""
+        """The reason why the match does not take place, naming a bot only in challenges; None if it may take place."""
         self.concluded: Concluded = lambda _, __: None
         """Called once it is certain whether the match takes place."""
         self._offers: dict[int, SeatOffer] = {}
@@ -119,14 +120,15 @@ class ReadyCheck:
         self._replacement = replacement
         asked_for = [player for player in players if isinstance(player, BotPlayer) and player.casual]
         self.charged = kind is MatchKind.RATED or (kind is MatchKind.CASUAL and not asked_for)
-        """True if mistakes in the match count as trouble: not in casual matches and challenges."""
+        """True if mistakes in the match count as trouble, which they do not in requested casual matches and
+        challenges."""
         self._names = tuple([player.name for player in players]) if kind is MatchKind.CHALLENGE else ()
         for seat, player in enumerate(players):
             self._offer(seat, player, now)
 
     @property
     def players(self) -> tuple[Player, ...]:
-        """Players by seat, once every seat is taken; before that those who have accepted, and the house bots."""
+        """Players by seat, once every seat is taken; before that, those who have accepted, and the house bots."""
         return tuple([player for player in self._takers if player is not None])
 
     @property
@@ -141,7 +143,7 @@ class ReadyCheck:
 
     @property
     def nonces(self) -> tuple[bytes, ...]:
-        """16 bytes a seat; zeros for house bots."""
+        """16 bytes per seat; zeros for house bots."""
         return tuple(self._nonces)
 
     def invite_all(self) -> None:
@@ -151,7 +153,7 @@ class ReadyCheck:
         self._settle_if_full()
 
     def invite(self, bot_player: BotPlayer) -> None:
-        """Send a bot its invitation, again if it reconnected."""
+        """Send a bot its invitation, or send it again after a reconnection."""
         invited = self._invited[bot_player]
         if bot_player.session is not None and bot_player not in self._takers:
             bot_player.session.invite(
@@ -175,9 +177,9 @@ class ReadyCheck:
             self._settle_if_full()
 
     def forgo(self, bot_player: BotPlayer, now: float, how: OfferOutcome, charged: bool = True) -> None:
-        """Offer the seat of a bot that left or declined to another player; without effect once the match has its bots.
+        """Offer the seat of a bot that left or declined to another player; no effect once the match has its bots.
 
-        `charged`: whether the invitation counts as failed; a challenge never does.
+        `charged`: whether the invitation counts as failed; that of a challenge never does.
         """
         if not self._waits:
             return
@@ -211,7 +213,7 @@ class ReadyCheck:
         self._settle_if_full()
 
     def withdraw(self) -> None:
-        """Notify the invited bots that the match does not take place; those waiting for it keep their waiting time."""
+        """Notify the invited bots that the match does not take place; they keep the time for which they have waited."""
         for bot_player, invited in self._invited.items():
             bot_player.offers.withdrawn(
                 bot_player, invited.invitation_id, f"the match does not take place: {self.failure}"
@@ -231,7 +233,7 @@ class ReadyCheck:
 
     @property
     def invited(self) -> Sequence[BotPlayer]:
-        """The bots that hold an invitation to it."""
+        """The bots that hold an invitation to this match."""
         return list(self._invited)
 
     def _offer(self, seat: int, player: Player, now: float) -> None:
@@ -243,11 +245,12 @@ class ReadyCheck:
         player.offers.invitations[number] = self
 
     def _asked(self, seat: int) -> bool:
-        """True if a bot with an invitation to a seat may still accept it."""
+        """Return whether a bot that is invited to a seat may still accept it."""
         return any(invited.seat == seat for invited in self._invited.values())
 
     def _refill(self, seat: int, now: float, or_else: str | None, at_once: bool = False) -> None:
-        """Offer a seat to another player; if there is none, call the match off when a reason is given."""
+        """Offer a seat to another player; if there is none and a reason is given, call the match off for that
+        reason."""
         player = self._replacement(self, at_once)
         if player is None:
             if or_else is not None:
@@ -280,7 +283,7 @@ class ReadyCheck:
 
     @property
     def _silence(self) -> str:
-        """The reason for calling it off when it can wait no longer."""
+        """Return the reason for calling the match off when it can wait no longer."""
         if self.kind is not MatchKind.CHALLENGE:
             return "not every bot accepted in time"
         silent = [each.name for each in self._invited if each not in self._takers]

@@ -1,5 +1,5 @@
-# Compiled: every decision comes by here.
-"""A match and its players, whichever process plays it: its messages to bots, and its cost to them."""
+# Compiled: every decision passes through here.
+"""A match with its players, in whichever process it is played: its messages to bots, and its cost to them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class SeatedMatch:
-    """A match that began and is not stored yet."""
+    """A match that has begun and is not stored yet."""
 
     def __init__(self, header: Header, players: Sequence[Player], charged: bool, notices: NoticeTexts) -> None:
         """`charged`: whether mistakes count as trouble."""
@@ -38,12 +38,12 @@ class SeatedMatch:
         self.owed = OwedTime(len(players))
         """The time for which each seat owed an answer."""
         self.forced: list[Cause] = []
-        """The reason of each decision that this server made for a seat."""
+        """The reason for each decision that this server made for a seat."""
         self._header = header
         self._charged = charged
         self._notices = notices
         self.absences = [0] * len(players)
-        """By seat, the number of its bot's absence; 0 without one."""
+        """By seat, the number of its bot's absence; 0 if it is not absent."""
         self._seats = {player: seat for seat, player in enumerate(players) if isinstance(player, BotPlayer)}
 
     @property
@@ -66,7 +66,7 @@ class SeatedMatch:
 
     @property
     def kind(self) -> MatchKind:
-        """Kind."""
+        """The kind of match."""
         return self._header.kind
 
     @property
@@ -76,7 +76,7 @@ class SeatedMatch:
 
     @property
     def tells_paces(self) -> Sequence[bool]:
-        """By seat, true if its bot made enough decisions itself to measure its pace."""
+        """By seat, true if its bot made enough decisions itself for measuring its pace."""
         return [2 * seat.missed < seat.decisions for seat in self.thinking]
 
     @property
@@ -86,7 +86,7 @@ class SeatedMatch:
 
     @property
     def thinking(self) -> Sequence[Thinking]:
-        """By seat, the bots' use of time so far, as far as this process knows."""
+        """By seat, how the bot has used its time so far, as far as this process knows."""
         raise NotImplementedError
 
     @property
@@ -151,7 +151,7 @@ class SeatedMatch:
             self._notify(seat, self._notices.result_delayed())
 
     def stored(self) -> None:
-        """Release the match's part of the journal: its result is stored."""
+        """Release the match's part of the journal, because its result is stored."""
         raise NotImplementedError
 
     def seats(self, bot_player: BotPlayer) -> bool:

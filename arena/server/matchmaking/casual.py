@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class CasualMatches:
-    """Each owner's remaining casual matches of an hour. Instants are seconds of the server's clock."""
+    """Each owner's remaining casual matches in an hour. Instants are in seconds of the server's clock."""
 
     def __init__(self, casual_per_owner: int) -> None:
         self._casual_per_owner = casual_per_owner
         self._allowance = HourlyAllowance(casual_per_owner / HOUR)
         self._resting: dict[int, float] = {}
-        """By bot, the time until which it gets no casual match, as it was notified."""
+        """By bot, the time until which it gets no casual match, as announced to it."""
 
     @property
     def given(self) -> bool:
@@ -27,12 +27,12 @@ class CasualMatches:
         return self._casual_per_owner > 0
 
     def next_due(self, now: float) -> float:
-        """When the first notified bot may have one again; infinite if there is none."""
+        """Return when the first notified bot may have a casual match again; infinite if there is none."""
         self._resting = {bot: until for bot, until in self._resting.items() if until > now}
         return min(self._resting.values(), default=math.inf)
 
     def take(self, bot_player: BotPlayer, now: float) -> bool:
-        """Count a bot's next casual match; False if its owner's allowance is spent, with one notice to the bot."""
+        """Count a bot's next casual match; if its owner's allowance is spent, return False and notify the bot once."""
         if self._resting.get(bot_player.bot_id, -math.inf) > now:
             return False
         if self._allowance.take(bot_player.owner.lower(), now):

@@ -1,7 +1,7 @@
 """Challenges: matches between named bots, from the request until they begin or fail.
 
-Nobody gains by one: it is not rated, moves no balance and does not affect matchmaking. Bots opt in; each gets one at a
-time and a bounded number an hour.
+Nobody gains by one: it is not rated, moves no balance and does not affect matchmaking. Bots opt in. Each bot gets one
+at a time and a limited number per hour.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
 
 WAITS: Final = 30.0
-"""Longest wait of a challenge for room with all its bots, in seconds."""
+"""Seconds for which a challenge waits at most for room with all its bots."""
 RESTS: Final = 300.0
-"""Seconds for which a bot reserves no place for a challenge after it reserved one in vain."""
+"""Seconds for which a bot reserves no place for a challenge after reserving one in vain."""
 
 
 class BadChallenge(Refused):
@@ -52,9 +52,9 @@ class Challenge:
         """The challenger first."""
         self.guests: Sequence[BotPlayer] = [each for each in players if isinstance(each, BotPlayer)]
         self.until = until
-        """When its wait for room ends."""
+        """The end of its wait for room, in seconds of the server's clock."""
         self.waits = True
-        """True if it waits for room."""
+        """True if it is waiting for room."""
         self.kept: Sequence[BotPlayer] = ()
         """The guests that reserve a place for it while it waits."""
         self.match_id: int | None = None
@@ -82,13 +82,13 @@ class Challenges:
 
     @property
     def deadline(self) -> float:
-        """When the first wait ends; infinite if none waits."""
+        """The end of the first wait; infinite if no challenge waits."""
         return min([each.until for each in self._open if each.waits], default=math.inf)
 
     def open(
         self, challenger: str, opponents: Sequence[str], offer: Offer, here: Iterable[Player], now: float
     ) -> Challenge:
-        """Begin a challenge; `here` has the connected bots and the game's house bots.
+        """Begin a challenge; `here` lists the connected bots and the game's house bots.
 
         Raises: BadChallenge, NotChallenged, TooManyChallenges.
         """
@@ -132,7 +132,7 @@ class Challenges:
         return found
 
     def expire(self, now: float) -> None:
-        """Fail the challenges that waited too long for room, or whose bots have left."""
+        """Fail the challenges that have waited too long for room, or whose bots have left."""
         for challenge in [each for each in self._open if each.waits]:
             if gone := [guest.name for guest in challenge.guests if not _takes(guest)]:
                 self._fail(challenge, f"{' and '.join(gone)} left or takes no challenges any more", now)
@@ -160,7 +160,7 @@ class Challenges:
     def _count(self, challenger: Player, players: Sequence[Player], now: float) -> None:
         """Count a challenge for its sender and receivers.
 
-        Raises: TooManyChallenges: nothing is counted.
+        Raises: TooManyChallenges: Nothing has been counted.
         """
         taken: list[tuple[HourlyAllowance, str]] = []
         asked = [each for each in players[1:] if not isinstance(each, HousePlayer)]
@@ -197,7 +197,7 @@ class Challenges:
         challenge.conclude(None, why)
 
     def _give_up(self, challenge: Challenge, now: float) -> None:
-        """Release reserved places; bots that reserved one in vain rest before the next."""
+        """Release reserved places; bots that reserved one in vain rest before the next challenge."""
         if challenge.waits:
             for guest in challenge.kept:
                 if guest is not challenge.players[0] and guest.free(self._matches_per_bot) > 0:
@@ -205,7 +205,7 @@ class Challenges:
         self._let_go(challenge)
 
     def _let_go(self, challenge: Challenge) -> None:
-        """Release its reserved places."""
+        """Release the places reserved for a challenge."""
         if challenge.waits:
             challenge.waits = False
             for guest in challenge.kept:

@@ -1,8 +1,8 @@
-# Compiled: every decision comes by here.
-"""The matchmaker: it seats waiting bots at the next tables.
+# Compiled: every decision passes through here.
+"""The matchmaker, which seats waiting bots at the next tables.
 
-Tables are formed at the end of a turn in which a bot came, left or finished a match, so that its next invitation
-travels with its last result. The policy, who should sit with whom, is `arena.scheduling.pool`.
+Tables are formed at the end of a turn in which a bot came, left or finished a match, so that a bot's next invitation
+travels with its last result. The policy that decides who should sit with whom is in `arena.scheduling.pool`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 Announce: TypeAlias = "Callable[[Offer, Sequence[Player], MatchKind, Replacement], ReadyCheck]"
-"""Called with each table that is formed: its players are busy from then on."""
+"""Called with each new table; its players are busy from then on."""
 
 
 class PlayedMatch(Protocol):
@@ -53,7 +53,7 @@ class PlayedMatch(Protocol):
 
     @property
     def kind(self) -> MatchKind:
-        """Kind."""
+        """The kind of match."""
 
     @property
     def last_match(self) -> LastMatch:
@@ -65,15 +65,15 @@ class PlayedMatch(Protocol):
 
     @property
     def tells_paces(self) -> Sequence[bool]:
-        """By seat, whether it measures the pace of its bot."""
+        """By seat, whether the match measures the pace of its bot."""
 
 
 def _nobody(ready_check: ReadyCheck, at_once: bool) -> None:
-    """Replace no bot: a match with house bots only needs its bot."""
+    """Replace no bot, because a match with house bots only needs its bot."""
 
 
 class Matchmaker:
-    """Forms tables from the queues of all games."""
+    """Formation of tables from the queues of all games."""
 
     def __init__(
         self,
@@ -86,10 +86,10 @@ class Matchmaker:
     ) -> None:
         """`fillers` are the house bots by game; `watch` is called when the deadline may have moved.
 
-        `turns` lets it form tables at the end of a turn.
+        At the end of a turn, `turns` calls `send`, which forms tables.
         """
         self.deadline = math.inf
-        """When to try again even if nothing changes, in seconds of the server's clock."""
+        """The time of the next attempt even if nothing changes, in seconds of the server's clock."""
         self.wakes_at = math.inf
         self.timer_id = 0
         self._players = players
@@ -110,15 +110,16 @@ class Matchmaker:
 
     @property
     def waiting(self) -> Mapping[str, int]:
-        """By game, the bots that wait for a seat."""
+        """By game, the number of bots that wait for a seat."""
         return {game: queue.waiting for game, queue in self._queues.items()}
 
     def match_ended(
         self, match: PlayedMatch, ready_check: ReadyCheck | None, changes: Sequence[RatingChange] = ()
     ) -> None:
-        """Record that a match ended: its bots' paces, and a new waiting time for those that were at capacity.
+        """Record that a match ended: update its bots' paces, and restart the waiting time of those that were at
+        capacity.
 
-        `changes` are those of ratings, by seat, if it moved any.
+        `changes` are the changes of ratings, by seat, if it moved any.
         """
         now, rules = trio.current_time(), self._players.pace_rules
         paces = [player.offers.pace if isinstance(player, BotPlayer) else None for player in match.players]
@@ -142,17 +143,17 @@ class Matchmaker:
                     player.offers.last_match = match.last_match
 
     def spent(self, game: str, one: int, other: int, again: int) -> None:
-        """Record that two bots, by number, have spent their quota until a day."""
+        """Record that two bots, given by number, have spent their quota until the day `again`."""
         self._queues[game].spent.spend(one, other, again)
 
     def rated(self, game: str, match_values: MatchValues[int]) -> None:
-        """Use a game's new match values by bot number: what the ladder gains from a match of each bot."""
+        """Use a game's new match values by bot number: how much the ladder gains from a match of each bot."""
         for bot_player in self._players:
             bot_player.offers.pending[game] = bot_player.busy  # in all games: few bots play several, so this is quick
         self._queues[game].rated(match_values)
 
     def open(self, seat: Announce) -> None:
-        """Form tables from now on; `seat` is called with each."""
+        """Begin to form tables; `seat` is called with each."""
         self._seat = seat
 
     def close(self, until: float = math.inf) -> None:
@@ -193,7 +194,7 @@ class Matchmaker:
         self._turns.due(self)
 
     def send(self) -> None:
-        """Form all possible tables. Called at the end of a turn, like any `Sender`."""
+        """Form all possible tables. Called by `Turns` at the end of a turn."""
         if self._seat is not None:
             now = trio.current_time()
             self._challenges.expire(now)
@@ -202,7 +203,7 @@ class Matchmaker:
             self._watch(self)
 
     def replacement(self, ready_check: ReadyCheck, at_once: bool) -> Player | None:
-        """Return a player for an open seat: the bot that has waited longest, or a house bot; see `open`."""
+        """Return a player for an open seat: the bot that has waited longest, or a house bot; see `Replacement`."""
         queue, table = self._queues[ready_check.game.name], ready_check.candidates
         if not at_once and (bot_player := queue.longest_waiting(table)) is not None:
             bot_player.offers.expect(ready_check, queue.expected([*table, bot_player], bot_player, trio.current_time()))
@@ -212,7 +213,8 @@ class Matchmaker:
     def _form(self, now: float, seat: Announce) -> float:
         """Form all possible tables; return when to try again.
 
-        The next table's game is drawn, so that no game uses all the capacity of bots that play several.
+        The game of the next table is drawn at random, so that no game uses all the capacity of bots that play several
+        games.
         """
         for challenge in self._challenges.seatable():
             players = [*challenge.players]
@@ -260,11 +262,11 @@ class Matchmaker:
         return ready_check
 
     def _may_sit(self, bot_player: BotPlayer, now: float) -> bool:
-        """True if a bot may have a match with house bots now; a casual one is counted."""
+        """Return whether a bot may have a match with house bots now; count it if it is casual."""
         return not bot_player.casual or self._casual.take(bot_player, now)
 
     def _next(self, queue: Queue, now: float) -> Table[Player] | None:
-        """The next table of a game, of a random size; of any size once a bot's patience is over."""
+        """Return the next table of a game, of a random size; once a bot's patience is over, of any possible size."""
         sizes = queue.sizes
         self._chance.shuffle(sizes)
         patient = now < queue.pool.due(now)

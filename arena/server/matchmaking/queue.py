@@ -1,7 +1,7 @@
-# Compiled: every decision comes by here.
-"""The queue of one game: the pool of its connected bots, updated from the server's state of each.
+# Compiled: every decision passes through here.
+"""The queue of one game: the pool of its connected bots, kept up to date with the server's state of each bot.
 
-Pairs of bots that have spent their quota are remembered until a day: results between them count for neither till then.
+Pairs of bots that have spent their quota are remembered with the first day on which their results count again.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from arena.server.sessions.players import Players
 
 DECISIONS_WEIGHT: Final = 0.1
-"""Weight of one match in the moving mean of decisions."""
+"""Weight of one match in the moving mean of the number of decisions."""
 
 
 class SpentPairs:
-    """Pairs by the bots' numbers, connected or not."""
+    """Pairs of bots that have spent their quota, by the bots' numbers; bots need not be connected."""
 
     def __init__(self) -> None:
         self._again: dict[int, dict[int, int]] = {}
-        """By either bot and then by the other, the first day on which they count again."""
+        """The first day on which each pair counts again, by either bot and then by the other."""
 
     def spend(self, one: int, other: int, again: int) -> None:
         """Add a pair with the first day on which it counts again."""
@@ -62,7 +62,7 @@ class Queue:
     ) -> None:
         self.offer = offer
         self.match_values: MatchValues[int] = MatchValues()
-        """By bot, across versions, the ladder's gain from its next match."""
+        """By bot, across versions, how much the ladder gains from its next match."""
         self.pool: Pool[Player] = Pool(house, chance, config.patience, quota_in_force(config).bounds)
         self.spent = SpentPairs()
         """Pairs of bots that sit together only if nobody else waits."""
@@ -74,10 +74,10 @@ class Queue:
         self._waiting: set[BotPlayer] = set()
         """Bots that may have a seat at any table."""
         self._on_trial: dict[BotPlayer, None] = {}
-        """Bots that wait for a match with house bots: their last invitation failed, their pace is unknown, or they play
-        casual matches."""
+        """Bots that wait for a match with house bots, because their last invitation failed, their pace is unknown, or
+        they play casual matches."""
         self._decisions: dict[int, float] = {}
-        """By table size, the moving mean of a seat's decisions in a match."""
+        """By table size, the moving mean number of a seat's decisions in a match."""
 
     @property
     def sizes(self) -> list[int]:
@@ -86,7 +86,7 @@ class Queue:
 
     @property
     def waiting(self) -> int:
-        """Bots that wait for a seat, those on trial included."""
+        """Number of bots that wait for a seat, including those on trial."""
         return len(self._waiting) + len(self._on_trial)
 
     def update(self, bot_player: BotPlayer) -> None:
@@ -95,7 +95,7 @@ class Queue:
         here = session is not None and not bot_player.parked and self._game in session.hello.games
         here = (
             here and bot_player.offers.availability.invitable
-        )  # a bot that pauses will not come soon: nobody waits for it
+        )  # a bot that pauses will not come soon, so nobody waits for it
         room = bot_player.room(self._matches_per_bot) if here else 0
         on_trial = room > 0 and bool(self._house) and (bot_player.offers.on_trial or bot_player.casual)
         if on_trial:
@@ -132,7 +132,7 @@ class Queue:
         if came:
             for other in spent:
                 if other in self.pool:
-                    self.update(other)  # a bot that has returned is among theirs, too
+                    self.update(other)  # a bot that has returned is one of theirs, too
 
     def _spent_with(self, bot_player: BotPlayer) -> frozenset[BotPlayer]:
         """Return the connected bots with which a bot has spent its quota."""
@@ -146,7 +146,7 @@ class Queue:
             self.update(bot_player)
 
     def expected(self, table: Sequence[Player], bot_player: BotPlayer, now: float) -> Expected:
-        """Return a bot's expectation of a match with the players of a table."""
+        """Return the wait and the end that a bot should expect of a match with the players of a table."""
         decisions = self._decisions.get(len(table)) or max(self._decisions.values(), default=0.0)
         paces = {each: each.offers.pace_now or 0.0 for each in table if isinstance(each, BotPlayer)}
         own = paces.get(bot_player, 0.0)
@@ -163,15 +163,15 @@ class Queue:
         return self._pace_rules.pace_class(bot_player.offers.pace_now)
 
     def on_trial(self) -> Sequence[BotPlayer]:
-        """The bots that play their next match with house bots only."""
+        """The bots that play their next match only with house bots."""
         return list(self._on_trial)
 
     def has_on_trial(self, bot_player: BotPlayer) -> bool:
-        """True if a bot is one of these."""
+        """Return whether a bot is on trial."""
         return bot_player in self._on_trial
 
     def with_house(self, bot_player: BotPlayer, chance: Shuffler) -> Sequence[Player]:
-        """A table of a bot and house bots, by seat, of a random size."""
+        """Return a table of a bot and house bots, by seat, of a random size."""
         sizes, fillers = list(self.offer.seats), list(self._house)
         chance.shuffle(sizes)
         chance.shuffle(fillers)
@@ -182,8 +182,8 @@ class Queue:
     def longest_waiting(self, table: Sequence[Player]) -> BotPlayer | None:
         """Return the bot that has waited longest and whose owner is not at the table; None if there is none.
 
-        Bots that have spent a quota with a player there come last. The bot is not much slower than the others; at a
-        table with a slow bot it has the balance for it.
+        Bots that have spent a quota with a player there come last. The bot must not be much slower than the others; at
+        a table with a slow bot, it must have the balance for that bot.
         """
         there = [player for player in table if isinstance(player, BotPlayer)]
         owners = {each.owner for each in there}

@@ -1,8 +1,8 @@
-"""The seats of house bots that search, one at a table, within their share of a core.
+"""Seats for the house bots that search, at most one per table, within their share of a core.
 
-The cost of a choice is known only afterwards. So they get a seat while their earned time exceeds the time spent and the
-expected cost of their running tables. They replace another house bot. They never sit in a bot's first match or in an
-unrated one, and nobody waits longer because of them.
+The cost of a choice is known only afterwards. So a searching bot gets a seat while its earned time exceeds the time
+already spent and the expected cost of the running tables. It replaces another house bot. It never sits in a bot's first
+match or in an unrated one, and nobody waits longer because of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from arena.server.workers.search import SearchWorker
 
 MOST_SAVED: Final = 10.0
-"""Worker seconds that can be saved up while there is no table: some five matches."""
+"""Worker seconds that can be saved up while no table needs them: enough for about five matches."""
 
 
 class Announced(Protocol):
@@ -30,10 +30,10 @@ class Announced(Protocol):
 
 
 class SearchSeats:
-    """Gives seats to house bots that search."""
+    """The seating of house bots that search."""
 
     def __init__(self, house_search: float, searchers: Mapping[str, HousePlayer], worker: SearchWorker) -> None:
-        """`house_search`: worker seconds earned in a second; `searchers` by game."""
+        """`house_search`: the worker seconds earned per second; `searchers`: the searching house bots by game."""
         self._house_search = house_search
         self._searchers = searchers
         self._worker = worker
@@ -44,8 +44,8 @@ class SearchSeats:
         self._ended = 0
 
     def taken(self, players: Sequence[Player], game: str, now: float) -> Sequence[Player] | None:
-        """Return the players of a rated table with a searching bot instead of another house bot; None if there is no
-        time for it."""
+        """Return the players of a rated table with a searching bot in place of another house bot.
+        Return None if there is no time for it."""
         house = [seat for seat, player in enumerate(players) if isinstance(player, HousePlayer)]
         searcher = self._searchers.get(game)
         if searcher is None or not house or any(player.newcomer for player in players):
@@ -74,5 +74,5 @@ class SearchSeats:
         earned = 0.0 if self._since is None else self._house_search * (now - self._since)
         self._since = now
         self._earned = min(self._earned + earned, spent + MOST_SAVED)
-        a_match = spent / self._ended if self._ended else MOST_SAVED  # until one has ended, they sit at one table
+        a_match = spent / self._ended if self._ended else MOST_SAVED  # until a match has ended, only one table has one
         return self._earned - spent > a_match * len(self._tables)

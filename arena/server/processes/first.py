@@ -1,8 +1,8 @@
-# Compiled: every decision comes by here.
-"""The further processes of a server, as its first process has them: what they serve and play, and what becomes of it.
+# Compiled: every decision passes through here.
+"""The further processes of a server, as seen by its first process: their connections, matches and results.
 
-It gives them connections and matches and takes over what a process leaves that ends. Between two of them it passes on
-what one says to a bot or a match of the other.
+The first process gives them connections and matches, and takes over the matches of a process that ends. It also
+forwards messages between two of them if a bot is connected to one and plays in the other.
 """
 
 from __future__ import annotations
@@ -54,27 +54,27 @@ MODULE: Final = "arena.api.further_process"
 FIRST: Final = 1
 """The number of the process that decides."""
 LONG_ENOUGH: Final = 10.0
-"""Seconds after which a process that ended is started anew at once: it did not die of its start."""
+"""Seconds of running after which a process that ends is restarted at once, since starting did not kill it."""
 
 log = structlog.get_logger(__name__)
 _chance: Final = secrets.SystemRandom()
 
 
 class PlayedMatches(Protocol):
-    """The matches of the server."""
+    """The matches of the server, as the further processes need them."""
 
     def get(self, match_id: int) -> SeatedMatch | None:
-        """Return a match that is being played, wherever it is."""
+        """Return a match that is being played, in whichever process."""
 
     async def take_over(self, left: Sequence[RemoteMatch], content: JournalContent) -> None:
-        """Play on here what a process has left, whose journal is given."""
+        """Continue here the matches of a process that ended, from the content of its journal."""
 
     def round_over(self, match_id: int, report: RoundReport) -> None:
-        """Show a round to everybody."""
+        """Publish a round."""
 
 
 class FurtherProcess:
-    """One of them, while it runs."""
+    """One running further process."""
 
     def __init__(
         self,
@@ -85,26 +85,26 @@ class FurtherProcess:
         journal: Path,
         orphaned: Callable[[RemoteMatch], None],
     ) -> None:
-        """`orphaned` is told of a match that was to begin there, and whose process has ended."""
+        """`orphaned` is called with a match that was to begin in this process, if the process has ended."""
         self.orphaned = orphaned
         self.storing = True
-        """True if it can write its journal, as far as it has told."""
+        """True if it can write its journal, as far as it has reported."""
         self.number = number
         self.journal = journal
-        """Where it keeps what happens in its matches."""
+        """The folder of its journal."""
         self.line = line
         self.giving = giving
-        """Connections go there."""
+        """The socket through which connections are given to it."""
         self.pid = pid
         self.connections: Counter[Origin] = Counter()
         """Number of connections that it serves, by origin."""
         self.calls: dict[int, RemoteCall] = {}
         self.matches: dict[int, RemoteMatch] = {}
         self.prepared: dict[int, tuple[trio.Event, list[str]]] = {}
-        """The matches whose beginning it is to store, and what went wrong."""
+        """Matches whose beginning it is asked to store, each with an event for its reply and a list for errors."""
 
     async def begin(self, header: Header) -> None:
-        """Have the beginning of a match stored in its journal. Raises: StoreUnusable."""
+        """Have it store the beginning of a match in its journal. Raises: StoreUnusable."""
         done, wrong = trio.Event(), list[str]()
         self.prepared[header.match_id] = done, wrong
         self.line.call("process", header.match_id, "prepare", header_line(header))
@@ -116,11 +116,12 @@ class FurtherProcess:
             raise StoreUnusable(self.journal, wrong[0])
 
     def forget(self, match_id: int) -> None:
-        """Have a match released whose beginning was stored, and which does not begin."""
+        """Have it release a match whose beginning was stored but that does not begin."""
         self.line.call("process", match_id, "stored")
 
     def play(self, header: Header, players: Sequence[Player], charged: bool, stand_in: str) -> RemoteMatch:
-        """Have it play a match whose beginning it has stored; the first process does if it has ended meanwhile."""
+        """Have it play a match whose beginning it has stored; if it has ended since, the first process plays the
+        match."""
         match = RemoteMatch(header, players, charged, self.line, stand_in)
         if self.line.over:
             self.orphaned(match)
@@ -130,10 +131,10 @@ class FurtherProcess:
 
 
 class FurtherProcesses:
-    """All of them. Starts them, keeps them running, and gives them work."""
+    """All further processes: starts them, restarts them, and gives them work."""
 
     def __init__(self, config: Config, lock: int, players: Players, turns: Turns, timers: Timers) -> None:
-        """`lock`: the descriptor of the data directory's lock, which they hold, too."""
+        """`lock`: the descriptor of the data directory's lock, which the further processes hold, too."""
         self._config = config
         self._lock = lock
         self._players = players
@@ -141,7 +142,7 @@ class FurtherProcesses:
         self._timers = timers
         self._up: dict[int, FurtherProcess] = {}
         self._own: dict[int, Session] = {}
-        """The sessions of this process, by number."""
+        """The sessions of the first process, by number."""
         self._numbers = count(FIRST << NUMBERS)
         self._serves = False
         self._sockets: Sockets
@@ -153,16 +154,16 @@ class FurtherProcesses:
         self._nursery: trio.Nursery
 
     def open(self, matches: PlayedMatches) -> None:
-        """Say who has the matches, before `run`."""
+        """Set the server's matches; call this before `run`."""
         self._matches = matches
 
     def serve(self, play: Callable[[RemoteCall], Awaitable[None]]) -> None:
-        """Say who answers calls of `Play`; from then on connections are given away."""
+        """Set the function that answers calls of `Play`; from then on connections are given away."""
         self._play = play
         self._serves = True
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Keep them running until cancelled; started once all are up. Raises: RuntimeError, StoreReplaced."""
+        """Keep the processes running until cancelled; started once all are up. Raises: RuntimeError, StoreReplaced."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             up = [trio.Event() for _ in range(self._config.processes - 1)]
@@ -176,18 +177,18 @@ class FurtherProcesses:
 
     @property
     def storing(self) -> bool:
-        """True if all can write their journals, as far as is known."""
+        """True if all of them can write their journals, as far as is known."""
         return all(process.storing for process in self._up.values())
 
     def listening(self, sockets: Sockets) -> None:
-        """Hear the processes from now on."""
+        """Begin to receive messages from the processes."""
         self._sockets = sockets
         self._listening.set()
 
     def choose(self, players: Sequence[Player]) -> FurtherProcess | None:
-        """Return the process that is to play a match; None for this one.
+        """Return the process that should play a match; None for this one.
 
-        Most of its bots are connected there; it is drawn by lot among equals.
+        It is the one to which most of the match's bots are connected; ties are broken at random.
         """
         there: Counter[int] = Counter()
         for player in players:
@@ -198,7 +199,7 @@ class FurtherProcesses:
         return self._up.get(_chance.choice(best))
 
     def own(self, session: Session) -> None:
-        """Number a session of this process."""
+        """Give a number to a session of this process."""
         session.number = next(self._numbers)
         self._own[session.number] = session
 
@@ -207,7 +208,8 @@ class FurtherProcesses:
         self._own.pop(session.number, None)
 
     def share(self, accepted: socket.socket, address: PeerAddress, origin: Origin, kept: int) -> bool:
-        """Give a connection to the process that has the fewest, if that is another one."""
+        """Give a connection to the process that has the fewest, unless that is this process; return whether it was
+        given."""
         process = min(self._up.values(), key=lambda each: each.connections.total(), default=None)
         if process is None or not self._serves or process.connections.total() > kept:
             return False
@@ -217,7 +219,7 @@ class FurtherProcesses:
         return True
 
     async def _run_one(self, number: int, up: trio.Event) -> bool:
-        """Start a process and have it serve until it ends; whether it ran for long enough."""
+        """Start a process and let it serve until it ends; return whether it ran for long enough."""
         started = trio.current_time()
         giving, taking = sharing.pair()
         with giving, taking:
@@ -240,7 +242,7 @@ class FurtherProcesses:
         return trio.current_time() - started > LONG_ENOUGH
 
     async def _serve(self, process: FurtherProcess, up: trio.Event) -> None:
-        """Give a process work until it ends."""
+        """Give work to a process until it ends."""
         config, games = self._config, [game.name for game in self._config.games]
         process.line.channel.send(
             Task(
@@ -270,14 +272,14 @@ class FurtherProcesses:
             self._timers.forget(process.line)
 
     def _take_questions(self, process: FurtherProcess, _: int) -> None:
-        """Answer what somebody who is connected there asks of the server."""
+        """Answer the requests that a process forwards from its connections."""
         while (found := sharing.take(process.giving)) is not None:
             accepted, address = found
             if accepted is not None:
                 self._sockets.adopt(accepted, address)
 
     async def _take_over(self, process: FurtherProcess) -> None:
-        """Do without a process that has ended: its bots are gone, and its matches are played on here."""
+        """Clean up after a process that has ended: its bots are disconnected, and its matches continue here."""
         for origin in process.connections.elements():
             self._sockets.release(origin)
         with self._turns:
@@ -297,12 +299,12 @@ class FurtherProcesses:
             await self._matches.take_over(left, read_further_journal(self._config.data, process.number))
 
     def _orphaned(self, match: RemoteMatch) -> None:
-        """Play a match here whose process ended before it began: nothing has happened in it."""
+        """Play here a match whose process ended before the match began, so that nothing has happened in it yet."""
         nothing = JournalContent({match.match_id: [header_line(match.header)]}, frozenset())
         self._nursery.start_soon(self._matches.take_over, [match], nothing)
 
     def _take(self, process: FurtherProcess, calls: Sequence[ProcessCall]) -> None:
-        """Take what a process says in one turn."""
+        """Handle the calls of a process in one turn."""
         for to, number, method, arguments in calls:
             if to == "match":
                 self._to_match(process, number, method, arguments)
@@ -312,7 +314,7 @@ class FurtherProcesses:
                 getattr(self, f"_process_{method}")(process, number, *arguments)
 
     def _to_match(self, process: FurtherProcess, match_id: int, method: str, arguments: tuple[Any, ...]) -> None:
-        """Tell a match what a bot says, wherever it is played; one that is over needs no telling."""
+        """Forward a bot's call to its match, in whichever process it is played; ignore it if the match is over."""
         match = self._matches.get(match_id)
         if isinstance(match, RemoteMatch):
             match.line.call("match", match_id, method, *arguments)
@@ -320,7 +322,8 @@ class FurtherProcesses:
             tell_match(cast("MatchHere", match), self._players.get, process.line, method, arguments)
 
     def _to_session(self, process: FurtherProcess, number: int, method: str, arguments: tuple[Any, ...]) -> None:
-        """Take what a process says of a session of its own, or pass on what it says to one of another."""
+        """Handle a process's call about one of its own sessions, or forward its call to a session of another
+        process."""
         of = number >> NUMBERS
         if of == process.number:
             if method == "opened":
@@ -342,7 +345,7 @@ class FurtherProcesses:
         self._nursery.start_soon(self._answer, process, call)
 
     async def _answer(self, process: FurtherProcess, call: RemoteCall) -> None:
-        """Answer a bot's call, and have it closed with the status that follows."""
+        """Answer a bot's call of `Play`, and have it closed with the resulting status."""
         end: tuple[str, str, bytes] | None = None
         try:
             await self._play(call)
@@ -355,7 +358,7 @@ class FurtherProcesses:
         process.line.call("session", call.number, "closed", end)
 
     def _heard(self, process: FurtherProcess, call: RemoteCall, method: str, arguments: tuple[Any, ...]) -> None:
-        """Take what a bot said that is connected there, but for its answers."""
+        """Handle a message, other than answers, of a bot that is connected to a process."""
         match method, arguments:
             case "hello", (message,):
                 call.hello(message)
@@ -373,7 +376,7 @@ class FurtherProcesses:
                 call.ended(Closed(Reason[reason], text, wait))
 
     def _process_prepared(self, process: FurtherProcess, match_id: int, wrong: str) -> None:
-        """The beginning of a match is stored, or why not."""
+        """Record that the beginning of a match is stored, or why it could not be."""
         if (waiting := process.prepared.get(match_id)) is not None:
             done, why = waiting
             if wrong:
@@ -385,24 +388,24 @@ class FurtherProcesses:
             self._matches.round_over(match_id, report)
 
     def _process_over(self, process: FurtherProcess, match_id: int, *end: Any) -> None:
-        """A match is over."""
+        """Record that a match is over."""
         if (match := process.matches.pop(match_id, None)) is not None:
             match.end(*end)
 
     def _process_closed(self, process: FurtherProcess, number: int, origin: Origin) -> None:
-        """A connection was closed."""
+        """Record that a connection was closed."""
         process.connections[origin] -= 1
         if not process.connections[origin]:
             del process.connections[origin]
         self._sockets.release(origin)
 
     def _process_replaced(self, process: FurtherProcess, number: int, path: str) -> None:
-        """A file of its journal is gone."""
+        """Record that a file of its journal is gone."""
         self._file = Path(path)
         self._replaced.set()
 
     def _process_storing(self, process: FurtherProcess, number: int, error: str) -> None:
-        """It cannot store anything at the moment, or can again."""
+        """Record that it cannot store anything at the moment, or that it can again."""
         process.storing = not error
         if error:
             log.error("a process of the server cannot write its journal", process=process.number, error=error)

@@ -1,8 +1,8 @@
-# Compiled: every decision comes by here.
-"""A further process of a server: it holds the conversations of bots that are connected to it, and plays matches.
+# Compiled: every decision passes through here.
+"""A further process of a server, which holds the conversations of the bots connected to it and plays matches.
 
-What it hears besides answers it passes to the first process, which tells it what to play, what to say to its bots, and
-when a conversation is over. It ends with the first process, or when that is gone.
+It forwards everything but answers to the first process. The first process tells it which matches to play, what to send
+to its bots, and when a conversation is over. It ends with the first process, however that ends.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     from trio_grpc.limits.connection_limits import Origin
 
 WATCHED: Final = 0.5
-"""Seconds between two looks at the journal's file."""
+"""Seconds between checks of the journal's file."""
 
 log = structlog.get_logger(__name__)
 
 
 class ServedCall:
-    """A bot's call of `Play`, and the session that it becomes."""
+    """A bot's call of `Play`, and the session that it may become."""
 
     def __init__(self, number: int, stream: Stream[bytes, bytes]) -> None:
         self.number = number
@@ -65,14 +65,14 @@ class ServedCall:
         self.begun = trio.Event()
         self.closed = trio.Event()
         self.end: tuple[str, str, bytes] | None = None
-        """The status by which it is closed, its text and details; None for OK."""
+        """The status with which it is closed, with text and details; None for OK."""
 
 
 class Further:
     """The sessions and matches of this process."""
 
     def __init__(self, task: Task, codec: MessageCodec, channel: Channel) -> None:
-        """`channel`: to the first process. Raises: StoreUnusable."""
+        """`channel` leads to the first process. Raises: StoreUnusable."""
         self._task = task
         self._codec = codec
         self._journal = open_further_journal(task.data, task.number)
@@ -91,12 +91,12 @@ class Further:
         self._listening = trio.Event()
 
     def listening(self, sockets: Sockets) -> None:
-        """Hear the first process from now on."""
+        """Begin to receive messages from the first process."""
         self._sockets = sockets
         self._listening.set()
 
     async def run(self) -> None:
-        """Serve and play until the first process ends."""
+        """Serve bots and play matches until the first process ends."""
         async with trio.open_nursery() as nursery:
             self._nursery = nursery
             for each in (self.turns.run, self.timers.run, self._pool.run, self._beat, self._watch):
@@ -106,7 +106,7 @@ class Further:
             nursery.cancel_scope.cancel()
 
     async def serve(self, stream: Stream[bytes, bytes], token: str) -> tuple[str, str, bytes] | None:
-        """Serve a bot's call until the first process closes it; its status, text and details, None for OK."""
+        """Serve a bot's call until the first process closes it; return the status, text and details, or None for OK."""
         number = next(self._numbers)
         call = self._calls[number] = ServedCall(number, stream)
         self.line.call("session", number, "opened", token, stream.peer, self.line.told(stream.received_at))
@@ -124,11 +124,11 @@ class Further:
         return call.end
 
     def connection_closed(self, origin: Origin) -> None:
-        """Tell that a connection was closed."""
+        """Report that a connection was closed."""
         self.line.call("process", 0, "closed", origin)
 
     async def _listen(self, call: ServedCall) -> None:
-        """Hear a bot until it has said its last, and tell how it ended."""
+        """Receive a bot's messages until its last, and report how the stream ended."""
         end: tuple[str, str, float | None] | None = ("vanished", "", None)
         try:
             message = await call.stream.receive()
@@ -144,14 +144,14 @@ class Further:
         except Closed as closed:
             end = (closed.reason.name, str(closed), closed.wait)
         except trio.Cancelled:
-            end = None  # the first process has closed the call, or this one ends: the bot has not left
+            end = None  # the first process has closed the call, or this process ends: the bot has not left
             raise
         finally:
             if end is not None:
                 self.line.call("session", call.number, "ended", *end)
 
     def _hear(self, call: ServedCall, message: BotMessage) -> None:
-        """Take a message of a bot: one turn."""
+        """Handle one message of a bot: one turn."""
         number, session, bot_player = call.number, call.session, call.bot_player
         assert session is not None, "it has begun"
         assert bot_player is not None, "it has begun"
@@ -175,7 +175,7 @@ class Further:
                     call.session.beat(trio.current_time())
 
     async def _watch(self) -> None:
-        """Tell when the journal is deleted or replaced."""
+        """Report when the journal is deleted or replaced."""
         try:
             while True:
                 self._journal.check()
@@ -184,7 +184,7 @@ class Further:
             self.line.call_at_once("process", 0, "replaced", str(error.path))
 
     def _take(self, calls: Sequence[ProcessCall]) -> None:
-        """Take what the first process says in one turn."""
+        """Handle the calls of the first process in one turn."""
         for to, number, method, arguments in calls:
             if to == "match":
                 if (driver := self._drivers.get(number)) is not None:
@@ -196,7 +196,7 @@ class Further:
                 getattr(self, f"_process_{method}")(number, *arguments)
 
     def _to_match(self, driver: MatchDriver, method: str, arguments: tuple[Any, ...]) -> None:
-        """Tell a match what happened elsewhere."""
+        """Forward to a match an event that arrived in another process."""
         match method, arguments:
             case "left", (bot_id, at, in_order):
                 if (bot_player := self._bots.get(bot_id)) is not None and driver.seats(bot_player):
@@ -216,7 +216,7 @@ class Further:
                 tell_match(driver, self._bots.get, self.line, method, arguments)
 
     def _to_session(self, call: ServedCall, method: str, arguments: tuple[Any, ...]) -> None:
-        """Take what the first process says of a session here."""
+        """Handle a call of the first process to a session here."""
         session = call.session
         match method, arguments:
             case "trust", ():
@@ -289,7 +289,7 @@ class Further:
         self.line.call("process", match_id, "round_over", report)
 
     async def _finish(self, driver: MatchDriver) -> None:
-        """Wait for the end of a match and tell of it."""
+        """Wait for the end of a match and report it."""
         over, fault = await driver.played(), ""
         draft: tuple[Any, ...] = ()
         try:
@@ -317,7 +317,7 @@ class Further:
             driver.freeze()
 
     def _process_stored(self, match_id: int) -> None:
-        """A match is over and stored, or does not begin."""
+        """Release a match that is over and stored, or that does not begin."""
         self._prepared.pop(match_id, None)
         self._journal.forget(match_id)
         if (driver := self._drivers.pop(match_id, None)) is not None:
@@ -327,19 +327,19 @@ class Further:
                     self._release(player)
 
     def _bot(self, bot_id: int, name: str, owner: str) -> BotPlayer:
-        """The bot of a number, as it is known or new."""
+        """Return the bot with a number, created if unknown."""
         if (bot_player := self._bots.get(bot_id)) is None:
             bot_player = self._bots[bot_id] = BotPlayer(bot_id, name, owner, lambda _: None)
         return bot_player
 
     def _release(self, bot_player: BotPlayer) -> None:
-        """Forget a bot that is not connected here, and plays nothing here."""
+        """Forget a bot that is not connected here and plays nothing here."""
         connected = any(call.bot_player is bot_player for call in self._calls.values())
         if not connected and not any(isinstance(each, MatchDriver) for each in bot_player.playing.running.values()):
             self._bots.pop(bot_player.bot_id, None)
 
     def _session(self, bot_player: BotPlayer, number: int) -> Session | None:
-        """The session of a bot, by its number."""
+        """Return a bot's session if it has this number."""
         if not number:
             return None
         if (call := self._calls.get(number)) is not None:
@@ -350,7 +350,8 @@ class Further:
         return RemoteSession(elsewhere, self._codec, Hello((), 0, ""), self.turns, self.line, number)
 
     def _tell_of_storage(self, error: StoreError | None) -> None:
-        """Tell every bot here that nothing can be stored, and so nothing be sent, or that it can again."""
+        """Notify every bot here that nothing can be stored, and therefore nothing can be sent, or that storing works
+        again."""
         self.line.call_at_once("process", 0, "storing", "" if error is None else str(error))
         notice = STORING if error is None else NOT_STORING
         for bot_player in self._bots.values():

@@ -1,8 +1,8 @@
-# Compiled: every decision comes by here.
-"""The way from one process of a server to another: calls that name whom they are for, a frame of them at a time.
+# Compiled: every decision passes through here.
+"""The connection between two processes of a server. It carries calls, each with its addressee, several in one frame.
 
-What is called in a turn leaves at its end, once all that led to it is stored. Instants are told by the clock that all
-processes of a machine share.
+Calls made in a turn leave at its end, once everything that led to them is stored. Instants are sent in the clock that
+all processes of a machine share.
 """
 
 from __future__ import annotations
@@ -21,30 +21,31 @@ if TYPE_CHECKING:
     from trio_grpc.http2.sharing import Sockets
 
 NUMBERS: Final = 40
-"""Bits of a session's number that count it in its process; above them is that one's number."""
+"""Number of low bits of a session's number that count it within its process; the higher bits are the process's
+number."""
 SOON: Final = 0.005
-"""Seconds that what is no news to the other process waits for something that is."""
+"""Seconds for which a call that is not urgent waits for one that is."""
 
 
 class ProcessCall(NamedTuple):
-    """A request of one process to another."""
+    """A request from one process to another."""
 
     to: str
-    """Whom it is for: "process", "session" or "match"."""
+    """The kind of addressee: "process", "session" or "match"."""
     number: int
-    """Which one."""
+    """The addressee's number."""
     method: str
     arguments: tuple[Any, ...]
 
 
 class ProcessLine:
-    """This process's end; its calls leave with turns."""
+    """This process's end of the connection; its calls leave with turns."""
 
     def __init__(self, channel: Channel, turns: Turns, watch: Callable[[ProcessLine], None]) -> None:
-        """`watch` is told when the deadline may have moved."""
+        """`watch` is called when the deadline may have moved."""
         self.channel = channel
         self.deadline = math.inf
-        """When what waits has to leave, in seconds of this process's clock."""
+        """When the waiting calls must leave, in seconds of this process's clock."""
         self.wakes_at = math.inf
         self.timer_id = 0
         self._turns = turns
@@ -60,32 +61,32 @@ class ProcessLine:
         return self._over
 
     def call(self, to: str, number: int, method: str, *arguments: Any) -> None:
-        """Call at the end of this turn."""
+        """Queue a call that leaves at the end of this turn."""
         self._calls.append((to, number, method, arguments))
         self._turns.due(self)
 
     def call_soon(self, to: str, number: int, method: str, *arguments: Any) -> None:
-        """Call with whatever else is called next, or in a few milliseconds."""
+        """Queue a call that leaves with the next other call, or in a few milliseconds."""
         self._calls.append((to, number, method, arguments))
         if self.deadline == math.inf:
             self.deadline = trio.current_time() + SOON
             self._watch(self)
 
     def call_at_once(self, to: str, number: int, method: str, *arguments: Any) -> None:
-        """Call ahead of what waits, stored or not: it must not depend on that."""
+        """Send a call ahead of the waiting ones, which may not be stored yet; it must not depend on them."""
         if not self._over:
             self.channel.send([(to, number, method, arguments)])
 
     def on_timer(self, now: float) -> None:
-        """Send what has waited for long enough."""
+        """Send the calls that have waited long enough."""
         self.deadline = math.inf
         self._turns.due(self)
 
     def send(self) -> None:
-        """Send what waits; what led to it is stored.
+        """Send the waiting calls, now that everything that led to them is stored.
 
-        Remote sessions that send in this turn, too, come first: what a bot is said and what its matches are told of it
-        leave together.
+        Remote sessions that also send in this turn come first, so that a bot's messages and its matches' calls leave
+        together.
         """
         if not self._last:
             self._last = True
@@ -101,15 +102,15 @@ class ProcessLine:
         self.channel.send(calls)
 
     def told(self, instant: float) -> float:
-        """The instant of this process's clock as the other process is told it."""
+        """Convert an instant of this process's clock to the clock that both processes share."""
         return instant - self._clock
 
     def heard(self, instant: float) -> float:
-        """The instant of this process's clock that the other process told."""
+        """Convert an instant of the shared clock to this process's clock."""
         return instant + self._clock
 
     async def run(self, take: Callable[[list[ProcessCall]], None], sockets: Sockets) -> None:
-        """Have `take` called with what the other process calls, in turns of the listener, until it ends."""
+        """Call `take` with the calls from the other process, in turns of the listener, until that process ends."""
         ended = trio.Event()
 
         def ready(_: int) -> None:

@@ -1,7 +1,7 @@
-# Compiled: every decision comes by here.
-"""A bot's call of `Play` at another process of the server, as the first process answers it.
+# Compiled: every decision passes through here.
+"""A bot's call of `Play` to another process of the server, represented in the first process, which answers it.
 
-Up to the hello it is a stream like any other; then it is a `RemoteSession`.
+Until the bot's first message it is like any other stream; then it becomes a `RemoteSession`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RemoteCall:
-    """A call at the other end of a line."""
+    """A call held by the process at the other end of a line."""
 
     def __init__(self, line: ProcessLine, number: int, token: str, peer: str, received_at: float) -> None:
         self.number = number
@@ -40,20 +40,20 @@ class RemoteCall:
 
     @property
     def over(self) -> bool:
-        """True if the bot has said its last, or is gone."""
+        """True if the bot has sent its last message or is gone."""
         return self._ended
 
     @property
     def busy(self) -> bool:
-        """True if a message waits: never, as the other process sends."""
+        """False: messages never wait here, because the other process sends them."""
         return False
 
     def shortest_round_trip(self) -> float | None:
-        """Return None: it is measured where the bot is connected."""
+        """Return None, because it is measured in the process that has the bot's connection."""
         return None
 
     def trust(self) -> None:
-        """Lift the limits for strangers."""
+        """Lift the limits that apply before authentication."""
         self._line.call("session", self.number, "trust")
 
     async def receive(self) -> bytes | None:
@@ -64,19 +64,19 @@ class RemoteCall:
         return self._hello
 
     async def send(self, message: bytes) -> None:
-        """Fail: a session is spoken to."""
+        """Raise an error: messages are sent through the session."""
         raise NotImplementedError
 
     def hand_over(self, message: bytes) -> None:
-        """Fail: a session is spoken to."""
+        """Raise an error: messages are sent through the session."""
         raise NotImplementedError
 
     async def deliver(self, on_message: Callable[[bytes], None], on_sent: Callable[[], None]) -> None:
-        """Fail: a session hears."""
+        """Raise an error: messages are received by the session."""
         raise NotImplementedError
 
     def begin(self, codec: MessageCodec, hello: Hello, turns: Turns, bot_player: BotPlayer) -> RemoteSession:
-        """Begin the session, which the other process holds."""
+        """Begin the session, whose connection the other process holds."""
         session = self.session = RemoteSession(self, codec, hello, turns, self._line, self.number)
         self._line.call("session", self.number, "begin", bot_player.bot_id, bot_player.name, hello.capacity)
         if self._ended:
@@ -84,12 +84,12 @@ class RemoteCall:
         return session
 
     def hello(self, message: bytes) -> None:
-        """Take the bot's first message."""
+        """Handle the bot's first message."""
         self._hello = message
         self._heard.set()
 
     def ended(self, end: Exception | None) -> None:
-        """End: the bot has said its last, or is gone."""
+        """Record that the bot has sent its last message or is gone."""
         self._end, self._ended = end, True
         self._heard.set()
         if self.session is not None:

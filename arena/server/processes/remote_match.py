@@ -1,7 +1,8 @@
-# Compiled: every decision comes by here.
-"""A match that another process of the server plays: as the first process has it, and as it is where a bot is connected.
+# Compiled: every decision passes through here.
+"""A match that another process plays, represented in the first process and in the process of a bot's connection.
 
-Neither knows the match's state. What its bots say goes where it is played, with the instant at which it arrived.
+Neither of these knows the match's state. They forward the bots' messages to the process that plays it, with times of
+arrival.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PlayedOnHere(Exception):  # noqa: N818 - no error
-    """The process that played a match ended; it is played on here."""
+    """The process that played a match has ended; the match continues here."""
 
     def __init__(self, driver: SeatedMatch) -> None:
         super().__init__()
@@ -45,50 +46,51 @@ class SeatedPlayer(NamedTuple):
     session: int
     """The number of its session; 0 without one."""
     lost: bool
-    """As `BotPlayer.lost`."""
+    """The bot's `BotPlayer.lost`."""
 
     @classmethod
     def of(cls, player: Player) -> SeatedPlayer:
-        """Whoever plays it."""
+        """Describe a player of any kind."""
         if isinstance(player, BotPlayer):
             return cls(player.bot_id, player.name, player.owner, False, _session_of(player), player.lost)
         return cls(player.bot_id, player.name, "", True, 0, False)
 
 
 class MatchElsewhere:
-    """Where a bot's answers to a match go."""
+    """The destination of a bot's answers to a match that another process plays."""
 
     def __init__(self, match_id: int, line: ProcessLine) -> None:
         self._match_id = match_id
         self._line = line
 
     def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
-        """Pass an answer on; it is taken as legal, as far as what the bot is asked next goes."""
+        """Forward an answer. Until the match says otherwise, it counts as legal for sending the bot's next
+        questions."""
         told = self._line.told(at)
         self._line.call("match", self._match_id, "answered", bot_player.bot_id, told, answer.decision, answer.action)
         if bot_player.session is not None:
             bot_player.session.settle(self._match_id, answer.decision, at)
 
     def ready(self, now: float, bot_player: BotPlayer) -> None:
-        """Pass on that a suspended bot plays again."""
+        """Report that a suspended bot is ready to play again."""
         self._line.call("match", self._match_id, "ready", bot_player.bot_id, self._line.told(now))
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
-        """Do nothing: the first process tells."""
+        """Do nothing, because the first process reports it."""
 
     def cut_off(self, now: float) -> None:
-        """Do nothing: the first process tells."""
+        """Do nothing, because the first process reports it."""
 
     def returned(self, now: float, bot_player: BotPlayer) -> None:
-        """Do nothing: the first process tells."""
+        """Do nothing, because the first process reports it."""
 
     def sent(self, now: float, seat: int, decision: int, lag: int) -> None:
-        """Tell that a question was handed to the transport."""
+        """Report that a question was handed to the transport."""
         self._line.call_soon("match", self._match_id, "sent", self._line.told(now), seat, decision, lag)
 
 
 class RemoteMatch(SeatedMatch):
-    """A match that a further process plays, as the first has it: who sits there, and how it ends."""
+    """A match that a further process plays, represented in the first process: its players and its end."""
 
     def __init__(
         self, header: Header, players: Sequence[Player], charged: bool, line: ProcessLine, stand_in: str
@@ -96,7 +98,7 @@ class RemoteMatch(SeatedMatch):
         names = [player.name for player in players]
         super().__init__(header, players, charged, NoticeTexts(header.match_id, names, stand_in, header.game.actions))
         self.line = line
-        """The way to the process that plays it."""
+        """The connection to the process that plays it."""
         self._over: Over | None = None
         self._draft: Draft | None = None
         self._fault = ""
@@ -107,50 +109,50 @@ class RemoteMatch(SeatedMatch):
         self._ended = trio.Event()
         self._moved: PlayedOnHere | None = None
         self.new: list[BotPlayer] = []
-        """Bots that came back when its process had ended."""
+        """Bots that returned after its process had ended."""
         self.elsewhere = MatchElsewhere(self.match_id, line)
-        """Where answers to it go."""
+        """The destination of answers to it."""
         for bot_player in self._seats:
             bot_player.playing.running[self.match_id] = self
 
     @property
     def charged(self) -> bool:
-        """True if what goes wrong counts as trouble."""
+        """True if mistakes count as trouble."""
         return self._charged
 
     @property
     def last_match(self) -> LastMatch:
-        """The match as the scheduler remembers it of its players."""
+        """The scheduler's record of this match."""
         return LastMatch(self.match_id, self._seconds)
 
     @property
     def over(self) -> bool:
-        """True if it is known here that the match has ended."""
+        """True if this process knows that the match has ended."""
         return self._over is not None
 
     @property
     def thinking(self) -> Sequence[Thinking]:
-        """By seat, how the bots used their time; known when the match is over."""
+        """By seat, how the bots used their time; known once the match is over."""
         return self._thinking
 
     @property
     def due_so_far(self) -> Sequence[int]:
-        """By seat, the number of decisions; known when the match is over."""
+        """By seat, the number of decisions; known once the match is over."""
         return self._due
 
     def begin(self) -> None:
-        """Have the match begun."""
+        """Have the other process begin the match."""
         if not self._frozen:
             seats = [SeatedPlayer.of(player) for player in self.players]
             self.line.call("process", self.match_id, "play", seats, self._charged)
 
     def freeze(self) -> None:
-        """Have no more inputs taken: the next server continues from here."""
+        """Have the other process accept no more inputs; the next server continues from here."""
         self._frozen = True
         self.line.call("process", self.match_id, "freeze")
 
     async def played(self) -> Over:
-        """Wait for the end of the match; how it ended. PlayedOnHere, where the process that plays it ended first."""
+        """Wait for the end of the match and return its outcome. Raises: PlayedOnHere: its process ended first."""
         await self._ended.wait()
         if self._moved is not None:
             raise self._moved
@@ -168,7 +170,8 @@ class RemoteMatch(SeatedMatch):
         forced: Sequence[str],
         due: Sequence[int],
     ) -> None:
-        """Take how the match ended, as the process tells that played it; `fault`: why it could not be recorded."""
+        """Record the outcome reported by the process that played the match; `fault`: why the match could not be
+        recorded."""
         self._over = Over(*over)
         self._draft = Draft(*draft) if draft else None
         self._fault = fault
@@ -180,42 +183,43 @@ class RemoteMatch(SeatedMatch):
         self._ended.set()
 
     def lost(self, why: str) -> None:
-        """End without a result, as the process that played the match ended and its course cannot be read."""
+        """End without a result: the process that played the match has ended, and its course cannot be read."""
         seats = len(self.players)
         self._over = Over((), (), (0,) * seats, (False,) * seats, (), why)
         self._fault = why
         self._ended.set()
 
     def move(self, moved: PlayedOnHere) -> None:
-        """Have the match played on in this process."""
+        """Continue the match in this process."""
         self._moved = moved
         self._ended.set()
 
     def draft(self) -> Draft:
-        """The replay of a match that is over, without its ratings; RuntimeError where it could not be recorded."""
+        """Return the replay of a finished match, without its ratings. Raises: RuntimeError: it could not be
+        recorded."""
         if self._draft is None:
             raise RuntimeError(self._fault)
         return self._draft
 
     def stored(self) -> None:
-        """Have the match's journal released."""
+        """Have the other process release the match's journal."""
         self.line.call("process", self.match_id, "stored")
 
     def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
-        """Pass on an answer of a bot that is connected here."""
+        """Forward an answer of a bot that is connected here."""
         self.elsewhere.answered(at, bot_player, answer)
 
     def ready(self, now: float, bot_player: BotPlayer) -> None:
-        """Pass on that a suspended bot plays again."""
+        """Report that a suspended bot is ready to play again."""
         self.elsewhere.ready(now, bot_player)
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
-        """Pass on that a bot is gone."""
+        """Report that a bot is gone."""
         self.absent(bot_player)
         self.line.call("match", self.match_id, "left", bot_player.bot_id, self.line.told(now), in_order)
 
     def cut_off(self, now: float) -> None:
-        """Pass on that the server has lost bots."""
+        """Report that the server has lost bots."""
         lost = [bot_player for bot_player in self._seats if bot_player.lost]
         for bot_player in lost:
             self.absent(bot_player)
@@ -223,7 +227,7 @@ class RemoteMatch(SeatedMatch):
         self.line.call("match", self.match_id, "cut_off", [bot_player.bot_id for bot_player in lost], told)
 
     def returned(self, now: float, bot_player: BotPlayer) -> None:
-        """Pass on that a bot is back, and where."""
+        """Report that a bot has returned, and where it is connected."""
         if self.line.over:
             self.new.append(bot_player)
         told = self.line.told(now)

@@ -1,7 +1,8 @@
-# Compiled: every decision comes by here.
-"""A bot's conversation that another process of the server holds, as it is seen where its matches are played or formed.
+# Compiled: every decision passes through here.
+"""A bot's conversation that another process of the server holds, represented in a process that plays or forms its
+matches.
 
-What is said to the bot is encoded here and passed on at the end of a turn; there it waits for its turn to be sent.
+Messages to the bot are encoded here and forwarded at the end of a turn; the other process queues and sends them.
 """
 
 from __future__ import annotations
@@ -38,17 +39,17 @@ class RemoteSession(Session):
 
     @property
     def round_trip(self) -> float | None:
-        """Seconds of the way to the bot and back, as it was told last."""
+        """The latest reported round trip to the bot, in seconds."""
         return self._told_round_trip
 
     def measured(self, round_trip: float | None) -> None:
-        """Take over what was measured."""
+        """Store a reported round trip."""
         self._told_round_trip = round_trip
 
     async def run(self, hear: Callable[[BotMessage], None]) -> None:
-        """Wait until the bot has said its last; what it says is heard through `hear` until then. Raises as `Session`'s.
+        """Wait until the bot's last message; until then its messages go to `hear`. Raises what `Session.run` raises.
 
-        The other process ends the session and tells how.
+        The other process ends the session and reports how it ended.
         """
         self._hear = hear
         await self._ended.wait()
@@ -56,41 +57,41 @@ class RemoteSession(Session):
             raise self._end
 
     def heard(self, message: BotMessage) -> None:
-        """Take what the bot said."""
+        """Handle a message of the bot."""
         if self._hear is not None and not self._over and self._end is None and not self._leaving:
             self._hear(message)
 
     def ended(self, end: Exception | None) -> None:
-        """End, as the other process does."""
+        """End because the other process has ended the session."""
         self._end = end
         self._over = True
         self._ended.set()
 
     def close(self, reason: Reason, text: str) -> None:
-        """Have the stream ended once what waits is sent; `run` raises `Closed` with this reason."""
+        """Have the stream closed after the waiting messages are sent; `run` raises `Closed` with this reason."""
         if self._end is None and not self._over:
             self._end = Closed(reason, text)
             self._turns.due(self)
             self._line.call("session", self.number, "close", reason.name, text)
 
     def leave(self) -> None:
-        """Have the stream of a bot that leaves in order ended, once what waits is sent; `run` returns."""
+        """Have the stream of a bot that signs off closed after the waiting messages are sent; `run` returns."""
         self._leaving = True
         self._turns.due(self)
         self._line.call("session", self.number, "leave")
 
     def tell(self, notice: Notice) -> None:
-        """Have a notice sent at once, ahead of what waits, which it must not depend on."""
+        """Have a notice sent at once, ahead of the waiting messages, on which it must not depend."""
         if not self._over:
             message = Outgoing()
             message.notices.append(notice)
             self._line.call_at_once("session", self.number, "tell", self._codec.encode(message))
 
     def beat(self, now: float) -> None:
-        """Do nothing: heartbeats are the other process's."""
+        """Do nothing: the other process sends heartbeats."""
 
     def ask(self, match_id: int, ask: Asked, sent: Sent) -> None:
-        """Pass a question on; `sent` is not called: the other process tells the match."""
+        """Forward a question. `sent` is not called, because the other process reports to the match."""
         self._asked[match_id, ask.decision] = ask
         self._turns.due(self)
 
@@ -98,12 +99,12 @@ class RemoteSession(Session):
         """Do nothing: the other process knows the answer."""
 
     def withdraw(self, match_id: int, decision: int) -> None:
-        """Drop a question here, or where the bot has it."""
+        """Drop a question here, or in the process that has sent it to the bot."""
         if self._asked.pop((match_id, decision), None) is None and not self._over:
             self._line.call("session", self.number, "withdraw", match_id, decision)
 
     def send(self) -> None:
-        """Pass on what waits; what led to it is stored."""
+        """Forward the waiting messages, now that everything that led to them is stored."""
         message, asked = self._waiting, self._asked
         if self._over or (message is None and not asked):
             return

@@ -14,7 +14,7 @@ class Task(NamedTuple):
     """The task of a further process, sent when it begins."""
 
     number: int
-    """From 2."""
+    """The process's number, from 2."""
     data: Path
     games: Sequence[str]
     house_workers: int

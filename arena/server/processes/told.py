@@ -1,5 +1,5 @@
-# Compiled: every decision comes by here.
-"""Messages of another process to a bot that is connected here, and to a match that is played here."""
+# Compiled: every decision passes through here.
+"""Calls from another process to a bot that is connected here, and to a match that is played here."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class MatchHere(Protocol):
         """True if a bot has a seat."""
 
     def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
-        """Apply a bot's answer that arrived at an instant."""
+        """Apply a bot's answer, with its time of arrival."""
 
     def ready(self, now: float, bot_player: BotPlayer) -> None:
-        """End the suspension of a bot that says it is ready again."""
+        """End the suspension of a bot that is ready again."""
 
     def sent(self, now: float, seat: int, decision: int, lag: int) -> None:
         """Start the clock of a question."""
 
 
 def tell_bot(session: Session, sent_to: Callable[[int], Sent | None], method: str, arguments: tuple[Any, ...]) -> None:
-    """Say to a bot what a match elsewhere has for it; `sent_to` finds whom to tell when a question of one is sent."""
+    """Send a bot a message of a match that another process plays; `sent_to` finds the callback for a sent question."""
     match method, arguments:
         case "say", (encoded, asks, _, _, questions):
             if encoded:
@@ -55,7 +55,8 @@ def tell_match(
     method: str,
     arguments: tuple[Any, ...],
 ) -> None:
-    """Tell a match what a bot elsewhere did, or that it was sent a question; `bot` finds one by its number."""
+    """Report to a match an action of a bot in another process, or that a question was sent; `bot` finds a bot by
+    number."""
     match method, arguments:
         case "answered", (bot_id, at, decision, action):
             if (bot_player := bot(bot_id)) is not None and match.seats(bot_player):

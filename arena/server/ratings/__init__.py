@@ -1,1 +1,1 @@
-"""Ladders fitted in a process of their own and published."""
+"""Ladders: fitted in a separate process, then published."""

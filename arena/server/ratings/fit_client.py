@@ -1,8 +1,8 @@
-"""Ladders from a process of their own, so that a fit never holds up a match.
+"""Ladders fitted in a separate process, so that a fit never delays a match.
 
 The process starts with the server and reads the results in the background, so that the first fit is quick. It is
-replaced when it ends, or is silent for much longer than its last answers took. Requests for unpublished ladders queue
-for a bounded time; a published ladder waits for at most one of them.
+replaced when it ends, or when it is silent for much longer than its last answers took. Requests for unpublished ladders
+queue for a limited time; a published ladder waits for at most one of them.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from arena.processes.helper import HelperFailed, helper, keep
 from arena.scheduling.information_gain import MatchValues
 
 Request: TypeAlias = tuple[str, int] | str | None
-"""A request to the process: the ladder of a game and table size, a game's match values, or reading."""
+"""A request to the process: for the ladder of a game and table size, or for a game's match values. None means: read."""
 MODULE: Final = "arena.server.ratings.fit_process"
 LEAST_LIMIT: Final = 15.0
-"""Seconds that a process may always be silent before it is killed: the machine may be busy."""
+"""Seconds for which a process may always be silent before it is killed, since the machine may be busy."""
 FIRST_LIMIT: Final = 60.0
-"""The same while the duration of answers is unknown."""
+"""The same limit while the duration of answers is unknown."""
 LONGEST_LIMIT: Final = 3600.0
 USUAL_TIMES: Final = 10.0
-"""Factor on the longest of the last answers' times: a process may be silent for this long."""
+"""A process may be silent for this many times the duration of the longest of its last answers."""
 REMEMBERED: Final = 5
 """Number of answers whose durations are remembered."""
 ASIDE: Final = 30.0
-"""Seconds that a request for an unpublished ladder waits for its turn."""
+"""Seconds for which a request for an unpublished ladder waits for its turn."""
 
 log = structlog.get_logger(__name__)
 
 
 class NotFitted(Exception):  # noqa: N818 - the name says what is the matter
-    """There is no ladder now; the message says why."""
+    """No ladder is available now; the message says why."""
 
 
 class FitClient(Protocol):
@@ -55,13 +55,13 @@ class FitClient(Protocol):
         """Wait until the next fit could begin at once, or until there is no process."""
 
     async def fit(self, game: str, seats: int = 0) -> Ladder:
-        """Return a game's ladder after its last event; with `seats`, of tables of that size alone.
+        """Return a game's ladder after its last event; with `seats`, only of tables of that size.
 
-        Raises: NotFitted: also with `seats`, when the process is busy for `ASIDE` seconds.
+        Raises: NotFitted: With `seats`, also if the process is busy for `ASIDE` seconds.
         """
 
     async def match_values(self, game: str) -> MatchValues[int]:
-        """Return, by bot number, the value of a match to the published ladder of a game.
+        """Return, by bot number, the value of a match for the published ladder of a game.
 
         Raises: NotFitted.
         """
@@ -69,9 +69,9 @@ class FitClient(Protocol):
 
 @asynccontextmanager
 async def open_fit_client(directory: Path, quota: Quota = NO_QUOTA) -> AsyncIterator[FitClient]:
-    """A fit client of the database in a data directory; its process begins and ends with the block.
+    """Yield a fit client for the database in a data directory; its process begins and ends with the block.
 
-    Ladders are fitted with the quota of pairs.
+    Ladders are fitted under the quota of pairs.
     """
     async with trio.open_nursery() as nursery:
         fit_client = _FitProcess(directory, quota)
@@ -98,7 +98,7 @@ class _Limit:
         self._silences = 0
 
     def silent(self) -> None:
-        """Double the limit: the killed process may only have needed longer."""
+        """Double the limit, because the killed process may only have needed longer."""
         self._silences += 1
 
 
@@ -112,14 +112,14 @@ class _FitProcess:
         self._calls: Calls | None = None
         self._started = trio.Event()
         self._trouble = ""
-        """The reason why there is no process, once `_started`."""
+        """The reason why there is no process, valid once `_started` is set."""
         self._turn: Final = trio.Lock()
         self._aside: Final = trio.Lock()
-        """Held by the request for an unpublished ladder that is next."""
+        """Lock held by the next request in line for an unpublished ladder."""
         self._reading: Final = _Limit()
         self._fitting: Final = _Limit()
         self._busy = ("is starting", trio.current_time())
-        """The process's work, and the time at which it began."""
+        """The current work of the process, and the time at which it began."""
 
     async def ready(self) -> None:
         await self._started.wait()
@@ -148,14 +148,14 @@ class _FitProcess:
         return values
 
     async def _fitted(self, game: str, seats: int = 0) -> Ladder:
-        """Have a ladder fitted; the caller has the turn."""
+        """Return a fitted ladder; the caller must hold `_turn`."""
         began = trio.current_time()
         ladder: Ladder = await self._answer(f"fits {game}", (game, seats))
         self._fitting.answered(trio.current_time() - began)
         return ladder
 
     async def _answer(self, what: str, request: Request) -> Any:
-        """Send a request and return its answer; the caller has the turn. Raises: NotFitted."""
+        """Send a request and return its answer; the caller must hold `_turn`. Raises: NotFitted."""
         if self._calls is None:
             raise NotFitted(self._trouble)
         await self._calls.answered()  # otherwise abandoned requests would pile up
@@ -170,7 +170,7 @@ class _FitProcess:
         return answer
 
     async def run(self) -> bool:
-        """Run a process until it ends; return whether it ever was warm."""
+        """Run a process until it ends; return whether it finished reading the results."""
         if self._started.is_set():
             self._started = trio.Event()
         became_warm = False

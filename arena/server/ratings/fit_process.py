@@ -2,9 +2,9 @@
 
     python -m arena.server.ratings.fit_process DIRECTORY QUOTA …
 
-It reads the database and never writes. A request of a game and a number of seats returns that ladder, or a text why
-there is none. A game alone returns the match values of its published ladder, which would keep the server's own process
-busy. None makes it read all results, so that later requests are quick. QUOTA … are the fields of
+It reads the database and never writes. A request with a game and a number of seats returns that ladder, or a text that
+says why there is none. A game alone returns the match values of its published ladder, whose computation would keep the
+server's own process busy. None makes it read all results, so that later requests are quick. QUOTA … are the fields of
 `arena.ladder.ladder.Quota`, in order.
 """
 
@@ -29,7 +29,7 @@ from arena.store.ladder.fits import Fits
 from arena.store.opening import open_readonly
 
 YIELDING: Final = 10
-"""The process's `nice` value: matches have precedence."""
+"""The process's `nice` value, so that matches have precedence."""
 
 
 def serve(server: Parent, directory: Path, quota: Quota) -> None:

@@ -1,4 +1,5 @@
-"""The ladder publisher: it has ladders fitted when there are new results, and publishes them. No match waits for it."""
+"""The ladder publisher, which has ladders fitted when there are new results and publishes them. No match waits for
+it."""
 
 from __future__ import annotations
 
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     from arena.store.store import Store
 
 LAST_FIT: Final = 1.0
-"""Seconds that a last fit may take when the server stops."""
+"""Seconds that the last fit may take when the server stops."""
 RETRY: Final = 10.0
 """Seconds after which a fit that failed is tried again."""
 FIRST_FIT: Final = 10
-"""Results after which a game is first fitted; a young ladder is fitted again whenever they have doubled."""
+"""Number of results after which a game is first fitted; a young ladder is fitted again each time they have doubled."""
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +43,7 @@ class Unfitted(NamedTuple):
     """The reason why a fit of a game's newest results failed."""
 
     since: int
-    """Instant of the first attempt that failed."""
+    """Instant of the first failed attempt."""
     why: str
     """The reason of the last failure."""
 
@@ -57,7 +58,7 @@ class LadderPublisher:
         fit_client: FitClient | None,
         rated: Callable[[str, MatchValues[int]], None],
     ) -> None:
-        """Without a fit client nothing is ever published, and the ladder shows the live ratings.
+        """Publish ladders; without a fit client none is ever published, and the ladder shows the live ratings.
 
         `rated` is called with each new ladder's match values.
         """
@@ -74,13 +75,13 @@ class LadderPublisher:
         self._due = trio.Event()
         self._turn = trio.Lock()
         self.fits: dict[str, Durations] = {game.name: Durations() for game in config.games}
-        """By game, durations of the published fits."""
+        """Durations of the published fits, by game."""
         self.failures: Counter[str] = Counter()
-        """By game, fits that failed."""
+        """Number of failed fits, by game."""
 
     @property
     def warm(self) -> bool:
-        """True if the process that fits runs and has loaded what it needs."""
+        """True if the fitting process runs and has loaded what it needs."""
         return self._fit_client is not None and self._fit_client.warm
 
     def recorded(self, game: str) -> None:
@@ -91,7 +92,7 @@ class LadderPublisher:
             self._due.set()
 
     def voided(self, game: str) -> None:
-        """Fit at once: a result of a game was annulled."""
+        """Fit at once, because a result of a game was annulled."""
         self._news[game] += 1
         self._due.set()
 
@@ -100,7 +101,7 @@ class LadderPublisher:
         self._replays[game] += 1
 
     async def run(self) -> None:
-        """Fit games with new results until cancelled; first those that an earlier server left."""
+        """Fit games with new results until cancelled, beginning with those that an earlier server left."""
         if self._fit_client is None:
             return
         try:
@@ -119,7 +120,7 @@ class LadderPublisher:
                 await self._due.wait()
             self._due = trio.Event()
             self._rested_at = math.inf
-            await self._fit_client.ready()  # a start is no fit and needs no rest
+            await self._fit_client.ready()  # starting is not fitting and needs no rest
             began = trio.current_time()
             wait = self._config.fit_seconds if await self._fit_news() else RETRY
             now = trio.current_time()
@@ -140,7 +141,7 @@ class LadderPublisher:
         return self._news[game]
 
     async def of_tables(self, game: str, seats: int) -> Ladder:
-        """The ladder of a game at tables of one size. Raises: NotFitted."""
+        """Return the ladder of a game at tables of one size. Raises: NotFitted."""
         if self._fit_client is None:
             raise NotFitted("this server fits no ladders")
         return await self._fit_client.fit(game, seats)
@@ -196,6 +197,6 @@ class LadderPublisher:
             newest = events.newest(connection, game)
             new[game] = newest - publishing.through(connection, game)
             if newest and publishing.quota(connection, game) != quota_in_force(self._config):
-                new[game] = max(1, new[game])  # another quota makes another ladder of the same results
+                new[game] = max(1, new[game])  # another quota gives another ladder for the same results
             replays[game] = baselines.newest(connection, game) - publishing.replayed(connection, game)
         return +new, +replays

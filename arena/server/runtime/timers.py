@@ -1,8 +1,8 @@
-# Compiled: every decision comes by here.
-"""Timers: one heap of all deadlines and the one task that waits for them.
+# Compiled: every decision passes through here.
+"""Timers: one heap of all deadlines, and the one task that waits for them.
 
-Only the newest entry of an object counts. When its deadline moves later the entry stays, and is checked again when it
-is due, so that a decision answered in time costs the heap nothing. The heap holds numbers only, so that a finished
+Only the newest entry of an object counts. When its deadline moves later, the entry stays and is checked again when it
+is due, so that a decision answered in time costs the heap nothing. The heap holds only numbers, so that a finished
 match can be freed before its last deadline.
 """
 
@@ -23,20 +23,20 @@ class TimerOwner(Protocol):
     """An object with a deadline of its own."""
 
     wakes_at: float
-    """Due time of its entry in the heap, in seconds of the server's clock; infinite without one. Set by `Timers`."""
+    """When its entry in the heap is due, in seconds of the server's clock; infinite without one. Set by `Timers`."""
     timer_id: int
     """The number of that entry. Set by `Timers`."""
 
     @property
     def deadline(self) -> float:
-        """The time of the next call; infinite for never."""
+        """The instant at which `on_timer` should be called; infinite for never."""
 
     def on_timer(self, now: float) -> None:
-        """Act on the deadline; called at that time or later."""
+        """Act on the deadline; called at that instant or later."""
 
 
 class Timers:
-    """Calls `on_timer` of each watched object at its deadline."""
+    """A caller of `on_timer` of each watched object at its deadline."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int]] = []
@@ -45,7 +45,7 @@ class Timers:
         self._sooner = trio.Event()
 
     def watch(self, sleeper: TimerOwner) -> None:
-        """Watch a new object, or one whose deadline may have moved."""
+        """Watch an object that is new or whose deadline may have moved."""
         deadline = sleeper.deadline
         if deadline < sleeper.wakes_at:
             self.forget(sleeper)
@@ -65,7 +65,7 @@ class Timers:
         """Wait for deadlines until cancelled."""
         while True:
             while self._heap and self._heap[0][1] not in self._sleepers:
-                heapq.heappop(self._heap)  # no wake-up for forgotten objects
+                heapq.heappop(self._heap)  # avoids waking up for forgotten objects
             with trio.move_on_at(self._heap[0][0] if self._heap else math.inf):
                 await self._sooner.wait()
             self._sooner = trio.Event()

@@ -1,11 +1,11 @@
-# Compiled: every decision comes by here.
-"""Turns: at the end of each the journal is committed once, then every sender sends.
+# Compiled: every decision passes through here.
+"""Turns: at the end of each, the journal is committed once, then every sender sends.
 
 The promise to bots is that nothing leaves the server before its cause is stored: a bot must not see an answer that a
-restarted server does not know. The simple way, a write before each message, costs a system call for each message. A
-server with hundreds of matches has many events at the same moment, so we group them. A turn is everything that happens
-at one time: messages that arrived together, a timer, the end of a match. In a turn, code changes state, adds lines to
-the journal and registers senders with `due`, but nothing leaves. At its end there is one commit and then one `send` a
+restarted server does not know. The simple way, a write before each message, costs a system call per message. A server
+with hundreds of matches has many events at the same moment, so we group them. A turn is everything that happens at one
+moment: messages that arrived together, a timer, the end of a match. In a turn, code changes state, adds lines to the
+journal and registers senders with `due`, but nothing leaves. At its end there is one commit and then one `send` per
 sender, which puts all of a bot's questions into one message.
 
 The transport and the workers wrap each delivery in a turn (`with turns: …`). Anything else that gives a sender
@@ -42,18 +42,18 @@ class Sender(Protocol):
     """A session, the matchmaker, or the pool of house workers."""
 
     def send(self) -> None:
-        """Send waiting messages; their causes are stored."""
+        """Send the waiting messages, whose causes are stored."""
 
 
 class Turns:
-    """Collects senders during a turn and calls them at its end."""
+    """A collector of senders during a turn, which calls them at its end."""
 
     def __init__(
         self, commit: Callable[[], None], retry: float, tell: Callable[[StoreError | None], None] | None = None
     ) -> None:
         """`commit` stores all events so far; after a StoreError it is retried in `retry` seconds.
 
-        `tell` is called with the error when nothing can leave, and with None when it can again.
+        `tell` is called with the error when nothing can leave, and with None when messages can leave again.
         """
         self._commit = commit
         self._retry = retry
@@ -66,7 +66,7 @@ class Turns:
         self.lengths = Durations()
         """Durations of turns."""
         self.commits = Durations()
-        """Durations of the journal's commits, each a part of a turn."""
+        """Durations of the journal's commits, which are parts of turns."""
 
     @property
     def storing(self) -> bool:
@@ -103,7 +103,7 @@ class Turns:
                 pass
 
     def _say(self, error: StoreError | None) -> None:
-        """Report the first failure, and the first success after it."""
+        """Call `tell` for the first failure, and for the first success after it."""
         if self._failing is not (error is not None):
             self._failing = error is not None
             if self._tell is not None:
@@ -124,5 +124,5 @@ class Turns:
             self._say(None)
         due, self._due = self._due, {}
         for sender in due:
-            if sender not in self._due:  # otherwise a later event of it is not stored yet
+            if sender not in self._due:  # otherwise its latest event is not stored yet
                 sender.send()

@@ -1,4 +1,4 @@
-"""The wall clock, for times that people read. Inside a match, time counts from its beginning."""
+"""The wall clock, for times that people read. Within a match, time counts from the match's beginning."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import time
 
 
 def now_us() -> int:
-    """Microseconds since 1970, the store's unit of instants."""
+    """Return microseconds since 1970, the store's unit of instants."""
     return time.time_ns() // 1000

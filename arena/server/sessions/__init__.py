@@ -1,1 +1,1 @@
-"""A bot's conversation with the server: admission, rate limits, messages."""
+"""Bots' conversations with the server: admission, rate limits, messages."""

@@ -1,4 +1,4 @@
-"""Accounts of registered bots: names, tokens, parking, bans. A change takes effect at once, on open sessions too."""
+"""Accounts of registered bots: names, tokens, parking, bans. Changes take effect at once, for open sessions too."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arena.store.store import Store
 
 REMEMBERED: Final = 10_000
-"""Maximum number of bots in the cache of tokens."""
+"""Maximum number of bots in the token cache."""
 
 log = structlog.get_logger(__name__)
 
@@ -41,7 +41,7 @@ class Accounts:
         """Cache of bots by the hash of their token, cleared at each change."""
 
     async def authenticate(self, token: str) -> bots.Bot | None:
-        """Return the bot that has a token at the time of the return; None if no bot has. Raises: OwnerBanned."""
+        """Return the bot that has a token when this returns; None if no bot has it. Raises: OwnerBanned."""
         key = bots.secret_hash(token)
         while (bot := self._authenticated.get(key)) is None:
             changes = self._changes
@@ -80,7 +80,7 @@ class Accounts:
         else:
             log.debug(
                 "bot registered", bot=name, owner=registered.bot.owner
-            )  # strangers chose these names, and their number
+            )  # strangers chose these names and how many there are
         return registered
 
     async def invite(self, owner: str) -> str:
@@ -104,7 +104,9 @@ class Accounts:
         return bot
 
     async def ban(self, owner: str, reason: str) -> None:
-        """Ban an owner and close his bots' streams; house bots play on. Raises what `moderation.ban` raises."""
+        """Ban an owner and close the streams of the owner's bots; house bots play on for them.
+
+        Raises what `moderation.ban` raises."""
         why = await self._store.write(partial(moderation.ban, owner=owner, reason=reason, at=now_us()))
         self._changed()
         for bot_player in list(self._players):
@@ -119,7 +121,7 @@ class Accounts:
         log.info("owner un-banned", owner=owner, reason=reason)
 
     async def hide(self, name: str, reason: str) -> None:
-        """Take a bot off the list of bots. Raises what `moderation.hide` raises."""
+        """Remove a bot from the list of bots. Raises what `moderation.hide` raises."""
         bot = await self._store.write(partial(moderation.hide, name=name, reason=reason, at=now_us()))
         log.info("bot hidden", bot=bot.name, reason=reason)
 
@@ -129,7 +131,7 @@ class Accounts:
         log.info("bot shown", bot=bot.name, reason=reason)
 
     async def delete(self, name: str, reason: str) -> None:
-        """Delete a bot and close its stream; house bots play on. Raises what `moderation.delete` raises."""
+        """Delete a bot and close its stream; house bots play on for it. Raises what `moderation.delete` raises."""
         bot = await self._store.write(partial(moderation.delete, name=name, reason=reason, at=now_us()))
         self._changed()
         if (bot_player := self._players.get(bot.id)) is not None:
@@ -141,7 +143,7 @@ class Accounts:
         log.info("bot deleted", bot=bot.name, reason=reason)
 
     async def rename(self, name: str, new_name: str, reason: str) -> None:
-        """Give a bot another name; the matches it plays keep the old one. Raises what `moderation.rename` raises."""
+        """Give a bot another name; its running matches keep the old one. Raises what `moderation.rename` raises."""
         job = partial(moderation.rename, name=name, new_name=new_name, reason=reason, at=now_us())
         bot = await self._store.write(job)
         self._changed()
@@ -184,6 +186,6 @@ class Accounts:
 
 
 def parked_notice(bot: bots.Bot) -> Notice:
-    """The notice to a parked bot."""
+    """Return the notice to a parked bot."""
     remedy = f"mend it, then un-park it: `arena bots unpark {bot.name}`, or BotService.UnparkBot with its token"
     return Notice(NoticeKind.PARKED, f"{bot.name} is parked and given no seats: {bot.why_parked}; {remedy}")

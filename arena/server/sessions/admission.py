@@ -1,4 +1,4 @@
-"""Admission: the rights of a token, the limits of an owner's open streams, and of a bot's connection rate."""
+"""Admission: the rights of a token, limits on an owner's open streams, and limits on a bot's rate of connections."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from arena.store.bots.bots import Bot
 
 CONNECTS_SAVED: Final = 60.0
-"""Seconds for which connections of a bot are saved up."""
+"""Seconds for which a bot's unused connections are saved up."""
 
 
 class Admission:
-    """Counts open streams from the check of the token on."""
+    """The count of open streams, each from the check of its token on."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -33,7 +33,7 @@ class Admission:
     def opened(self, bot: Bot, now: float) -> Iterator[None]:
         """Admit a stream of a bot for the block.
 
-        Raises: Closed: it is one too many.
+        Raises: Closed: The limit of streams or connections is exceeded.
         """
         connects = self._connects.setdefault(bot.id, TokenBucket(self._limits.connect_rate, CONNECTS_SAVED))
         if not connects.take(1, now):
@@ -58,22 +58,22 @@ class Unauthenticated(Exception):  # noqa: N818 - a decision, not an error
 
 
 class NotPermitted(Exception):  # noqa: N818 - a decision, not an error
-    """A token does not allow a request; the text names the right one."""
+    """A token does not allow a request; the text names the token that does."""
 
 
 class Authorization:
-    """Checks the rights of tokens.
+    """A checker of the rights of tokens.
 
-    Raises StoreError if a bot's cannot be looked up, OwnerBanned if its owner is banned.
+    Raises StoreError if a bot's token cannot be looked up, and OwnerBanned if its owner is banned.
     """
 
     def __init__(self, operator_token: str, authenticate: Callable[[str], Awaitable[Bot | None]]) -> None:
-        """`authenticate` returns the bot that has a token now."""
+        """`authenticate` returns the bot that currently has a token."""
         self._operator_token = operator_token.encode()
         self._authenticate = authenticate
 
     async def bot(self, token: str) -> Bot:
-        """The bot that has a token; raises `Unauthenticated`."""
+        """Return the bot that has a token; raises `Unauthenticated`."""
         if not token:
             raise Unauthenticated("send the metadata 'authorization: Bearer TOKEN'")
         bot = await self._authenticate(token)
@@ -82,12 +82,12 @@ class Authorization:
         return bot
 
     async def require_operator(self, token: str, only: str) -> None:
-        """Raise `NotPermitted` unless the token is the operator's; `only` names the operator's privilege."""
+        """Raise `NotPermitted` unless the token is the operator's; `only`: words for the operator's privilege."""
         if not self._is_operator(token):
             raise NotPermitted(f"{only}: send the token in operator.token of the server's data directory")
 
     async def require_control(self, token: str, name: str) -> None:
-        """Raise `NotPermitted` unless the token is the operator's or that of the bot; strangers learn no names."""
+        """Raise `NotPermitted` unless the token is the operator's or the bot's own; strangers learn no names."""
         if self._is_operator(token):
             return
         bot = await self._authenticate(token)
@@ -96,5 +96,5 @@ class Authorization:
             raise NotPermitted(text)
 
     def _is_operator(self, token: str) -> bool:
-        """Compare in constant time."""
+        """Compare a token with the operator's in constant time."""
         return compare_digest(token.encode(), self._operator_token)

@@ -1,7 +1,7 @@
 """A bot's answers to invitations, and whether it may get further ones. This record outlives the bot's sessions.
 
-A bot that declines an invitation, or does not answer in time, pauses: 1 s, doubled each time up to 60 s, until it has
-played a match. While it owes an answer it gets no other invitation.
+A bot that declines an invitation, or does not answer in time, pauses for 1 s, doubled each time up to 60 s, until it
+has played a match. While it owes an answer it gets no other invitation.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 FIRST_PAUSE: Final = 1.0
-"""Seconds that a bot pauses after the first failed invitation."""
+"""Seconds for which a bot pauses after the first failed invitation."""
 LONGEST_PAUSE: Final = 60.0
 
 
 class Availability:
-    """One bot's record with invitations. Instants are seconds of the server's clock."""
+    """One bot's record of invitations. Instants are in seconds of the server's clock."""
 
     def __init__(self, changed: Callable[[], None], watch: Callable[[Availability], None]) -> None:
-        """`changed` is called when `invitable` may have changed; `watch` when the deadline may have moved."""
+        """`changed` is called when `invitable` may have changed, and `watch` when the deadline may have moved."""
         self.wakes_at = math.inf
         self.timer_id = 0
         self.failed = {OfferOutcome.DECLINED: 0, OfferOutcome.SILENT: 0, OfferOutcome.LEFT: 0}
@@ -36,7 +36,8 @@ class Availability:
         """Failed invitations since it last played a match."""
         self._paused_until = math.inf
         self._unanswered: dict[int, float] = {}
-        """Unanswered invitations whose seats are gone, by number, with the time until which an answer is awaited."""
+        """Unanswered invitations whose seats are gone, by number, each with the time until which an answer is
+        awaited."""
 
     @property
     def invitable(self) -> bool:
@@ -50,11 +51,11 @@ class Availability:
 
     @property
     def deadline(self) -> float:
-        """The end of a pause, or of the wait for an answer; infinite if neither is due."""
+        """The end of a pause, or of the wait for an answer; infinite if there is neither."""
         return min(self._paused_until, *self._unanswered.values(), math.inf)
 
     def on_timer(self, now: float) -> None:
-        """End the pause or the time to answer that is due."""
+        """End the pause or the wait for an answer that is due."""
         for invitation_id in [number for number, until in self._unanswered.items() if until <= now]:
             del self._unanswered[invitation_id]
             self.fail(now, OfferOutcome.SILENT)
@@ -70,14 +71,14 @@ class Availability:
         self._changed()
 
     def answer(self, invitation_id: int) -> bool:
-        """Accept a late answer to an invitation; False if none was owed."""
+        """Accept a late answer to an invitation; return False if none was owed."""
         if self._unanswered.pop(invitation_id, None) is None:
             return False
         self._changed()
         return True
 
     def expect_no_answer(self) -> None:
-        """Await no more answers: the server lost the session that owed them."""
+        """Stop waiting for answers, because the server lost the session that owed them."""
         self._unanswered.clear()
         self._changed()
 
@@ -91,5 +92,5 @@ class Availability:
         self._changed()
 
     def played(self) -> None:
-        """Forget failed invitations: the bot has played a match."""
+        """Forget failed invitations, because the bot has played a match."""
         self._failures = 0

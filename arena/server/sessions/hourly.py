@@ -1,4 +1,4 @@
-"""An hourly allowance for each of many keys, saved up for an hour, such as that of registrations from an address."""
+"""An hourly allowance for each of many keys, saved up for an hour, such as that of registrations per address."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class HourlyAllowance:
     """The remaining allowance of each key."""
 
     def __init__(self, rate: float) -> None:
-        """Allow `rate` a second, 0 for none, saved up for an hour."""
+        """Allow `rate` per second, 0 for none, saved up for an hour."""
         self._rate = rate
         self._left: dict[str, TokenBucket] = {}
 
     def take(self, who: str, now: float) -> bool:
-        """Count one more; return False and count nothing if none is left."""
+        """Count one more use; return False and count nothing if none is left."""
         if who not in self._left and len(self._left) >= MOST_REMEMBERED:
             self._left = {each: left for each, left in self._left.items() if not left.is_full(now)}
         return self._left.setdefault(who, TokenBucket(self._rate, HOUR)).take(1, now)
 
     def wait(self, who: str, now: float) -> int:
-        """Return the whole seconds until one is available; an hour if none ever is."""
+        """Return the whole seconds until a use is available; an hour if none ever will be."""
         bucket = self._left.get(who)
         wait = 0.0 if bucket is None else bucket.wait(1, now)
         return int(HOUR) if math.isinf(wait) else math.ceil(wait)
@@ -64,5 +64,5 @@ class Registrations:
             raise TooManyRegistrations(self._registrations_per_address, self._allowance.wait(origin, now))
 
     def give_back(self, origin: str) -> None:
-        """Undo one `take`: the registration was invited."""
+        """Undo one `take`, because the registration was by invitation."""
         self._allowance.give_back(origin)

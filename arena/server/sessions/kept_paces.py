@@ -1,4 +1,4 @@
-"""Stored paces and balances of bots: without them a slow bot would be unknown after a restart of the server."""
+"""Stored paces and balances of bots; without them a slow bot would be unknown after a restart of the server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from arena.store.store import Store
 
 EVERY: Final = 10.0
-"""Seconds between two saves: a killed server loses the changes since the last."""
+"""Seconds between saves; a killed server loses the changes since the last one."""
 LAST_SAVE: Final = 1.0
 """Seconds that the last save may take when the server stops."""
 
@@ -31,7 +31,7 @@ class KeptPaces:
         self._store = store
         self._players = players
         self._saved: dict[int, tuple[float, float, float]] = {}
-        """By bot, pace, instant of the server's clock and balance as they are stored."""
+        """By bot, the stored pace, instant of the server's clock, and balance."""
 
     async def load(self) -> None:
         """Load what an earlier server stored. Raises: StoreError."""
@@ -68,7 +68,7 @@ class KeptPaces:
             self._saved = known
 
     def _known(self) -> dict[int, tuple[float, float, float]]:
-        """Return the values to store. Costs of running matches are charged again when these are over."""
+        """Return the values to store. The costs of running matches are charged again when these are over."""
         paid = {player.bot_id: sum(each.wait for each in player.offers.expected.values()) for player in self._players}
         return {
             bot: (*told, pace.balance + paid.get(bot, 0.0))

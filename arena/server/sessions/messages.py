@@ -1,7 +1,7 @@
-# Compiled: every decision comes by here.
-"""Messages between bots and the server, free of any encoding.
+# Compiled: every decision passes through here.
+"""Messages between bots and the server, independent of any encoding.
 
-Messages of every decision have their own `__init__`: compiled, a named tuple takes eight times as long.
+Messages used in every decision have their own `__init__`: compiled, a named tuple takes eight times as long.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Hello(NamedTuple):
     playing: tuple[int, ...] = ()
     """Matches that it was playing when its earlier session ended."""
     casual: bool = False
-    """True if it wants casual matches only."""
+    """True if it wants only casual matches."""
     challenges: bool = False
     """True if it accepts challenges."""
 
 
 class Ready(NamedTuple):
-    """A bot accepts an invitation; the nonce goes into the deal."""
+    """A bot's acceptance of an invitation; the nonce goes into the deal."""
 
     invitation_id: int
     nonce: bytes
@@ -57,7 +57,7 @@ class Answer:
 
 @dataclass(init=False, slots=True)
 class BotMessage:
-    """One message of a bot."""
+    """One message from a bot."""
 
     at: float
     """Time of arrival, in seconds of the server's clock."""
@@ -67,13 +67,13 @@ class BotMessage:
     capacity: int | None
     """The bot's new capacity."""
     declined: Sequence[int]
-    """Invitations that it does not accept."""
+    """Invitations that it does not accept, by number."""
     resumed: Sequence[int]
     """Matches in which it was suspended and is ready to choose again."""
     leaves: bool
-    """True if it leaves in order."""
+    """True if the bot signs off."""
     size: int
-    """Bytes of its encoding."""
+    """Size of its encoding in bytes."""
 
     def __init__(
         self,
@@ -106,13 +106,13 @@ class Welcome:
     games: tuple[Game, ...]
     policy: Policy
     ready_limit: float
-    """Seconds to accept an invitation."""
+    """Seconds in which to accept an invitation."""
     park_after: int
-    """Troubled matches in a row that park a bot."""
+    """Number of troubled matches in a row after which a bot is parked."""
     capacity: int
     """The bot's capacity."""
     heartbeat: float
-    """Seconds between two heartbeats."""
+    """Seconds between heartbeats."""
     transport: TransportSettings
     log: LogState | None = None
     """The log of results; None if the server has none."""
@@ -122,7 +122,7 @@ class Welcome:
 class Invitation:
     """A seat at a match that is about to begin.
 
-    Except for challenges it contains nothing that two bots could compare.
+    Except in challenges, it contains nothing that two bots could compare.
     """
 
     invitation_id: int
@@ -130,14 +130,14 @@ class Invitation:
     kind: MatchKind
     options: Mapping[str, str]
     commitment: bytes
-    """SHA-256 of a salt of this invitation and the match's commitment."""
+    """SHA-256 of this invitation's salt and the match's commitment."""
     bots: tuple[str, ...] = ()
-    """The players by seat; in a challenge only."""
+    """The players by seat; only in a challenge."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchStart:
-    """A match begins, or its bot has returned."""
+    """The beginning of a match, or its state for a bot that has returned."""
 
     match_id: int
     invitation_id: int
@@ -164,7 +164,7 @@ class Question:
 
 @dataclass(init=False, slots=True)
 class EncodedAsk:
-    """A question of a match that another process plays, as the bytes for its bot."""
+    """A question of a match that another process plays, as encoded bytes for the bot."""
 
     seat: int
     decision: int
@@ -199,18 +199,18 @@ class NoticeKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message about an unusual event; the stream goes on."""
+    """A message about an unusual event; the stream continues."""
 
     kind: NoticeKind
     text: str
     match_id: int | None = None
     seat: int | None = None
-    """The seat that it is about, if that is not the bot's own."""
+    """The seat that the notice is about, if it is not the bot's own."""
     decision: int | None = None
     action: int | None = None
     legal: Sequence[int] = ()
     time: int | None = None
-    """Microseconds."""
+    """The time that it is about, in microseconds."""
     invitation_id: int | None = None
 
 
@@ -236,7 +236,7 @@ class RatingMove(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MatchOver:
-    """The report of a finished match; `interrupted` says why it has no result."""
+    """The report of a finished match; `interrupted`: why it has no result."""
 
     match_id: int
     seat: int
@@ -248,7 +248,7 @@ class MatchOver:
     interrupted: str
     kind: MatchKind
     spoilt: tuple[bool, ...] = ()
-    """By seat, true if house bots played so much of it that the result moves no opponent's rating; empty if the match
+    """By seat, true if house bots played so much of it that the result moves no opponent's rating. Empty if the match
     was interrupted, or began under an older rule."""
     entry: LogEntry | None = None
     """The result's entry in the log; None on a server without a log."""
@@ -256,7 +256,7 @@ class MatchOver:
 
 @dataclass(init=False, slots=True)
 class Outgoing:
-    """One message to a bot: everything that waits for it."""
+    """One message to a bot with everything that waits for it."""
 
     welcome: Welcome | None
     invitations: list[Invitation]
@@ -266,12 +266,12 @@ class Outgoing:
     rounds: list[RoundOver]
     reports: list[MatchOver]
     closed: list[tuple[int, int]]
-    """Matches and numbers of decisions that the bot was asked and that were made without its answer."""
+    """Matches and decisions, by number, that were asked of the bot but made without its answer."""
     heartbeat: int | None
     encoded: bytes
-    """A message from another process, as the bytes for the bot."""
+    """A message from another process, as encoded bytes for the bot."""
     encoded_asks: int
-    """Number of answers that it asks the bot for."""
+    """Number of questions in `encoded`."""
 
     def __init__(self, questions: Sequence[Question] = ()) -> None:
         self.welcome = None
@@ -288,7 +288,7 @@ class Outgoing:
 
     @property
     def asks(self) -> int:
-        """Number of answers that it asks a bot for, including a suspended bot's return."""
+        """Number of answers that the message asks for, including that of a suspended bot."""
         asks = len(self.questions) + len(self.invitations) + (self.heartbeat is not None) + self.encoded_asks
         if self.notices:
             asks += sum(notice.kind is NoticeKind.SUSPENDED for notice in self.notices)
@@ -296,7 +296,7 @@ class Outgoing:
 
     @property
     def routine(self) -> bool:
-        """True if it holds questions and rounds only, as nearly all messages do."""
+        """True if it holds only questions and rounds, as nearly all messages do."""
         return (
             not (self.notices or self.reports or self.invitations or self.starts or self.closed)
             and self.heartbeat is None
@@ -313,7 +313,7 @@ class Link(Protocol):
 
     @property
     def busy(self) -> bool:
-        """True if the last message has not left yet: the bot may not be reading."""
+        """True if the last message has not left yet, perhaps because the bot is not reading."""
 
     @property
     def received_at(self) -> float:
@@ -328,18 +328,18 @@ class Link(Protocol):
     async def deliver(self, take: Callable[[bytes], None], left: Callable[[], None]) -> None:
         """Call `take` with each message on arrival, until the bot's last.
 
-        `left` is called whenever a message has left. Raises `trio.BrokenResourceError` when the bot vanished, and what
+        `left` is called whenever a message has left. Raises `trio.BrokenResourceError` if the bot vanished, and what
         `take` raises.
         """
 
 
 class MessageCodec(NamedTuple):
-    """An encoding of messages; a session has none of its own."""
+    """An encoding of messages; a session itself has none."""
 
     decode: Callable[[bytes, float], BotMessage]
-    """Decode a message that arrived at an instant.
+    """Decode a message, given its time of arrival.
 
-    Raises: Closed: the protocol does not allow it.
+    Raises: Closed: The protocol does not allow the message.
     """
     encode: Callable[[Outgoing], bytes]
 
@@ -368,12 +368,12 @@ class Reason(Enum):
     NO_SUCH_GAME = auto()
     """The server plays none of the bot's games."""
     FLOODING = auto()
-    """The bot sent too much or connected too often, or the bots of its owner have too many streams."""
+    """The bot sent too much or connected too often, or its owner's bots have too many streams."""
     NO_CASUAL = auto()
-    """The bot wants casual matches, and the server offers none."""
+    """The bot wants casual matches, but the server offers none."""
     NO_HELLO = auto()
-    """The bot opened a stream and sent nothing."""
+    """The bot opened a stream but sent nothing."""
     TOKEN_REVOKED = auto()
-    """The bot's token was replaced or revoked, or the bot deleted."""
+    """The bot's token was replaced or revoked, or the bot was deleted."""
     OWNER_BANNED = auto()
     """The operator banned the bot's owner."""

@@ -1,4 +1,4 @@
-"""Results of matches that ended while their bot was away, for a bot that returns and asks."""
+"""Results of matches that ended while their bot was away, for a bot that returns and asks for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 async def missed(store: Store, players: Players, bot: Bot, playing: Collection[int]) -> Sequence[MatchOver]:
-    """Report the matches that are over; the others report to the session at their end.
+    """Return reports of the matches that are over; the others report to the session when they end.
 
     Raises: StoreError.
     """
@@ -36,7 +36,7 @@ async def missed(store: Store, players: Players, bot: Bot, playing: Collection[i
         before = running()
         over = sorted(set(playing) - before)
         reports = await store.read(partial(_reports, bot=bot, numbers=over)) if over else ()
-        if running() == before:  # otherwise one ended meanwhile
+        if running() == before:  # otherwise a match has ended since
             return reports
 
 

@@ -1,7 +1,7 @@
-# Compiled: every decision comes by here.
-"""The player of a seat: a connected bot, a bot with running matches, or a house bot.
+# Compiled: every decision passes through here.
+"""Players of seats: a connected bot, a bot with running matches, or a house bot.
 
-A bot's identity, offered seats and running matches have a class each.
+A bot's identity, its offered seats and its running matches are in three classes.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from arena.server.sessions.session import Session
 
 CROSSING: Final = 256
-"""Number of withdrawn invitations and finished matches for which a bot's answer may still be on its way: as many as it
-plays at once."""
+"""Number of withdrawn invitations and finished matches that are remembered, because a bot's answer may still be on its
+way. It is at least the number that a bot plays at once."""
 
 
 class Expected(NamedTuple):
     """The expected duration and cost of a match."""
 
     wait: float
-    """Seconds that the bot will wait for much slower bots."""
+    """Seconds for which the bot will wait for much slower bots."""
     end: float
-    """The expected end."""
+    """The expected end of the match, in seconds of the server's clock."""
 
 
 class PendingMatch(Protocol):
@@ -55,44 +55,44 @@ class PendingMatch(Protocol):
 
 
 class BotOffers:
-    """The seats that one bot is offered."""
+    """The seats that are offered to one bot."""
 
     def __init__(self, availability: Availability, pace: Pace) -> None:
         self.availability = availability
         self.pace = pace
         self.invitations: dict[int, PendingMatch] = {}
-        """By number of the invitation, the match."""
+        """The matches to which it is invited, by number of the invitation."""
         self.reserved = 0
         """Number of places reserved for challenges that wait for another bot."""
         self.waiting_since: dict[str, float] = {}
-        """By game, when it last began to wait for a seat, in seconds of the server's clock."""
+        """By game, the instant at which it last began to wait for a seat, in seconds of the server's clock."""
         self.pending: Counter[str] = Counter()
         """By game, the number of its seats whose results the scheduler does not know to be on the ladder."""
         self.last_match: LastMatch | None = None
-        """The last match it played; None if it got a seat since."""
+        """The last match it played; None if it has got a seat since."""
         self.expected: dict[Hashable, Expected] = {}
-        """By match, the expected duration and cost."""
+        """Expected duration and cost, by match."""
         self._withdrawn: deque[int] = deque(maxlen=CROSSING)
         self._begun: deque[int] = deque(maxlen=CROSSING)
 
     @property
     def on_trial(self) -> bool:
-        """True if its next match is with house bots, if there are any: its last invitation failed, or its pace is
-        unknown."""
+        """True if its next match should be with house bots, if there are any, because its last invitation failed or its
+        pace is unknown."""
         return self.availability.doubtful or not self.pace.known
 
     @property
     def pace_now(self) -> float | None:
-        """Mean time owed for a decision in seconds, decayed until now; None if unknown."""
+        """Mean time in seconds for which it owes a decision, decayed until now; None if unknown."""
         return self.pace.at(trio.current_time())
 
     @property
     def free_at(self) -> float:
-        """The expected end of its first match to finish; −∞ if unknown."""
+        """The expected end of the first of its matches to finish; −∞ if unknown."""
         return min([expected.end for expected in self.expected.values()], default=-math.inf)
 
     def wait_from(self, now: float) -> None:
-        """Begin its waiting time anew in every game that it plays."""
+        """Restart its waiting time in every game that it plays."""
         self.waiting_since = dict.fromkeys(self.waiting_since, now)
 
     def seated(self, now: float, game: str) -> None:
@@ -115,17 +115,17 @@ class BotOffers:
         self.pace.pay(expected.wait)
 
     def release_expected(self, match: Hashable) -> None:
-        """Refund the expected cost of a match that is over, or that it does not play."""
+        """Refund the expected cost of a match that is over or that the bot does not play."""
         if (expected := self.expected.pop(match, None)) is not None:
             self.pace.pay(-expected.wait)
 
     def invite(self, bot_player: BotPlayer) -> None:
-        """Send the bot its invitations, again."""
+        """Send the bot its invitations again."""
         for pending in self.invitations.values():
             pending.invite(bot_player)
 
     def forgo(self, bot_player: BotPlayer, now: float, charged: bool) -> None:
-        """Count the bot as having left; `charged`: whether its invitations count as failed."""
+        """Record that the bot left; `charged`: whether its invitations count as failed."""
         for pending in list(self.invitations.values()):
             pending.forgo(bot_player, now, OfferOutcome.LEFT, charged)
 
@@ -152,7 +152,7 @@ class BotOffers:
         self._begun.append(invitation_id)
 
     def withdrawn(self, bot_player: BotPlayer, invitation_id: int, text: str) -> None:
-        """Send the withdrawal of an invitation; an answer that crosses it is no mistake."""
+        """Send the withdrawal of an invitation; an answer that crosses it on the way is no mistake."""
         self._withdrawn.append(invitation_id)
         bot_player.notify(Notice(NoticeKind.WITHDRAWN, text, invitation_id=invitation_id))
 
@@ -175,16 +175,16 @@ class BotOffers:
 
 
 class RunningMatch(Protocol):
-    """A match that is being played. Instants are seconds of the server's clock."""
+    """A match that is being played. Instants are in seconds of the server's clock."""
 
     def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
-        """Apply a bot's answer."""
+        """Apply a bot's answer, with its time of arrival."""
 
     def ready(self, now: float, bot_player: BotPlayer) -> None:
         """Let a suspended bot play again."""
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
-        """Count a bot as absent; if it leaves in order, its seat goes to the stand-in at once."""
+        """Count a bot as absent; if `in_order`, its seat goes to the stand-in at once."""
 
     def cut_off(self, now: float) -> None:
         """Stop all clocks until the bots that the server lost have returned."""
@@ -198,11 +198,11 @@ class BotMatches:
 
     def __init__(self) -> None:
         self.running: dict[int, RunningMatch] = {}
-        """By number, the matches it plays."""
+        """The matches it plays, by number."""
         self.absence = 0
         """The number of its latest absence, from 1."""
         self._counted_absence = 0
-        """The number of the latest absence that counted as trouble: each counts once, however many seats it left."""
+        """The number of the latest absence that counted as trouble. Each counts once, however many seats it left."""
         self._ended: deque[int] = deque(maxlen=CROSSING)
 
     def hear(self, bot_player: BotPlayer, message: BotMessage) -> None:
@@ -220,22 +220,22 @@ class BotMatches:
                 match.answered(message.at, bot_player, answer)
 
     def end(self, match_id: int) -> None:
-        """Remove a finished match. Later answers crossed its report and are no mistake."""
+        """Remove a finished match. Answers that crossed the report on the way are no mistake."""
         if self.running.pop(match_id, None) is not None:
             self._ended.append(match_id)
 
     def leave(self, bot_player: BotPlayer, now: float, in_order: bool = False) -> None:
-        """Count the bot as absent from all; one that leaves in order hands its seats over at once."""
+        """Count the bot as absent from all its matches; if `in_order`, its seats are handed over at once."""
         for match in list(self.running.values()):
             match.left(now, bot_player, in_order)
 
     def returned(self, bot_player: BotPlayer, now: float) -> None:
-        """Count the bot as present in all."""
+        """Count the bot as present in all its matches."""
         for match in self.running.values():
             match.returned(now, bot_player)
 
     def count_absence(self, absence: int) -> bool:
-        """Count an absence as trouble; return False if it has counted already."""
+        """Count an absence as trouble; return False if it has already counted."""
         first = absence != self._counted_absence
         self._counted_absence = absence
         return first
@@ -249,7 +249,7 @@ class BotMatches:
 
 
 class BotPlayer:
-    """One bot: its name, its session, the seats it is offered and the matches it plays."""
+    """One bot: its name, its session, the seats offered to it and the matches it plays."""
 
     def __init__(
         self,
@@ -279,16 +279,16 @@ class BotPlayer:
 
     @property
     def casual(self) -> bool:
-        """True if it plays casual matches only."""
+        """True if it plays only casual matches."""
         return self.session is not None and self.session.hello.casual
 
     @property
     def busy(self) -> int:
-        """Seats it was offered or holds."""
+        """Number of seats that it holds or was offered."""
         return len(self.offers.invitations) + len(self.playing.running)
 
     def free(self, matches_per_bot: int) -> int:
-        """Return the number of further matches that it can play now: at most `matches_per_bot`, one on trial, none if
+        """Return the number of further matches that it can play now: at most `matches_per_bot`, one on trial, or 0 if
         it is gone or may not be invited.
         """
         if self.session is None or not self.offers.availability.invitable:
@@ -310,7 +310,7 @@ class BotPlayer:
             self.session.notify(notice)
 
     def hear(self, message: BotMessage) -> None:
-        """Handle a message of the bot: one turn."""
+        """Handle a message from the bot in one turn."""
         if message.heartbeat is not None and self.session is not None:
             self.session.beaten(message.at, message.heartbeat)
         if message.capacity is not None and self.session is not None:
@@ -331,7 +331,7 @@ class BotPlayer:
         self.playing.returned(self, now)
 
     def disconnected(self, now: float, session: Session) -> None:
-        """End a session; if it was the current one the bot is gone from its matches."""
+        """End a session; if it was the current one, the bot is gone from its matches."""
         if self.session is session:
             self.session = None
             self.playing.absence += 1
@@ -346,14 +346,14 @@ class BotPlayer:
         self.offers.forgo(self, now, charged=False)
 
     def expel(self, now: float, reason: Reason, why: str) -> None:
-        """Hand over all its seats, as it cannot return, and close its stream if it is connected."""
+        """Hand over all its seats, since it cannot return, and close its stream if it is connected."""
         self._hand_over(now)
         if self.session is not None:
             self.session.close(reason, why)
         self._changed(self)
 
     def _leave(self, now: float) -> None:
-        """Hand over all its seats, and end its session in order."""
+        """Hand over all its seats, and end its session as the bot signs off."""
         if self.session is not None:
             self._hand_over(now)
             self.session.leave()
@@ -366,7 +366,7 @@ class BotPlayer:
         self.playing.leave(self, now, in_order=True)
 
     def shut_out(self, why: str) -> None:
-        """Close its stream for flooding."""
+        """Close its stream because of flooding."""
         if self.session is not None:
             self.session.close(Reason.FLOODING, why)
 
@@ -387,7 +387,7 @@ class HousePlayer:
     bot_id: int
     bot: HouseBot
     plays_for: str = ""
-    """Name of the house bot whose seat it plays because this server lacks that bot; empty otherwise."""
+    """Name of the house bot whose seat it plays because this server lacks that bot; empty if it plays its own."""
 
     @property
     def name(self) -> str:
@@ -401,7 +401,7 @@ class HousePlayer:
 
     @property
     def newcomer(self) -> bool:
-        """False: it only matters for bots that may leave."""
+        """False, because this only matters for bots that may leave."""
         return False
 
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Players:
-    """Holds a bot until it has left and its matches are over."""
+    """A registry that holds each bot until it has left and its matches are over."""
 
     def __init__(
         self,
         watch: Callable[[Availability], None] = lambda _: None,
         pace_rules: PaceRules = PaceRules(),  # noqa: B008 - frozen
     ) -> None:
-        """`watch` calls the availability of a bot at its deadlines."""
+        """`watch` is called when the deadline of a bot's availability may have moved."""
         self.pace_rules = pace_rules
         self._players: dict[int, BotPlayer] = {}
         self._paces: dict[int, Pace] = {}
@@ -45,7 +45,7 @@ class Players:
         self._on_change = tell
 
     def get(self, bot_id: int) -> BotPlayer | None:
-        """The bot with a number; None if it is not here."""
+        """Return the bot with a number; None if it is not here."""
         return self._players.get(bot_id)
 
     def enter(self, bot_id: int, name: str, owner: str) -> BotPlayer:
@@ -57,13 +57,13 @@ class Players:
         return player
 
     def pace(self, bot_id: int) -> Pace:
-        """A bot's pace and balance, connected or not."""
+        """Return a bot's pace and balance, whether it is connected or not."""
         if (known := self._paces.get(bot_id)) is None:
             known = self._paces[bot_id] = Pace(self.pace_rules)
         return known
 
     def paces(self) -> Iterable[tuple[int, Pace]]:
-        """All paces and balances, by the bots' numbers."""
+        """Return all paces and balances, by the bots' numbers."""
         return self._paces.items()
 
     def availability(self, bot_id: int) -> Availability:
@@ -79,7 +79,7 @@ class Players:
             self.changed(player)
 
     def sessions(self) -> list[Session]:
-        """The bots' current sessions."""
+        """Return the bots' current sessions."""
         return [player.session for player in self if player.session is not None]
 
     def changed(self, player: BotPlayer) -> None:
@@ -87,7 +87,7 @@ class Players:
         self._on_change(player)
 
     def release(self, player: BotPlayer) -> None:
-        """Forget a bot that has left and plays nothing. If it stays, it may have more room."""
+        """Forget a bot that has left and plays nothing. If it stays, it may now have more room."""
         if player.session is None and not player.busy:
             self._players.pop(player.bot_id, None)
         self.changed(player)

@@ -1,5 +1,5 @@
-# Compiled: every decision comes by here.
-"""Token buckets that limit a bot's messages: they fill with time, and each message takes from them.
+# Compiled: every decision passes through here.
+"""Token buckets that limit a bot's messages. They fill with time, and each message takes from them.
 
 Answers to questions are free at any speed, so playing fast never meets a limit.
 """
@@ -10,13 +10,14 @@ import math
 from typing import Final
 
 UNSOLICITED_SAVED: Final = 200.0
-"""Seconds for which unsolicited messages are saved up: a bot that returns after a long time has a lot to send."""
+"""Seconds for which unsolicited messages are saved up, because a bot that returns after a long time has a lot to
+send."""
 BYTES_SAVED: Final = 16.0
 """Seconds for which bytes are saved up."""
 
 
 class TokenBucket:
-    """An allowance of `rate` a second, saved up for at most `saved` seconds; full in the beginning."""
+    """An allowance of `rate` per second, saved up for at most `saved` seconds; full at the beginning."""
 
     def __init__(self, rate: float, saved: float) -> None:
         self._rate = rate
@@ -44,7 +45,7 @@ class TokenBucket:
         return self._left >= self._most
 
     def give(self, amount: float) -> None:
-        """Add an amount, up to the bound."""
+        """Add an amount, up to the limit."""
         self._left = min(self._most, self._left + amount)
 
 
@@ -52,7 +53,7 @@ class RateLimit:
     """The remaining budget of a bot's stream."""
 
     def __init__(self, unsolicited_rate: float, byte_rate: float) -> None:
-        """Allow a rate of unsolicited messages and of bytes, a second."""
+        """Allow unsolicited messages and bytes at the given rates per second."""
         self._unsolicited_rate = unsolicited_rate
         self._byte_rate = byte_rate
         self._unsolicited = TokenBucket(unsolicited_rate, UNSOLICITED_SAVED)
@@ -63,7 +64,7 @@ class RateLimit:
         self._unsolicited.give(things)
 
     def exceeded(self, things: int, size: int, at: float) -> str:
-        """Count a message of `size` bytes with a number of items; return the broken limit in words, or nothing."""
+        """Count a message of `size` bytes with a number of items; return the exceeded limit in words, or ""."""
         if not self._unsolicited.take(max(1, things), at):
             much = f"more than {self._unsolicited_rate:g} answers and other things a second that nobody asked for"
             return f"flooding: {much} (unsolicited_rate); answer each decision once, and say nothing else often"

@@ -1,9 +1,9 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """The round-trip time to a bot: the shortest of its recent answers' times.
 
-A bot can answer late but never early, so the shortest of many times is nearest to the truth, and late answers gain
-nothing: neither delayed heartbeats nor heartbeats answered only between decisions. Answers to decisions bound the round
-trip as well as heartbeats do. So do the operating system's own measurements, which no bot program influences.
+A bot can answer late but never early, so the shortest of many times is nearest to the truth. Late answers gain a bot
+nothing, whether it delays heartbeats or answers them only between decisions. Answers to decisions limit the round trip
+just as heartbeats do. So do the operating system's own measurements, which no bot program can influence.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections import deque
 from typing import Final
 
 ROUND_TRIPS: Final = 9
-"""Number of answered heartbeats, each with the answers before it, among which the shortest time counts."""
+"""Number of answered heartbeats, each with the answers before it, over which the shortest time is taken."""
 MOST_UNANSWERED: Final = 9
 """Maximum number of heartbeats whose answers are awaited; older ones are forgotten."""
 
 
 class RoundTrip:
-    """The round trip of one session. Times in seconds, numbers of heartbeats in microseconds."""
+    """The round trip of one session. Times are in seconds, numbers of heartbeats in microseconds."""
 
     __slots__ = ("_latest", "_sent", "_shortest", "seconds")
 
@@ -31,13 +31,13 @@ class RoundTrip:
         self._shortest = math.inf  # of the answers since the latest heartbeat's
 
     def beat(self, now: float) -> int:
-        """Return the number of the heartbeat sent at an instant."""
+        """Return the number of the heartbeat that is sent at an instant."""
         number = round(now * 1e6)
         self._sent.append(number)
         return number
 
     def beaten(self, at: float, number: int, acknowledged: float | None) -> None:
-        """Measure by the answer to a heartbeat; unknown and repeated numbers are ignored.
+        """Measure with the answer to a heartbeat; unknown and repeated numbers are ignored.
 
         `acknowledged`: the shortest recent time in which the bot's system acknowledged bytes; None if unknown.
         """
@@ -51,7 +51,7 @@ class RoundTrip:
         self.seconds = min(self._latest)
 
     def answered(self, took: float) -> None:
-        """Measure by the time between a decision and its answer."""
+        """Measure with the time between a decision and its answer."""
         if took < self._shortest:
             self._shortest = took
             if self.seconds is not None and took < self.seconds:

@@ -1,8 +1,8 @@
-# Compiled: every decision comes by here.
-"""A bot's conversation: messages are handled on arrival, and the bot's waiting messages are sent at the end of a turn.
+# Compiled: every decision passes through here.
+"""A bot's conversation. Its messages are handled on arrival; messages to it are sent at the end of a turn.
 
 Questions that become due while the bot owes answers wait. They go out together when it owes none, or when they are half
-of its capacity: so a bot with many matches thinks about one half while the server plays the other, and batches need no
+of its capacity. So a bot with many matches thinks about one half while the server plays the other, and batches need no
 timer. Everything else goes out at once.
 """
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 Asked: TypeAlias = "Ask | EncodedAsk"
 Sent: TypeAlias = "Callable[[float, int, int, int], None]"
-"""Called when the transport got a question: the instant, seat, decision, round trip in microseconds."""
+"""Called when the transport has accepted a question, with instant, seat, decision and round trip in microseconds."""
 
 SEND_LIMIT: Final = 30.0
-"""Seconds that a bot may leave a message unread before its stream is closed."""
+"""Seconds for which a bot may leave a message unread before its stream is closed."""
 CLOSE_TIMEOUT: Final = 1.0
 """Seconds for sending waiting messages when the server ends a stream."""
 MOST_NOTICES: Final = 10_000
@@ -51,7 +51,7 @@ MOST_NOTICES: Final = 10_000
 
 
 class Session:
-    """A connected bot with its waiting messages."""
+    """A connected bot with the messages that wait for it."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Session:
         self.capacity = hello.capacity
         """The bot's capacity."""
         self.number = 0
-        """Number among the sessions of all processes of the server; 0 if there is one process."""
+        """Number among the sessions of all processes of the server; 0 if there is only one process."""
         self.knows_it_is_slow = False
         """True if a notice has named the time that the bot's decisions take."""
         self._round_trip = RoundTrip()
@@ -76,16 +76,16 @@ class Session:
         self._rate_limit = RateLimit(limits.unsolicited_rate, limits.byte_rate)
         self._hear: Callable[[BotMessage], None] | None = None
         self._waiting: Outgoing | None = None
-        """The next message, without decisions."""
+        """The next message, without its questions."""
         self._questions: dict[tuple[int, int], tuple[Asked, Sent]] = {}
         self._in_flight: dict[tuple[int, int], float] = {}
-        """Unanswered questions, each with the instant at which the transport got it."""
+        """Unanswered questions, each with the instant at which the transport accepted it."""
         self._held = False  # messages wait for the one before to leave
         self._handed_over_at = link.received_at
-        """Instant at which the transport got the latest message; before the first, that of the hello."""
+        """Instant at which the transport accepted the latest message; before the first, that of the hello."""
         self._over = False
         self._end: Exception | None = None
-        self._leaving = False  # the bot has left in order
+        self._leaving = False  # True once the bot has signed off
         self._scope = trio.CancelScope()
 
     @property
@@ -96,7 +96,7 @@ class Session:
     async def run(self, hear: Callable[[BotMessage], None]) -> None:
         """Handle each message of the bot on arrival, until its last.
 
-        Raises `trio.BrokenResourceError` when the bot vanished, and `Closed` when `close` was called, the bot does not
+        Raises `trio.BrokenResourceError` if the bot vanished, and `Closed` if `close` was called, the bot does not
         read, or a message is not allowed.
         """
         self._hear = hear
@@ -120,7 +120,7 @@ class Session:
         self._turns.due(self)
 
     def leave(self) -> None:
-        """End the stream of a bot that leaves in order, after waiting messages are sent; `run` returns."""
+        """Close the stream of a bot that signs off, after waiting messages are sent; `run` returns."""
         self._leaving = True
         self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_TIMEOUT)
         self._turns.due(self)
@@ -167,7 +167,7 @@ class Session:
         self._letter().reports.append(report)
 
     def say(self, encoded: bytes, asks: int) -> None:
-        """Queue an encoded message of another process, which asks the bot a number of questions."""
+        """Queue an encoded message from another process, which asks the bot a number of questions."""
         letter = self._letter()
         letter.encoded += encoded
         letter.encoded_asks += asks
@@ -177,11 +177,11 @@ class Session:
         self._letter().heartbeat = self._round_trip.beat(now)
 
     def beaten(self, at: float, number: int) -> None:
-        """Measure the round trip by the answer to a heartbeat."""
+        """Measure the round trip with the answer to a heartbeat."""
         self._round_trip.beaten(at, number, self.link.shortest_round_trip())
 
     def ask(self, match_id: int, ask: Asked, sent: Sent) -> None:
-        """Queue a question of a match to go out with others, unless the bot has it; `sent` is called when it leaves."""
+        """Queue a question to go out with others, unless the bot already has it; `sent` is called when it leaves."""
         key = (match_id, ask.decision)
         if key in self._in_flight:
             sent(trio.current_time(), ask.seat, ask.decision, self._lag())
@@ -197,7 +197,8 @@ class Session:
             self._round_trip.answered(answered_at - sent)
 
     def withdraw(self, match_id: int, decision: int) -> None:
-        """Drop a question whose decision was made without the bot's answer; a bot that has it learns so."""
+        """Drop a question that was decided without the bot's answer; if the bot already has the question, it is
+        told."""
         if self._drop(match_id, decision) is not None:
             self._letter().closed.append((match_id, decision))
 
@@ -211,19 +212,20 @@ class Session:
         return sent
 
     def _lag(self) -> int:
-        """The round trip in microseconds; 0 if unknown."""
+        """Return the round trip in microseconds; 0 if unknown."""
         return round((self._round_trip.seconds or 0.0) * 1e6)
 
     def _most(self) -> int:
-        """Maximum number of questions in one message: half of the bot's capacity, while it thinks about the rest."""
+        """Return the maximum number of questions in one message: half of the bot's capacity, while it thinks about the
+        rest."""
         return max(1, (self.capacity + 1) // 2)
 
     def _may_ask(self) -> bool:
-        """True if questions should go out now."""
+        """Return whether questions should go out now."""
         return bool(self._questions) and (not self._in_flight or len(self._questions) >= self._most())
 
     def send(self) -> None:
-        """Send waiting messages, now or after the message before has left.
+        """Send waiting messages, now or after the previous message has left.
 
         Called by `Turns`, once their causes are stored.
         """
@@ -243,7 +245,7 @@ class Session:
         if self._end is not None or self._leaving:
             self._scope.cancel()
         elif self._may_ask():
-            self._turns.due(self)  # more than one message holds
+            self._turns.due(self)  # one message could not hold everything
 
     def _free(self) -> None:
         """Send the messages that waited for one to leave."""
@@ -254,7 +256,7 @@ class Session:
             self._turns.due(self)
 
     def _letter(self) -> Outgoing:
-        """The next message, to be filled; it is sent at the end of the turn."""
+        """Return the next message, to be filled; it is sent at the end of the turn."""
         if self._waiting is None:
             self._waiting = Outgoing()
         self._turns.due(self)
@@ -300,7 +302,7 @@ class Session:
         self.link.hand_over(self._codec.encode(message))
 
     def _receive(self, encoded: bytes) -> None:
-        """Handle a message of the bot: one turn."""
+        """Handle a message from the bot in one turn."""
         at = self.link.received_at
         message = self._codec.decode(encoded, at)
         if self._end is not None or self._leaving:

@@ -1,1 +1,1 @@
-"""Worker processes: choices of house bots, and replays of deals for the luck column."""
+"""Worker processes for the choices of house bots and for replays of deals for the luck column."""

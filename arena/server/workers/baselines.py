@@ -1,9 +1,9 @@
-"""Baselines: house bots replay the deals of rated matches for the luck column while workers are idle, one match after
-the other in the order of results.
+"""Baselines: while workers are idle, house bots replay the deals of rated matches for the luck column, one match after
+another in the order of results.
 
-The queue is bounded: while it is full, matches get no baseline, nor do those whose replay fails. A stopped or killed
-server leaves the last ones to its successor. The server's own thread replays nothing: without workers there are no
-baselines.
+The queue is limited. While it is full, matches get no baseline; nor do matches whose replay fails. A server that stops
+or is killed leaves the last ones to its successor. The server's own thread replays nothing, so there are no baselines
+without workers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ log = structlog.get_logger(__name__)
 
 
 class Deals(NamedTuple):
-    """The deals of a match, with all that a replay needs."""
+    """The deals of a match, with everything that a replay needs."""
 
     match_id: int
     game: Game

@@ -1,9 +1,10 @@
-# Compiled: every decision comes by here.
-"""The workers of a server: they choose for house bots and replay deals, to relieve its own thread.
+# Compiled: every decision passes through here.
+"""The workers of a server, which choose for house bots and replay deals to relieve the server's own thread.
 
-This thread answers questions that are cheaper to answer than to hand over, and all questions while no worker is
-available. Questions of a turn leave at its end, and a worker's answers are one turn. A question over which two workers
-died is answered with the first legal action. So no failure of a worker delays a match by more than `worker.LIMIT`.
+The server's thread answers questions that are cheaper to answer than to hand over, and all questions while no worker is
+available. The questions of a turn leave at its end, and a worker's answers are handled in one turn. A question over
+which two workers died is answered with the first legal action. So no failure of a worker delays a match by more than
+`worker.LIMIT`.
 """
 
 from __future__ import annotations
@@ -37,24 +38,24 @@ if TYPE_CHECKING:
 BATCH: Final = 64
 """Maximum number of questions in one batch."""
 MOST_WAITING: Final = 512
-"""Maximum number of questions that wait for a worker; beyond that the server answers itself."""
+"""Maximum number of questions that wait for a worker; beyond that, the server answers them itself."""
 AWAY: Final = 100e-6
-"""Seconds that this thread may spend on a choice. Handing over costs it some 30 µs, since the answer is a turn of its
-own, makes messages to bots smaller and comes late. Longer thoughts would delay everybody else."""
+"""Seconds that this thread may spend on a choice. Handing a choice over costs the thread some 30 µs, since the answer
+needs its own turn, makes messages to bots smaller and comes late. Longer thoughts would delay everybody else."""
 WEIGHT: Final = 1 / 64
-"""Weight of the latest choice made here in the mean of a bot's times."""
+"""Weight of the latest choice made in this thread in the mean of a bot's times."""
 FADING: Final = 1 / 4096
-"""Decay of that mean with each choice of a worker, so that one slow moment is forgotten."""
+"""Decay of that mean with each choice by a worker, so that one slow moment is forgotten."""
 
 log = structlog.get_logger(__name__)
 
 
 class ReplayFailed(Exception):  # noqa: N818 - the name says what is the matter
-    """Deals could not be replayed; the message says why."""
+    """The deals could not be replayed; the message says why."""
 
 
 class WorkerPool:
-    """The worker processes, started when the first is needed; with none, this thread does everything."""
+    """The worker processes, which are started when the first is needed; without any, this thread does everything."""
 
     def __init__(self, house_workers: int, turns: Turns, away: float = AWAY) -> None:
         """`turns` lets it send waiting questions; choices that take longer than `away` seconds go to workers."""
@@ -62,7 +63,7 @@ class WorkerPool:
         self._turns = turns
         self._away = away
         self._takes = [0.0] * len(THINKERS)
-        """Mean seconds of this thread for a choice of each house bot."""
+        """Mean number of seconds that this thread needs for a choice, by house bot."""
         self._latest: dict[tuple[HouseBot, str, int, int, int], Ask] = {}
         """The latest question with several legal actions, by `_kind`."""
         self._places = {bot: place for place, bot in enumerate(CHOOSERS)}
@@ -78,7 +79,7 @@ class WorkerPool:
 
     @property
     def up(self) -> int:
-        """Worker processes that run, the one for searches included."""
+        """Number of worker processes that run, including the one for searches."""
         return len(self._workers) + self.search.up
 
     async def run(self) -> None:
@@ -92,11 +93,11 @@ class WorkerPool:
     def choose(
         self, bot: HouseBot, match_id: int, ask: Ask, kind: str, chance: bytes, later: Callable[[Ask, int], None]
     ) -> int | None:
-        """Return a house bot's choice, an action of a `kind`; None if `later` gets it.
+        """Return a house bot's choice, an action of a `kind`; None if `later` will be called with it.
 
-        If the bot fails, the choice is the first legal action, so that the table goes on. With only one legal action
-        the bot repeats its latest choice of that kind, without effect: otherwise its speed would reveal to opponents
-        that it had none. Kinds that never have a choice are public knowledge.
+        If the bot fails, the choice is the first legal action, so that the table goes on. With only one legal action,
+        the bot repeats its latest choice of that kind, without effect; otherwise its speed would reveal to opponents
+        that it had no choice. Kinds that never offer a choice are public knowledge.
         """
         alike, thought_over = _kind(bot, kind, ask), ask
         if len(ask.legal) > 1:
@@ -129,7 +130,7 @@ class WorkerPool:
         while thoughts and self._idle:
             batch = [thoughts.popleft()]
             while not batch[0].failures and len(batch) < BATCH and thoughts and not thoughts[0].failures:
-                batch.append(thoughts.popleft())  # a question over which a worker died goes alone
+                batch.append(thoughts.popleft())  # a question over which a worker died is sent alone
             self._idle.pop().think(batch)
 
     async def baseline(
@@ -223,7 +224,7 @@ class WorkerPool:
                 worker.run(self._errands.popleft())
 
     def _again(self, errand: Errand) -> None:
-        """Repeat or fail the replay over which a worker died."""
+        """Repeat the replay over which a worker died, or let it fail."""
         failures = errand.failures + 1
         if failures < FAILURES:
             self._errands.appendleft(errand._replace(failures=failures))
@@ -248,12 +249,12 @@ class WorkerPool:
         self._turns.due(self)
 
     async def _give_up_later(self) -> None:
-        """Bound the wait for a new worker by the time of an answer."""
+        """Limit the wait for a new worker to the time that an answer may take."""
         await trio.sleep(LIMIT)
         self._give_up()
 
     def _give_up(self) -> None:
-        """Answer waiting questions if there is no worker: one has died, and the next did not start."""
+        """Answer waiting questions if there is no worker, because one has died and the next did not start."""
         if self._thoughts and not self._workers:
             waiting = list(self._thoughts)
             self._thoughts.clear()
@@ -263,7 +264,7 @@ class WorkerPool:
         thought.later(thought.ask, self._think(thought.match_id, thought.ask, thought.question))
 
     def _think(self, match_id: int, ask: Ask, question: Question) -> int:
-        """Choose in this thread."""
+        """Make a choice in this thread."""
         place, view, legal, chance = question
         bot, began = THINKERS[place], thread_time()
         action = _settled(bot, match_id, ask, answer(bot, view, legal, chance))
@@ -272,8 +273,9 @@ class WorkerPool:
 
 
 def _kind(bot: HouseBot, kind: str, ask: Ask) -> tuple[HouseBot, str, int, int, int]:
-    """Return the public part of a question on which the answer's time depends: bid or play, cards in hand, seats, and
-    the position in the trick, as far as a game's views have these.
+    """Return the public part of a question on which the answer's time depends.
+    It consists of bid or play, cards in hand, seats, and the position in the trick, as far as a game's views have
+    these.
     """
     seats = getattr(ask.view, "seats", 1)
     return bot, kind, len(getattr(ask.view, "hand", b"")), seats, len(getattr(ask.view, "plays", b"")) % seats
@@ -291,7 +293,7 @@ def _tell(thought: Thought, given: Answer) -> None:
 
 
 async def _replayed_here(course: Generator[None, None, tuple[float, ...]]) -> tuple[float, ...]:
-    """Replay in this thread, giving way after every choice."""
+    """Replay in this thread, yielding to other tasks after every choice."""
     while True:
         await trio.lowlevel.checkpoint()
         try:

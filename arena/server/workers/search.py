@@ -1,7 +1,7 @@
 """The process in which house bots search: one choice at a time, at a low priority.
 
-It starts when a bot that searches may get a seat. No other house bot waits for it. If it dies or hangs the next process
-makes the choice. If two died over it, or none starts, the choice is the first legal action.
+It starts when a bot that searches may get a seat. No other house bot waits for it. If it dies or hangs, the next
+process makes the choice. If two processes died over a choice, or none starts, the choice is the first legal action.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from arena.server.runtime.turns import Turns
 
 YIELDING: Final = 5
-"""The process's `nice` value. Bots wait for it, so a fit has a lower priority still."""
+"""The process's `nice` value. Bots wait for it, so fits have an even lower priority."""
 LIMIT: Final = 20.0
-"""Seconds after which a search counts as hung, and longest wait for a new process; generous, as it gives way to
-others."""
+"""Seconds after which a search counts as hung, and longest wait for a new process; generous, since it yields to other
+processes."""
 FEW: Final = 2
-"""Number of waiting choices up to which the process is not behind."""
+"""Maximum number of waiting choices at which the process is not behind."""
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +43,7 @@ class SearchWorker:
         self.spent = 0.0
         """Seconds that choices have taken so far: processor time and waiting for a core."""
         self.down = False
-        """True if it could not be started the last time."""
+        """True if the last attempt to start it failed."""
         self._turns = turns
         self._tell = tell
         self._worker: Worker | None = None
@@ -54,11 +54,11 @@ class SearchWorker:
 
     @property
     def up(self) -> int:
-        """Processes that run: one or none."""
+        """Number of processes that run, 0 or 1."""
         return int(self._worker is not None)
 
     def ready(self) -> bool:
-        """True if it would begin with a choice soon; start it if it does not run."""
+        """Return whether it would begin a new choice soon; start it if it does not run."""
         self._wanted.set()
         return self._worker is not None and len(self._thoughts) <= FEW
 
@@ -83,7 +83,7 @@ class SearchWorker:
             worker.think((self._thoughts.popleft(),))
 
     def _heard(self, messages: list[Any]) -> None:
-        """Deliver its choices."""
+        """Deliver the choices in its messages."""
         worker = self._worker
         assert worker is not None, "it is running"
         with self._turns:
@@ -126,7 +126,7 @@ class SearchWorker:
         return True
 
     def _lost(self, owed: Sequence[Thought]) -> None:
-        """Repeat or answer the question over which it died."""
+        """Repeat or answer the question over which the process died."""
         with self._turns:
             for thought in owed:
                 self._settle_account()

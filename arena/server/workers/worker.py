@@ -21,7 +21,7 @@ MODULE: Final = "arena.house.worker"
 LIMIT: Final = 5.0
 """Seconds after which a worker that owes answers counts as hung."""
 REPLAY_LIMIT: Final = 60.0
-"""The same for a worker that only replays deals."""
+"""The same limit for a worker that only replays deals."""
 FAILURES: Final = 2
 """Number of workers that may die over the same question."""
 
@@ -71,7 +71,7 @@ class Worker:
         self._send(errand.request)
 
     def patience(self) -> float:
-        """Return the number of seconds that it may be silent now."""
+        """Return the number of seconds for which it may currently be silent."""
         if self.thoughts:
             return LIMIT
         return math.inf if self.errand is None else REPLAY_LIMIT

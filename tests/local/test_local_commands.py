@@ -120,7 +120,7 @@ FAILS: dict[str, tuple[str, str]] = {
     ),
     "thinks for ever": (
         FIRST.replace("return", "import time; time.sleep(1000)\n        return") + RUNS,
-        "to the referee: no answer in 3 s, or one not legal",
+        "to the referee: no legal answer within 3 s",
     ),
 }
 

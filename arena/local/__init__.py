@@ -1,1 +1,1 @@
-"""The workbench: matches between bots on one's own machine, by the same referee as the server's."""
+"""The workbench: matches between bots on the author's own machine, under the referee that servers use."""

@@ -7,14 +7,14 @@ from typing import Final
 
 
 class LocalMatchError(Exception):
-    """A match cannot be played as asked; the message has the reason and a remedy."""
+    """A match cannot be played as requested; the message has the reason and a remedy."""
 
 
 class BotNotLoaded(LocalMatchError):  # noqa: N818 - the name says what is the matter
     """There is no such bot, or it cannot be created."""
 
     def __init__(self, spec: str, why: str) -> None:
-        super().__init__(spec, why)  # unchanged, since it comes from another process
+        super().__init__(spec, why)  # unchanged, so that the error can be passed between processes
 
     def __str__(self) -> str:
         spec, why = self.args
@@ -62,7 +62,7 @@ class CommandFailed(LocalMatchError):  # noqa: N818 - the name says what is the 
 
 
 class WorkerDied(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A process that plays sets ended before the match."""
+    """A worker process ended before the match was over."""
 
     def __init__(self, status: int, who: str) -> None:
         """`status` is negative for a signal; `who` names the bot whose turn it was, if known."""
@@ -78,14 +78,16 @@ class SetsFileRefused(LocalMatchError):  # noqa: N818 - the name says what is th
 
 
 class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A distribution of this repository is not installed. No registry has it: it is a file or in a checkout."""
+    """A distribution of this repository is not installed. No registry has it; it is installed from a file or a
+    checkout.
+    """
 
     DISTRIBUTIONS: Final = {
         "arena_client": ("Python client", "arena-client", "./clients/python"),
         "engine": ("engine", "arena-engine", "./engine"),
         "trio_grpc": ("gRPC server for trio", "trio-grpc", "./trio_grpc"),
     }
-    """By package, the words for a distribution, its name and its folder in a checkout."""
+    """For each package, a description of its distribution, the distribution's name, and its folder in a checkout."""
 
     def __init__(self, package: str) -> None:
         what, distribution, folder = self.DISTRIBUTIONS[package]
@@ -96,7 +98,7 @@ class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the
 
 
 class ProjectRefused(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A bot's project cannot be created as asked."""
+    """A bot's project cannot be created as requested."""
 
 
 class BotCrashed(LocalMatchError):  # noqa: N818 - the name says what is the matter

@@ -1,7 +1,7 @@
 """Asks a bot past decisions and compares its answers with the old ones.
 
 The bot gets the messages of the bot in that seat: the beginning of the match, finished rounds, questions in order. Many
-matches run side by side, one question of each in a message, as for a bot that plays many at once.
+matches run side by side, and a message has one question of each, as if the bot played them all at once.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PastSeat:
     """The decisions that the seat's bot made itself, in order."""
     reports: Sequence[RoundReport]
     answers: list[list[int]] = field(default_factory=list)
-    """The new answers: for each repetition, one for each decision."""
+    """The new answers: one list per repetition, with an answer per decision."""
 
     @property
     def bot(self) -> str:
@@ -58,7 +58,7 @@ class PastSeat:
 
     @property
     def free(self) -> list[int]:
-        """Indices of the decisions with several legal actions: the others reveal nothing about a bot."""
+        """Indices of the decisions with several legal actions, since the others reveal nothing about a bot."""
         return [at for at, each in enumerate(self.decisions) if len(each.ask.legal) > 1]
 
     def same(self, at: int) -> float:
@@ -66,8 +66,7 @@ class PastSeat:
         return fmean(answers[at] == self.decisions[at].action for answers in self.answers)
 
     def most(self, at: int) -> int:
-        """Return the most frequent new answer to a decision; of equally frequent ones the old one, else the lowest
-        action."""
+        """Return the most frequent new answer to a decision; in a tie the old answer, or else the lowest action."""
         new = [answers[at] for answers in self.answers]
         return max({*new}, key=lambda action: (new.count(action), action == self.decisions[at].action, -action))
 
@@ -83,11 +82,11 @@ class AskingCost:
     decisions: int = 0
     """Number of questions to the bot, repetitions included."""
     processor: float = 0.0
-    """Seconds of processor time, the bot's included, without reading the replays."""
+    """Processor time in seconds, including the bot's but not the reading of replays."""
 
 
 def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
-    """Yield these seats of a replay that made a decision themselves."""
+    """Yield those of the given seats that made at least one decision themselves."""
     decisions, reports = own_decisions(replay)
     for seat in seats:
         own = [each for each in decisions if each.ask.seat == seat]
@@ -96,7 +95,7 @@ def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
 
 
 def asked_again(spec: str, past: Iterable[PastSeat], times: int, cost: AskingCost) -> Iterator[PastSeat]:
-    """Ask a new bot every decision, `times` times; yield the seats with its answers, and count the cost.
+    """Ask a new bot every decision, `times` times; yield the seats with its answers, and add up the cost.
 
     Raises BotNotLoaded, BotFailed.
     """
@@ -117,7 +116,7 @@ def asked_again(spec: str, past: Iterable[PastSeat], times: int, cost: AskingCos
 
 
 def _together(past: Iterable[PastSeat]) -> Iterator[list[PastSeat]]:
-    """Group seats that can be asked side by side: a bot sits in one seat of a match only."""
+    """Group seats that can be asked side by side, with at most one seat per match in a group."""
     left, later, there_is_more = iter(past), deque[PastSeat](), True
     while there_is_more or later:
         together: dict[int, PastSeat] = {}
@@ -138,7 +137,7 @@ def _together(past: Iterable[PastSeat]) -> Iterator[list[PastSeat]]:
 def _ask(spec: str, player: LocalPlayer, number: int, seats: Sequence[PastSeat]) -> None:
     """Have a player answer every decision of these seats once."""
     key = sha256(f"arena replay ask {number} {seats[0].replay.header.match_id}".encode()).digest()
-    random.seed(key)  # bots draw the same numbers the next time
+    random.seed(key)  # so that bots draw the same numbers every time
     player.begin(key, 0)
     for each in seats:
         each.answers.append([])
@@ -184,7 +183,7 @@ def _beginning(seats: Sequence[PastSeat]) -> Outgoing:
 
 
 def _tell_rounds(message: Outgoing, past: PastSeat, heard: int, until: int) -> int:
-    """Add the reports of finished rounds that the player has not had; return the new number of reports."""
+    """Add the reports of finished rounds that the player has not had; return the number that it has then had."""
     for report in past.reports[heard:until]:
         message.rounds.append(RoundOver(past.replay.header.match_id, report))
     return max(heard, until)

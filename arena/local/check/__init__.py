@@ -1,1 +1,1 @@
-"""True if a bot in any language keeps the protocol: conversations with the parts of a real server."""
+"""Checks that a bot in any language keeps the protocol, by conversations with the parts of a real server."""

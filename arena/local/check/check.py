@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 Asking: TypeAlias = "Callable[[Stage], Awaitable[None]]"
-"""Plays the conversation; raises `Fault`, `Doubt` or `NotAsked`, and returns if the bot does as it should."""
+"""Function that plays a conversation; returns if the bot behaves well, else raises `Fault`, `Doubt` or `NotAsked`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Check:
 
     name: str
     asks: str
-    """The question, as its title."""
+    """The question that the check asks, used as its title."""
     wants: str
     """The behaviour that is required of a bot."""
     remedy: str
@@ -27,9 +27,9 @@ class Check:
     page: str
     """The page that describes it."""
     needs: tuple[str, ...]
-    """Checks that this one needs not to have failed."""
+    """Checks that must not have failed before this one runs."""
     disturbs: bool
-    """True if the check itself causes notices that otherwise would be the bot's fault."""
+    """True if the check itself causes notices that would otherwise be the bot's fault."""
     ask: Asking
 
 
@@ -47,7 +47,8 @@ def check(
     needs: tuple[str, ...] = CONNECTED,
     disturbs: bool = False,
 ) -> Callable[[Asking], Check]:
-    """Make a check of a function of the stage: its name and its docstring are the check's name and question."""
+    """Decorate a function of the stage to be a check; the function's name and docstring become its name and question.
+    """
 
     def made(ask: Asking) -> Check:
         name = getattr(ask, "__name__", "").replace("_", "-")

@@ -1,8 +1,8 @@
-"""Conversations from files as checks: the server follows the script, and so must the bot.
+"""Checks from files with conversations: the server follows the script, and so must the bot.
 
-The files are those that every SDK plays in its tests (clients/conformance). An unknown bot has its own games, capacity
-and choices. So catalogues and decisions are the real ones of its first game, any legal action is an answer, and
-conversations that need the test's own bot or clock are left out.
+The files are those that every SDK plays in its tests (clients/conformance). A bot under check has its own games,
+capacity and choices. So the catalogues and decisions are those of its first game, any legal action is a valid answer,
+and conversations that need the tests' own bot or clock are left out.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ STEPS: Final = frozenset({"opens", "server", "bytes", "says", "told", "breaks", 
 LATER: Final = 5.0
 """Maximum time in seconds until a bot's return, beyond the script's pause."""
 PATIENCE: Final = 10.0
-"""Longest pause of a bot in seconds: longer ones need the test's clock."""
+"""Longest pause asked of a bot, in seconds; conversations with longer ones need the tests' clock."""
 WATCHED: Final = 2.0
-"""Seconds in which a bot that should stay away would return."""
+"""Seconds to watch that a bot which should stay away does not return."""
 QUIET: Final = 0.1
 """Seconds of silence that end a conversation."""
 
 
 class ConversationsUnreadable(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A folder has no conversations, or a broken one."""
+    """A folder has no conversations, or an invalid one."""
 
 
 def read_conversations(folder: Path) -> list[Check]:
@@ -92,7 +92,7 @@ def _resolved(steps: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> l
 
 
 def _asks_what_is_shown(message: Mapping[str, Any]) -> bool:
-    """Return whether all decisions are of the first game, which the bot's own game replaces."""
+    """Return whether all decisions are of Sixth Sense, the scripts' game, which the bot's own game replaces."""
     return all("sixthSense" in decision for decision in message.get("decisions", ()))
 
 
@@ -121,7 +121,7 @@ class _Talk:
         self._end: CallRefused | None = None
 
     async def attend(self) -> None:
-        """Receive the bot's messages until the script ends the stream. Raises the stream's final status."""
+        """Receive the bot's messages until the script ends the stream, then raise the stream's final status."""
         try:
             with self._scope:
                 while (message := await self.stream.receive()) is not None:
@@ -135,14 +135,14 @@ class _Talk:
             raise self._end
 
     async def say(self, message: bytes) -> None:
-        """Send a message after the one before has left."""
+        """Send a message once the previous one has been sent."""
         while self.stream.busy:
             await trio.sleep(0.005)
         if not self.over:
             self.stream.hand_over(message)
 
     def end(self, status: Mapping[str, Any]) -> None:
-        """End the stream with a status. The script's pause is the only one."""
+        """End the stream with a status, without a pause other than the script's."""
         code, reason, text = grpc.StatusCode[status["status"]], status.get("reason", ""), status.get("text", "")
         if code is not grpc.StatusCode.OK:
             explained = reason or "pause" in status
@@ -170,7 +170,7 @@ class _Conversation:
     async def play(self) -> None:
         """Play it.
 
-        Raises: Fault: the bot does something else.
+        Raises: Fault: the bot deviates from the script.
         """
         server = self._stage.server
         server.script = self._attend
@@ -286,7 +286,7 @@ def _question(game: str) -> tuple[list[int], bytes]:
 
 
 def _comparable(message: play_pb2.PlayRequest) -> play_pb2.PlayRequest:
-    """Return a message without the bot's own choices: actions, nonces and the order of its parts."""
+    """Return a message without the parts that the bot chooses freely: actions, nonces and the order of entries."""
     plain = play_pb2.PlayRequest.FromString(message.SerializeToString())
     for answer in plain.answers:
         answer.action = 0

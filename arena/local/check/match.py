@@ -1,4 +1,5 @@
-"""Matches of the bot under check: real ready checks and drivers, with house bots or scripted bots in the other seats.
+"""Matches of the bot under check, by real ready checks and drivers, with house bots or scripted bots in the other
+seats.
 
 A scripted bot chooses the first legal action when the check asks for it.
 """
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from arena.store.journal.journal import Journal
 
 POLICY: Final = Policy(soft_limit=1_000_000, bank=2_000_000)
-"""The policy of a server with a shorter bank, so that checks of lateness are quick."""
+"""A server's policy, but with a shorter time bank, so that checks of lateness are quick."""
 LIMITS: Final = ReadyLimits(answer=30.0, offer=math.inf, seat=math.inf)
 """No seat is offered to others."""
 FIRST_MATCH: Final = 1 << 40
@@ -45,7 +46,7 @@ FIRST_MATCH: Final = 1 << 40
 
 
 class Puppet:
-    """A bot that is its session's link, too: messages end here."""
+    """A bot controlled by a check. It is its own session's link, so messages to it end here."""
 
     peer = "the check"
     busy = False
@@ -59,22 +60,22 @@ class Puppet:
 
     @property
     def received_at(self) -> float:
-        """The current instant: messages take no time."""
+        """The current time, since messages take no time."""
         return trio.current_time()
 
     def shortest_round_trip(self) -> float | None:
-        """Return None: there is no measurement."""
+        """Return None, as nothing is measured."""
         return None
 
     def hand_over(self, message: bytes) -> None:
-        """Do nothing: encoding has delivered it."""
+        """Do nothing, as encoding has already delivered the message."""
 
     async def deliver(self, _: Callable[[bytes], None], __: Callable[[], None]) -> None:
         """Send nothing."""
         await trio.sleep_forever()
 
     def answer(self) -> bool:
-        """Answer open questions; return False, so that it can be used as a condition."""
+        """Answer open questions; return False, so that the method can be awaited as a condition."""
         questions, self._questions = self._questions, []
         for question in questions:
             if (match := self.player.playing.running.get(question.match_id)) is not None:
@@ -100,12 +101,12 @@ class CheckedMatch:
         self.match_id = match_id
         self.seat = seat
         self.driver: MatchDriver | None = None
-        """None until it has begun."""
+        """None until the match has begun."""
         self.over = False
         self.invited_at = trio.current_time()
         self.begun_at = math.inf
         self.settled = False
-        """True if the ready check has ended in either way."""
+        """True if the ready check has succeeded or failed."""
 
     @property
     def begun(self) -> bool:
@@ -114,7 +115,7 @@ class CheckedMatch:
 
 
 class Matches:
-    """Creates the matches, with the same deals every time, whatever the bot's nonces are."""
+    """Creates the matches, with the same seeds in every run."""
 
     def __init__(self, pool: WorkerPool, journal: Journal, timers: Timers, nursery: trio.Nursery) -> None:
         self.all: list[CheckedMatch] = []
@@ -134,9 +135,9 @@ class Matches:
         kind: MatchKind = MatchKind.RATED,
         accepts: bool = True,
     ) -> CheckedMatch:
-        """Offer the bot a seat; `others` get the next seats, house bots the rest.
+        """Offer the bot a seat. `others` get the seats after it, house bots the rest.
 
-        `accepts`: whether the others accept; the match does not begin before.
+        `accepts`: whether the others accept at once; without them the match cannot begin.
         """
         house = HousePlayer(-1, HOUSE_BOTS[game][0])
         players: list[Player] = [house] * seats

@@ -1,4 +1,4 @@
-"""The bot's program in checks: a command beside this process, which can always be ended."""
+"""The program of a bot under check: a command in a separate process, which can always be ended."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from arena.local.sandbox.sandbox import Sandbox
 
 LINES: Final = 12
-"""Lines at the end of its output that are shown."""
+"""Number of last lines of its output that are shown."""
 WIDTH: Final = 400
 """Characters of a line that are shown."""
 
@@ -42,7 +42,7 @@ class Program:
         return "" if end is None else end.how
 
     def tell_to_end(self) -> None:
-        """Send SIGTERM without a time limit."""
+        """Send SIGTERM, without a limit for the time until it ends."""
         self._command.tell_to_end()
 
     async def end(self) -> CommandEnd:

@@ -29,7 +29,7 @@ class CheckResult:
     verdict: Verdict
     asks: str
     text: str
-    """The bot's behaviour, or the reason for skipping; empty if all is well."""
+    """A description of the bot's behaviour, or the reason for skipping the check; empty if all is well."""
     wants: str
     remedy: str
     page: str
@@ -57,7 +57,7 @@ async def run_checks(
     ended: Callable[[CheckResult], None] = lambda _: None,
     sandbox: Sandbox | None = None,
 ) -> tuple[CheckedBot, list[CheckResult]]:
-    """Check the bot of a command; `began` and `ended` are called for each check.
+    """Check the bot that a command starts; call `began` and `ended` for each check.
 
     Raises: CommandNotStarted, SandboxRefused.
     """

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from trio_grpc.grpc.call import Call, Stream
 
 CONFIG: Final = Config(tuple(Offer(game, tuple(game.seats)) for game in GAMES.values()), policy=POLICY)
-"""The policy of a server, except for the bank."""
+"""The configuration of a server, except for its time bank."""
 LOOPBACK: Final = "127.0.0.1"
 TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
-"""A token that a bot may choose."""
+"""The form of a token that a bot may choose."""
 
 
 class CheckServer:
@@ -74,7 +74,7 @@ class CheckServer:
         self.early = 0
         """Number of messages that the bot sent before the welcome."""
         self.script: Callable[[Stream[bytes, bytes]], Awaitable[None]] | None = None
-        """Handles every stream with a good token instead of the server; None for the server."""
+        """Handles every stream with a valid token in place of the server, if not None."""
         self._stopping = trio.Event()
 
     async def run(self, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED) -> None:
@@ -115,7 +115,7 @@ class CheckServer:
         self.welcome_delay, self.refusal = 0.0, None
 
     def forget(self) -> None:
-        """Forget the bot and its matches, as if it were another."""
+        """Forget the bot and its matches, as if a new bot came next."""
         self.matches.forget()
         if self.bot is not None and self.bot.session is not None:
             self.bot.session.close(Reason.STOPPING, "the check goes on with the bot started anew")
@@ -189,7 +189,7 @@ class _BotService:
         self._server = server
 
     def __getattr__(self, method: str) -> Callable[..., Awaitable[object]]:
-        """Return the handler of any other method."""
+        """Return a handler for any other method."""
 
         async def refuse(*_: object) -> object:
             raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, f"{method} is not available in checks")

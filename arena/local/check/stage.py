@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from arena.server.sessions.session import Session
 
 PATIENCE: Final = 15.0
-"""Seconds for an immediate reaction, on any machine."""
+"""Seconds within which an immediate reaction must come, even on a slow machine."""
 START: Final = 30.0
 """Seconds for a bot's start and first message."""
 A_MATCH: Final = 45.0
@@ -40,7 +40,7 @@ TICK: Final = 0.01
 SHARED: Final = "shared"
 """The folder with the socket, for a bot in a box."""
 HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
-"""Placeholders in a command, which values replace."""
+"""Placeholders in a command that are replaced by values."""
 
 
 @asynccontextmanager
@@ -181,7 +181,7 @@ class Stage:
             await trio.sleep(TICK)
 
     async def idle(self) -> None:
-        """Wait until the bot plays nothing."""
+        """Wait until the bot has no matches."""
         await self.until(lambda: not self.bot.playing.running, "its matches did not end", A_MATCH)
 
     def invite(
@@ -201,18 +201,18 @@ class Stage:
             return self.server.matches.invite(self.bot, game, size, seat, others, kind)
 
     def invite_many(self, number: int) -> list[CheckedMatch]:
-        """Offer the bot several seats in one message, at tables where another player never comes."""
+        """Offer the bot several seats in one message, at tables that wait for a player who never comes."""
         matches, game = self.server.matches, self.games[0]
         with self.server.turns:
             return [matches.invite(self.bot, game, 3, others=[self.absentee()], accepts=False) for _ in range(number)]
 
     async def begin(self, *matches: CheckedMatch) -> None:
-        """Wait until matches to which the bot is invited have begun."""
+        """Wait until the given matches have begun."""
         what = "it accepted no invitation" if len(matches) == 1 else "it did not accept all its invitations"
         await self.until(lambda: all(match.begun for match in matches), what)
 
     async def end(self, *matches: CheckedMatch) -> None:
-        """Wait until the bot's matches are over.
+        """Wait until the given matches are over.
 
         Raises: Fault: it was suspended.
         """
@@ -235,7 +235,7 @@ class Stage:
         await self.until(lambda: before is None or before.over, "the server still hears it")
 
     def told(self, *kinds: int) -> list[play_pb2.Notice]:
-        """Return the notices of some kinds that the bot got on any stream."""
+        """Return the notices of the given kinds that the bot got on any stream."""
         said = [said.message for wire in self.server.wires for said in wire.said]
         return [notice for message in said for notice in message.notices if notice.kind in kinds]
 

@@ -10,10 +10,10 @@ class Verdict(Enum):
 
     PASS = "pass"  # noqa: S105 - no password
     WARN = "warn"
-    """It works, at some cost for the bot."""
+    """The bot works, but its behaviour has a cost for it."""
     FAIL = "fail"
     SKIP = "skip"
-    """It was not asked."""
+    """The check was not made."""
 
 
 class Fault(Exception):  # noqa: N818 - the name says what is the matter
@@ -21,8 +21,8 @@ class Fault(Exception):  # noqa: N818 - the name says what is the matter
 
 
 class Doubt(Exception):  # noqa: N818 - the name says what is the matter
-    """Raised by a check: a server accepts the bot's behaviour, but the bot should do otherwise."""
+    """Raised by a check: a server accepts the bot's behaviour, but the bot should behave differently."""
 
 
 class NotAsked(Exception):  # noqa: N818 - the name says what is the matter
-    """Raised by a check that this bot cannot be asked."""
+    """Raised by a check that cannot be made with this bot."""

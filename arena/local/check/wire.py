@@ -1,4 +1,4 @@
-"""The way between server and bot: messages recorded, altered or delayed on a check's demand, and a relay.
+"""The connection between server and bot: a link that records, alters or delays messages for a check, and a relay.
 
 The relay imitates a bad network or a killed server.
 """
@@ -45,15 +45,16 @@ class Heard(NamedTuple):
 
 
 class Wire:
-    """The link of a session."""
+    """A session's link, which records the messages and lets a check alter or hold them."""
 
     def __init__(self, stream: Stream[bytes, bytes], hello: Hello, turns: Turns) -> None:
         self.hello = hello
         self.said: list[Said] = []
         self.heard: list[Heard] = []
         self.bad_nonces: list[int] = []
-        """Sizes of invalid nonces. A server would close the stream; here they count as missing, so that the check goes
-        on."""
+        """Sizes of invalid nonces. A server would close the stream; here they count as missing, so that the check
+        continues.
+        """
         self.altered: Callable[[play_pb2.PlayResponse], bytes] | None = None
         """Replaces a message of the server."""
         self.heard_as: Callable[[play_pb2.PlayRequest], play_pb2.PlayRequest] | None = None
@@ -77,7 +78,7 @@ class Wire:
 
     @property
     def busy(self) -> bool:
-        """True if the last message has not left yet."""
+        """True if the last message is still being sent."""
         return self._stream.busy
 
     @property
@@ -111,11 +112,11 @@ class Wire:
         await self._stream.deliver(self._hear, left)
 
     def hold(self, message: play_pb2.PlayRequest) -> None:
-        """Hold back an earlier message of the bot."""
+        """Add a message of the bot to those that are held back."""
         self.held.append(message)
 
     def release(self) -> None:
-        """Deliver the held messages as if they came now."""
+        """Deliver the held messages as if they arrived now."""
         self.holds = False
         held, self.held = self.held, []
         if self.over:
@@ -130,7 +131,7 @@ class Wire:
         try:
             message = play_pb2.PlayRequest.FromString(encoded)
         except DecodeError:
-            self._take(encoded)  # which names the cause
+            self._take(encoded)  # the session names the cause
             return
         self.heard.append(Heard(self._stream.received_at, message))
         for ready in message.ready:
@@ -155,7 +156,7 @@ class Relay:
     """Forwards bytes between its own constant port and the server's."""
 
     def __init__(self, server_port: int, nursery: trio.Nursery, boxed: tuple[Path, Sandbox] | None = None) -> None:
-        """For bots in boxes, which have no network, the port is a Unix socket in a folder."""
+        """For bots in boxes, which have no network, the port is a Unix socket in the folder `boxed`."""
         self.port = 0
         self._boxed = boxed
         self.usual_piece = self.piece = MOST

@@ -1,1 +1,1 @@
-"""Commands beside this process: specs, start, supervision and end."""
+"""Commands that run as separate processes: their specs, start, supervision and end."""

@@ -1,4 +1,4 @@
-"""A command that runs beside this process: its environment, its output in a file, and its end with all its children.
+"""A command in a separate process: its environment, the file with its output, and its end with all its children.
 
 A separate process (`keeper`) supervises it, so that nothing is left behind however this process ends.
 """
@@ -30,11 +30,11 @@ class Fence(NamedTuple):
     """The limits of a box that are not part of its command line."""
 
     calls: bytes
-    """Filter of system calls, empty for none; `keeper.FILTER` represents it in the command line."""
+    """Filter of system calls, empty for none; `keeper.FILTER` stands for it in the command line."""
     memory: int
-    """Bytes that all its processes may use together; beyond that it is ended."""
+    """Bytes of memory that all its processes may use together; the box is ended if they use more."""
     files: int
-    """Files that it may have in its own file systems; beyond that it is ended."""
+    """Number of files that it may have in its own file systems; the box is ended if it has more."""
 
 
 class CommandEnd(NamedTuple):
@@ -45,7 +45,7 @@ class CommandEnd(NamedTuple):
     last: tuple[str, ...]
     """The last lines of its output."""
     why: str = ""
-    """The broken limit for which it was ended; empty otherwise."""
+    """The limit that it broke and was ended for; empty if it broke none."""
     printed: int = 0
     """Bytes of its whole output."""
 
@@ -61,7 +61,7 @@ class CommandEnd(NamedTuple):
 
 
 class RunningCommand:
-    """A started command; its output goes to a file, of long output only the beginning and the end.
+    """A started command. Its output goes to a file, which has only the beginning and the end of long output.
 
     Its standard input is empty. `fileno` is readable when it has ended.
     """
@@ -74,9 +74,9 @@ class RunningCommand:
         folder: Path | None = None,
         fence: Fence | None = None,
     ):
-        """Start it in a folder, by default this process's, with exactly this environment.
+        """Start the command in a folder, by default this process's, with exactly this environment.
 
-        With a fence it is a box: see `keeper`.
+        `fence`: the limits if the command runs in a box; see `keeper`.
 
         Raises: CommandNotStarted.
         """
@@ -106,7 +106,7 @@ class RunningCommand:
             "files": None if fence is None else fence.files,
         }
         assert self._keeper.stdin is not None, "it is a pipe"
-        with suppress(OSError):  # it is gone without an answer
+        with suppress(OSError):  # it died without an answer
             self._keeper.stdin.write(json.dumps(wanted).encode() + b"\n")
         said = self._next(START)
         if said is None or "started" not in said:
@@ -114,7 +114,7 @@ class RunningCommand:
             why = "it was not running in time" if said is None else said.get("not started", "its keeper failed")
             raise CommandNotStarted(shlex.join(words), why)
         self.pid: Final[int] = said["started"]
-        """Process id, and that of its process group."""
+        """Its process id, which is also the id of its process group."""
 
     def fileno(self) -> int:
         """Return the descriptor that is readable when it has ended."""
@@ -122,22 +122,22 @@ class RunningCommand:
         return self._keeper.stdout.fileno()
 
     def ended(self, seconds: float = 0.0) -> CommandEnd | None:
-        """Wait for its end for a number of seconds; None if it still runs."""
+        """Wait for its end, at most the given number of seconds; None if it still runs."""
         if self._end is None and (said := self._next(seconds)) is not None:
             last = tuple(said.get("last", ()))
             self._end = CommandEnd(said.get("status", -9), last, said.get("why", ""), said.get("printed", 0))
         return self._end
 
     def tell_to_end(self) -> None:
-        """Have SIGTERM sent to its group, without a time limit for its end."""
+        """Have SIGTERM sent to its group, without a limit for the time until it ends."""
         self._tell(keeper.TELL)
 
     def ask_to_end(self) -> None:
-        """Have SIGTERM sent to its group, and after a while SIGKILL to all its processes."""
+        """Have SIGTERM sent to its group, and some time later SIGKILL to all its processes."""
         self._tell(keeper.END)
 
     def end(self, at_once: bool = False) -> CommandEnd | None:
-        """Ask it to end, or kill it, wait until nothing of it is left, and return its end."""
+        """Ask it to end, or kill it if `at_once`. Wait until none of its processes is left, and return its end."""
         self._tell(keeper.KILL if at_once else keeper.END)
         with suppress(OSError):
             if self._keeper.stdin is not None:

@@ -1,9 +1,8 @@
-"""The process beside a command: it stores the command's output and leaves none of its processes behind, whichever dies
-first.
+"""The process that watches over a command: it stores the output, and leaves none of the command's processes behind.
 
     python -I -S keeper.py
 
-It is run by its path, with the standard library alone, so that it starts in milliseconds. Standard input carries its
+It is run by its path and uses only the standard library, so that it starts in milliseconds. Standard input carries its
 parent's orders: first the command in JSON, then a byte to end it in order (as closing does), to send SIGTERM without a
 time limit, or to kill it. Standard output reports in JSON that the command runs or why not, and how it ended.
 
@@ -11,10 +10,10 @@ The command has a process group of its own. Processes that leave the group, or w
 keeper (Linux) and end with it.
 
 A box (`arena.local.sandbox`) gets a session of its own, and with it no terminal that it could write to. SIGTERM goes to
-the processes in the box, not to bubblewrap, whose death would kill them. The keeper regularly sums the memory of all
-processes in the box and ends it when they use too much: the system's own limits are per process, and control groups
-need a right. It counts the box's own files as often: bubblewrap limits their bytes, but no process pays for the
-kernel's memory of an empty file.
+the processes in the box, not to bubblewrap: if it died, they would be killed. The keeper regularly sums the memory of
+all processes in the box and ends it when they use too much: the system's own limits are per process, and control groups
+need privileges. It counts the box's own files as often: bubblewrap limits their bytes, but the kernel's memory for
+empty files counts for no process.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ from pathlib import Path
 from typing import Final
 
 KEPT: Final = 4 << 20
-"""Bytes stored of the beginning of a command's output."""
+"""Bytes of the beginning of a command's output that are stored."""
 TAIL: Final = 64 << 10
-"""Bytes stored of its end."""
+"""Bytes of the end of the output that are stored."""
 LAST_LINES: Final = 20
 """Maximum number of last lines in the report of the end."""
 GRACE: Final = 2.0
@@ -43,13 +42,13 @@ GRACE: Final = 2.0
 LAST_WAIT: Final = 5.0
 """Seconds for killing processes that keep starting others."""
 END, TELL, KILL = b".", b"t", b"!"
-"""Bytes sent to the keeper: end the command in order, only ask the command to end, or kill it."""
+"""Orders to the keeper, one byte each: end the command in order, only ask it to end, or kill it."""
 LOOK: Final = 0.25
 """Seconds between two counts of a box's memory and files."""
 OWN: Final = ("/tmp", "/dev/shm")  # noqa: S108 - the box's own
 """Mount points of a box's own writable file systems."""
 FILTER: Final = "{filter}"
-"""The word of a box's command line that is replaced by a descriptor of the filter of system calls."""
+"""Word of a box's command line that is replaced by a descriptor for the filter of system calls."""
 PR_SET_PDEATHSIG: Final = 1
 PR_SET_CHILD_SUBREAPER: Final = 36
 
@@ -72,7 +71,7 @@ class Log:
         self._last = (self._last + printed)[-TAIL:]
         now, later = printed[: self._room], printed[self._room :]
         self._room -= len(now)
-        with suppress(OSError):  # the disk is full: the command can go on
+        with suppress(OSError):  # the disk is full: the command can continue
             os.write(self._file, now)
         self._tail += later
         self._missing += max(0, len(self._tail) - TAIL)
@@ -88,7 +87,7 @@ class Log:
 
 
 def main() -> None:
-    """Run a command until it ends, or its parent gives it up."""
+    """Run a command until it ends, or until the parent ends it or dies."""
     wanted = json.loads(_line())
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -145,9 +144,10 @@ def _readable(content: bytes) -> int:
 
 
 def _begin(keeper: int, boxed: bool) -> None:
-    """Make the command end with the keeper, even if that is killed.
+    """Make the command end with the keeper, even if the keeper is killed.
 
-    If memory runs out, the system kills processes of a box first, since some kernel memory is not counted.
+    A box's processes are also made the first that the system kills when memory runs out, since some kernel memory is
+    not counted.
     """
     if boxed:
         with suppress(OSError):
@@ -194,7 +194,7 @@ def _watch(
 
 
 def _broken(memory: int, files: int) -> str:
-    """Return the broken limit of a box, bytes of memory or number of files; empty if none is."""
+    """Return the reason to end a box that exceeds its limit of memory (in bytes) or files; empty if it does not."""
     if used_memory(memory) > memory:
         return f"was ended, as its box used more than {memory >> 20} MiB of memory"
     if own_files() > files:
@@ -203,14 +203,14 @@ def _broken(memory: int, files: int) -> str:
 
 
 def _deadline(told: bytes, until: float) -> float:
-    """Return the new deadline of a command after an order."""
+    """Return the time at which to kill a command, after an order has changed it from `until`."""
     if told == KILL:
         return -math.inf
     return until if told == TELL else min(until, time.monotonic() + GRACE)
 
 
 def _drain(printed: int, kept: Log) -> None:
-    """Read the last output; all writers are dead."""
+    """Read the last output, once all writers are dead."""
     os.set_blocking(printed, False)
     with suppress(BlockingIOError):
         while content := os.read(printed, 1 << 16):
@@ -235,10 +235,10 @@ def _kill_rest(command: subprocess.Popen[bytes]) -> None:
 
 
 def used_memory(few: int) -> int:
-    """Return the bytes of memory, swapped out or not, of all processes below this one, with their page tables.
+    """Return the bytes of memory, swapped out or not, of all descendants of this process, with their page tables.
 
-    Up to `few` bytes the quick count is used, in which shared pages count for each process. Above that, shared pages
-    count in fair parts, if the system supports it.
+    A quick count, which counts shared pages once per process, is enough up to `few` bytes. Above that, shared pages are
+    divided among their processes, if the system supports it.
     """
     below = _below()
     tables = sum(_told(pid, "status", ("VmPTE:",)) or 0 for pid in below)
@@ -264,8 +264,10 @@ def own_files() -> int:
 
 
 def _told(pid: int, name: str, wanted: tuple[str, ...]) -> int | None:
-    """Return the sum of some fields of a file about a process, in bytes; 0 if the process is gone, None if the system
-    has no such file."""
+    """Return the sum in bytes of the `wanted` fields of a process's file in /proc.
+
+    It is 0 if the process is gone, None if the system has no such file.
+    """
     try:
         lines = Path(f"/proc/{pid}/{name}").read_text(errors="replace").splitlines()
     except (FileNotFoundError, ProcessLookupError):
@@ -294,12 +296,12 @@ def _below() -> list[int]:
 
 
 def _children() -> list[int]:
-    """Return the children of this process; none if the system does not list them."""
+    """Return the children of this process; an empty list if the system does not list them."""
     return [pid for pid, parent in _parents().items() if parent == os.getpid()]
 
 
 def _parents() -> dict[int, int]:
-    """Return the parents of all processes."""
+    """Return the parent of each process."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):

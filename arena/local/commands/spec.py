@@ -1,4 +1,4 @@
-"""Command-line specs of bots that are commands, and the commands that are started for them."""
+"""Specs of bots that are commands, as written on the command line, and the commands to start for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMMAND: Final = "cmd:"
 PIPE: Final = "pipe:"
 """Prefix of a command that speaks JSON lines: `arena-bot pipe -- COMMAND` for short."""
 LONGEST_NAME: Final = 40
-"""Characters of a bot's name, as on a server."""
+"""Maximum length of a bot's name, as on a server."""
 
 
 def is_command(spec: str) -> bool:
@@ -30,9 +30,9 @@ def is_command(spec: str) -> bool:
 
 
 def words_of(spec: str) -> tuple[str, ...]:
-    """Return the command line of a bot that is a command.
+    """Return the words of the command in a bot's spec.
 
-    Raises: BotNotLoaded: it is not a valid one.
+    Raises: BotNotLoaded: the command line is invalid.
     """
     text = spec.partition(":")[2]
     try:
@@ -66,7 +66,7 @@ def version_of(spec: str) -> str:
 
 
 def names_of(specs: Iterable[str]) -> tuple[str, ...]:
-    """Return distinct names for bots: the name of their file, with a number if needed."""
+    """Return distinct names for bots: the names of their files, numbered if needed."""
     seen: Counter[str] = Counter()
     names = []
     for spec in specs:

@@ -1,4 +1,4 @@
-"""Plays sets in which bots are commands: a private server in a thread of this process, and the commands beside it."""
+"""Plays sets in which bots are commands: a private server runs in a thread of this process, each command separately."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
 
 LEAVE: Final = 5.0
-"""Seconds within which the end of a bot that stopped answering is noticed."""
+"""Seconds to wait for the end of a bot that stopped answering."""
 
 Told: TypeAlias = "PlayedSet | SlowBot | BaseException | None"
-"""A report of the thread: a set, a slow bot, its error, or None at its end."""
+"""A report from the server's thread: a played set, a slow bot, an error that ended the thread, or None at its end."""
 
 
 def play_sets_with_commands(
@@ -63,8 +63,8 @@ def play_sets_with_commands(
 ) -> Generator[PlayedSet, None, None]:
     """Play sets, several games at once; close the iterator to stop.
 
-    However it ends, no command is left. `report_slow`: see `play_sets`. Raises CommandNotStarted, CommandFailed and
-    LocalMatchError.
+    No command is left running, however the iterator ends. `report_slow`: see `play_sets`. Raises CommandNotStarted,
+    CommandFailed and LocalMatchError.
     """
     said: SimpleQueue[Told] = SimpleQueue()
     table = _Tables(subject, at_once, place, said)
@@ -84,13 +84,13 @@ def play_sets_with_commands(
 
 
 class _Silence(NamedTuple):
-    """The wait for a bot that owes decisions."""
+    """A bot's silence while it owes decisions."""
 
     owed: frozenset[OwedDecision]
     first: OwedDecision
-    """One of the decisions that it has owed for that time."""
+    """One of the decisions that it has owed since then."""
     since: float
-    """Beginning, in seconds of `time.perf_counter`."""
+    """Start of the silence, in seconds of `time.perf_counter`."""
 
 
 class _Tables:
@@ -114,11 +114,11 @@ class _Tables:
         self._lock = threading.Lock()
 
     def run(self, numbers: Iterable[int]) -> None:
-        """Play in this thread until all has ended, and report the results."""
+        """Play the sets in the calling thread, and report the results."""
         with _quiet():
             try:
                 trio.run(self._run, numbers)
-            except BaseException as error:  # noqa: BLE001 - raised again where it is read
+            except BaseException as error:  # noqa: BLE001 - raised again by the reader
                 self._said.put(_first(error))
         self._said.put(None)
 
@@ -256,7 +256,7 @@ class _Tables:
 
 
 def _first(error: BaseException) -> BaseException:
-    """Return the cause of an exception: of a group the first one with a message for the author."""
+    """Return the cause of an exception; for a group, the first one with a message for the author."""
     if not isinstance(error, BaseExceptionGroup):
         return error
     leaves = [_first(each) for each in error.exceptions]

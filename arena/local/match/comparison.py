@@ -1,7 +1,7 @@
 """The result of a comparison from its sets: which bot is better, by how much, and how surely.
 
-A set gives one number d, the first bot's points less the other's; sets are independent. Normalised Elo is 347.4·t with
-t = mean(d)/sd(d). Elo is that of the ladder, from the share of opponents that a bot ends before. The stopping rule is
+A set gives one number d, the first bot's points less the other's. Sets are independent. Normalised Elo is 347.4·t with
+t = mean(d)/sd(d). Elo is that of the ladder, from the share of opponents that a bot finishes ahead of. The stopping rule is
 in `sequential`.
 """
 
@@ -44,11 +44,11 @@ class BotFigures:
     place: Measure
     """1 is the best."""
     beaten: float
-    """Share of its opponents that it ended before, a tie counting half."""
+    """Share of its opponents that it finished ahead of; a tie counts half."""
     by_seat: tuple[float | None, ...]
     """Mean points by seat; None for seats that it never had."""
     think_us: float
-    """Mean microseconds a decision."""
+    """Mean thinking time per decision, in microseconds."""
     slowest_us: int
 
 
@@ -59,7 +59,7 @@ class Comparison:
     sets: int
     games: int
     difference: Measure
-    """Points of the first bot less the other's, by set: the subject of the test and the intervals."""
+    """The first bot's points less the other's in a set; the test and the intervals are about its mean."""
     interval: tuple[float, float] | None
     """95 % confidence interval of that difference; None after one set."""
     likely: float | None
@@ -67,21 +67,21 @@ class Comparison:
     normalised: Measure | None
     """Normalised Elo of that difference; None if all sets were alike."""
     elo: Measure | None
-    """Elo of the difference; None if one of the two beat all or nobody."""
+    """Difference in Elo; None if one of the two beat all opponents or none."""
     won: int
     drawn: int
     lost: int
     """Numbers of sets by the sign of their difference."""
     gain: Measure | None
-    """Multiple of these games that independent deals would need for equal certainty; None if the design has none."""
+    """Factor by which independent deals would need more games for equal certainty; None if it does not apply."""
     bots: tuple[BotFigures, BotFigures]
 
 
 def adjusted_chances(comparisons: Sequence[Comparison | None]) -> list[float | None]:
     """Return each pair's two-sided p-value for equal bots, adjusted to the number of pairs by Holm's method.
 
-    If all bots are equal, some value is below 5 % in 5 % of matches, whatever the number of pairs. None if a pair has
-    too few sets.
+    If all bots are equal, at most 5 % of matches have a value below 5 %, whatever the number of pairs. The value is
+    None for a pair with too few sets.
     """
     chances: list[float | None] = [None] * len(comparisons)
     known = {
@@ -97,7 +97,9 @@ def adjusted_chances(comparisons: Sequence[Comparison | None]) -> list[float | N
 
 
 def within(count: int) -> float:
-    """Return the half width of a 95 % interval of a mean in standard errors, for two values or more: Student's t."""
+    """Return the half width of a mean's 95 % interval in standard errors (Student's t), from `count` values, at least
+    two.
+    """
     from scipy.special import stdtrit
 
     return float(stdtrit(count - 1, 0.975))
@@ -137,7 +139,9 @@ def compare(design: Design, sets: Sequence[PlayedSet]) -> Comparison:
 
 
 def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
-    """Estimate the difference in Elo: of two at one table directly, else of both beside the field."""
+    """Estimate the difference in Elo: from the results against each other at one table, else from those against the
+    field.
+    """
 
     def of(game: SeatedGame, bot: int) -> float:
         others = [seat for seat, other in enumerate(game.bots) if other != bot]
@@ -158,7 +162,7 @@ def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
 
 
 def _gain(sets: Sequence[PlayedSet], scores: Sequence[float]) -> Measure | None:
-    """Compare the variance of the difference with the variance if the two had played different deals."""
+    """Estimate the ratio of the difference's variance on different deals to its variance on these common deals."""
     apart = [[above(played.games[bot], bot) for played in sets] for bot in (ONE, OTHER)]
     count = len(scores)
     if count < LEAST_SETS:
@@ -203,7 +207,7 @@ def _figures(sets: Sequence[PlayedSet], bot: int) -> BotFigures:
 
 
 def _means(values: Sequence[float], size: int) -> list[float]:
-    """Return the mean of each set: games of one set share their deals, so that only sets are independent."""
+    """Return the mean of each set. Only sets are independent, since the games of one set share their deals."""
     return [fmean(values[at : at + size]) for at in range(0, len(values), size)]
 
 

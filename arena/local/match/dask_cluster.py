@@ -1,7 +1,7 @@
-"""A Dask cluster that plays the sets of a match: an existing scheduler with its workers. `distributed` is an extra.
+"""A Dask cluster that plays the sets of a match: an existing scheduler with its workers. Needs the extra `distributed`.
 
-The scheduler stores a task until its result was fetched, and computes it again if a worker died before. It names a task
-that killed too many workers. Results are released as soon as they are here.
+The scheduler stores a task until its result has been fetched, and computes it again if its worker dies before that. It
+reports a task that killed too many workers. Results are released as soon as they have been fetched.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ADDRESS: Final = re.compile(r"([a-z]+://)?[^/]+:\d{1,5}")
 PATIENCE: Final = 10.0
-"""Seconds for an answer of the scheduler."""
+"""Seconds to wait for an answer from the scheduler."""
 SILENCE: Final = 5.0
 """Seconds without a finished task after which the workers are checked."""
 _in_turn: Final = threading.Lock()
@@ -51,7 +51,7 @@ class Cluster:
         self._address = address
         self._names = ", ".join(dict.fromkeys(subject.bots))
         self._subject = replace(subject, bots=tuple(map(absolute, subject.bots)))
-        """The subject with the bots' files by the path that they have on every worker."""
+        """The subject, with the absolute paths of the bots' files, which must be the same on every worker."""
         self._executor: Executor = client.get_executor(pure=True)
         self._running: set[Future[PlayedTask]] = set()
         self._last_finished = time.monotonic()
@@ -66,7 +66,7 @@ class Cluster:
         """Return finished tasks; wait for the first up to a timeout.
 
         Raises:
-            ClusterUnusable: the cluster plays no more.
+            ClusterUnusable: the cluster can no longer play.
         """
         from distributed import KilledWorker
 
@@ -103,9 +103,9 @@ class Cluster:
 
 
 def play_in_turn(subject: Subject, numbers: Sequence[int], topic: str) -> PlayedTask:
-    """Play a task in a worker that others use, too: one at a time, with the bots' current files.
+    """Play a task in a Dask worker, one task at a time, with the bots' current files.
 
-    Slow bots are events of a topic.
+    Slow bots are reported as events of `topic`.
     """
     from distributed import get_worker
 
@@ -144,7 +144,7 @@ def dask_cluster(address: str, subject: Subject) -> Iterator[Cluster]:
         "distributed",
         *(name for name in logging.root.manager.loggerDict if name.startswith("distributed.")),
     ):
-        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # our own errors report what matters
+        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # our own errors say what is wrong
     try:
         client: Any = distributed.Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:

@@ -1,7 +1,7 @@
 """Designs of a comparison: the games of a set, and their seats.
 
-A set is the smallest part that is repeated; sets are independent of each other. Bots are numbered: the compared bots
-first, then the field. With two compared bots, these are 0 and 1, and 2, 3 … are the field.
+A match repeats sets, which are independent of each other. Bots are numbered: the compared bots first, then the field.
+With two compared bots, these are 0 and 1, and 2, 3 … are the field.
 """
 
 from __future__ import annotations
@@ -24,25 +24,26 @@ class Design(Enum):
     """The designs by which two bots are compared."""
 
     SAME_SEATS = "same-seats"
-    """Each plays in the same seat of the same deals against the same field, for points above the mean of the others at
-    the table."""
+    """Each bot plays the same seat of the same deals against the same field. Its points above the mean of the others at
+    the table count.
+    """
     ONE_TABLE = "one-table"
-    """Both sit at one table, and once more on the same deals with seats exchanged, for points."""
+    """Both play at one table, and once more on the same deals with their seats exchanged. Their points count."""
     INDEPENDENT = "independent"
-    """Like the same seats, but each on its own deals, as on a ladder."""
+    """Like `SAME_SEATS`, but each bot plays its own deals, as on a ladder."""
 
 
 class Pairing(Enum):
     """The pairs of bots that are compared with each other."""
 
     GAUNTLET = "gauntlet"
-    """The first bot with each of the others."""
+    """The first bot against each of the others."""
     ROUND_ROBIN = "round-robin"
-    """Each bot with each other."""
+    """Each bot against every other."""
 
 
 BETTER_IN_THE_SAME_SEATS: Final = frozenset({("sixth_sense", 3)})
-"""Games and numbers of seats at which one table needs more games."""
+"""Games, with their numbers of seats, in which `ONE_TABLE` needs more games than `SAME_SEATS`."""
 
 
 class PlannedGame(NamedTuple):
@@ -51,7 +52,7 @@ class PlannedGame(NamedTuple):
     seed: bytes
     """The seed of the deals, 32 bytes like a server's; the bots' nonces are zero."""
     bots: tuple[int, ...]
-    """By seat."""
+    """The number of the bot in each seat."""
 
     @property
     def key(self) -> bytes:
@@ -81,10 +82,11 @@ def pairs(compared: int, pairing: Pairing) -> tuple[tuple[int, int], ...]:
 def planned(
     design: Design, seats: int, number: int, seed: int, compared: int = 2, pairing: Pairing = Pairing.GAUNTLET
 ) -> tuple[PlannedGame, ...]:
-    """Return the games of a set, counted from 0. The seats of the compared bots, and of the field, rotate.
+    """Return the games of a set; the first set has the number 0. Compared bots and field bots change seats from set to
+    set.
 
-    There are two games for each of `pairs` at one table, otherwise one for each compared bot. All are on the same
-    deals, unless independent.
+    `ONE_TABLE` has two games for each pair, the other designs one for each compared bot. The games have the same deals,
+    except with `INDEPENDENT`.
     """
     field = fielded(design, seats)
     turned = [compared + (place + number // seats) % field for place in range(field)]

@@ -1,4 +1,4 @@
-"""The sets of a match in the order of their numbers, whichever was finished first, with the state of their test."""
+"""The sets of a match in the order of their numbers, not of their completion, with the state of their test."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 class OrderedSets:
-    """The sets of a pair from the first on, up to the first gap: only these count."""
+    """The sets of a pair up to the first one that is missing. Later sets do not count yet."""
 
     def __init__(self, subject: Subject, pair: tuple[int, int], most: int, test: SequentialTest | None) -> None:
-        """Accept a bounded number of sets; with a test, none after its decision."""
+        """Accept at most `most` sets; with a test, none after its decision."""
         self.pair = pair
         self.most = most
         self.test = test
         self.scores: list[float] = []
-        """The first bot's points less the other's, by set."""
+        """The first bot's points less the other's in each set."""
         self.running = None if test is None else RunningTest(test)
         self._subject = subject
 
@@ -54,7 +54,7 @@ class OrderedSets:
             self.running.update(self.test.score(self._subject.design, own))
 
     def comparison(self, found: Mapping[int, PlayedSet]) -> Comparison | None:
-        """Compare the two by the added sets; None without any."""
+        """Compare the two by the added sets; None if there are none."""
         if not self.scores:
             return None
         sets = [self._subject.of_pair(self.pair, found[number]) for number in range(len(self.scores))]
@@ -65,7 +65,7 @@ class OrderedPairs:
     """The sets of every pair of a match."""
 
     def __init__(self, subject: Subject, most: int, test: SequentialTest | None) -> None:
-        """Each pair accepts a bounded number of sets, and with a test none after its own decision."""
+        """Let each pair accept at most `most` sets, and with a test none after its own decision."""
         self.most = most
         self.test = test
         self.pairs = [OrderedSets(subject, pair, most, test) for pair in subject.pairs]
@@ -73,7 +73,7 @@ class OrderedPairs:
 
     @property
     def sets(self) -> int:
-        """The largest number of sets without a gap of any pair."""
+        """The number of sets of the pair with the most."""
         return max(len(each.scores) for each in self.pairs)
 
     @property
@@ -83,7 +83,8 @@ class OrderedPairs:
 
     @property
     def sets_left(self) -> float:
-        """The number of sets until no pair needs more: with a test an estimate, infinite if there is none yet."""
+        """The number of sets until no pair needs more. With a test it is an estimate, infinite while none is possible.
+        """
         most = self.most - self.sets
         if not self._tests:
             return most
@@ -91,7 +92,7 @@ class OrderedPairs:
         return min(left, most) if left < float("inf") else left
 
     def take(self, found: Mapping[int, PlayedSet]) -> None:
-        """Add available sets to all pairs."""
+        """Add the sets that come next to all pairs, up to the first missing one."""
         while not self.enough and (played := found.get(self.sets)) is not None:
             for each in self.pairs:
                 each.add(played)

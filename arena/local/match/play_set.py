@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from arena.local.play.players import LocalPlayer
 
 PlayedTask: TypeAlias = tuple[float, list[PlayedSet]]
-"""Duration of a task in seconds, and its sets."""
+"""The duration of a task in seconds, and the sets that it played."""
 _Compared: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...]]
 
 _players: dict[_Compared, list[LocalPlayer]] = {}
@@ -40,7 +40,7 @@ def play_task(subject: Subject, numbers: Sequence[int], record: ThinkingRecord |
 def play_set(subject: Subject, number: int, record: ThinkingRecord | None = None) -> PlayedSet:
     """Play one set; `record` shows at any time which bot is thinking.
 
-    Raises: BotNotLoaded: a bot cannot be created, or is another version here.
+    Raises: BotNotLoaded: a bot cannot be created, or has a different version here.
         BotFailed: a bot raised an exception.
     """
     players = _made(subject)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def match_number(number: int, at: int, games: int) -> int:
-    """Return the number of a match from the numbers of its set and its game in the set, both from 0."""
+    """Return the match number of a game: `number` is that of its set, `at` its place in the set, both from 0."""
     return games * number + at + 1
 
 
 def set_replays(subject: Subject, played: PlayedSet) -> dict[int, bytes]:
-    """Return the replay files of a set by match number; equal sets have equal files. Raises: LocalMatchError."""
+    """Return the replay files of a set by match number. Equal sets have equal files. Raises: LocalMatchError."""
     plans = subject.planned(played.number)
     found = {}
     for at, (plan, (bots, game)) in enumerate(zip(plans, played.games, strict=True)):
@@ -56,7 +56,8 @@ def set_replays(subject: Subject, played: PlayedSet) -> dict[int, bytes]:
 def write_replays(subject: Subject, played: PlayedSet, folder: Path) -> None:
     """Write the replays of a set into a folder, each as `match-N.jsonl.gz`.
 
-    An existing file is left if it is the same, and refused if it differs. Raises OSError and LocalMatchError.
+    A file that exists is left alone if it is the same, and is an error if it differs. Raises OSError and
+    LocalMatchError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for number, content in set_replays(subject, played).items():
@@ -70,7 +71,7 @@ def write_replays(subject: Subject, played: PlayedSet, folder: Path) -> None:
 
 
 def _entries(header: Header, actions: tuple[int, ...]) -> list[Entry]:
-    """Replay a game from its actions by decision, without thinking times."""
+    """Return the entries of a game, played again from its actions in the order of decisions, without thinking times."""
     match = header.new_match()
     effects = match.receive(begun := Begun(START))
     entries: list[Entry] = [(begun, effects)]

@@ -1,7 +1,7 @@
 """Plays the sets of a comparison, in worker processes, in this one, or on a Dask cluster.
 
-Sets arrive in the order in which they are finished. A task is some sets that take one to two seconds together, and
-depends only on the subject and the sets' numbers.
+Sets arrive in the order in which they are finished. A task consists of sets that together take one to two seconds. Its
+result depends only on the subject and the numbers of the sets.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ TASK_SECONDS: Final = 1.5
 MOST_SETS: Final = 500
 """Maximum number of sets in a task."""
 GAMES_WITH_COMMANDS: Final = 8
-"""Games at once if bots are commands: the SDK's default capacity."""
+"""Default number of games at once if bots are commands: the SDK's default capacity."""
 AHEAD: Final = 2
-"""Tasks for each worker, running or waiting."""
+"""Number of tasks for each worker, running or waiting."""
 
 
 class TaskExecutor(Protocol):
@@ -46,15 +46,15 @@ class TaskExecutor(Protocol):
         """Return finished tasks; wait for the first up to a timeout.
 
         Raises:
-            LocalMatchError: a task failed, or the processes did.
+            LocalMatchError: a task or a process failed.
         """
 
     def slow(self) -> Iterable[SlowBot]:
-        """Return the slow bots that are due to be named."""
+        """Return the slow bots that should be reported now."""
 
 
 def versions(game: str, specs: Iterable[str]) -> tuple[str, ...]:
-    """Return the versions of bots, which are created for that. Raises: BotNotLoaded."""
+    """Create the bots, and return their versions. Raises: BotNotLoaded."""
     return tuple(version_of(spec) if is_command(spec) else load(spec, GAMES[game]).version for spec in specs)
 
 
@@ -71,14 +71,14 @@ def play_sets(
     place: CommandPlace | None = None,
     report_slow: Callable[[SlowBot], None] = lambda _: None,
 ) -> Generator[PlayedSet, None, None]:
-    """Play sets in several processes, or on a Dask cluster; close the iterator to stop.
+    """Play the numbered sets and yield each when it is finished; close the iterator to stop.
 
-    If a bot is a command, one process plays the games at once, and `place` configures the commands. House bots alone
-    play in this process if one is enough. `report_slow` is called with every slow bot while it thinks. However the
-    iterator ends, no process that it started is left.
+    The sets are played in `workers` processes or on `cluster`. If a bot is a command, this process plays several games
+    at once, and `place` configures the commands. If all are house bots and one process is enough, it is this one.
+    `report_slow` is called with every slow bot while it thinks. No process is left running, however the iterator ends.
 
     Raises:
-        LocalMatchError: a bot failed, or a process that played.
+        LocalMatchError: a bot or a worker process failed.
     """
     if any(map(is_command, subject.bots)):
         from arena.local.match.command_runner import play_sets_with_commands
@@ -102,7 +102,7 @@ def play_sets(
 def _spread(
     executor: TaskExecutor, numbers: Sequence[int], report_slow: Callable[[SlowBot], None]
 ) -> Iterator[PlayedSet]:
-    """Submit tasks of about `TASK_SECONDS` as others finish, smaller ones towards the end."""
+    """Submit tasks of about `TASK_SECONDS` when others finish, and smaller ones towards the end."""
     owed, begun, at_once = 0, 0, 1
     while True:
         while owed < AHEAD * executor.workers and begun < len(numbers):

@@ -6,11 +6,11 @@ other. It is the generalised sequential probability ratio test: with the mean m 
     points, Elo:  LLR = N/2·ln((s² + (m − lower)²) / (s² + (m − upper)²))
     t = m/s:      LLR = N/2·ln((1 + (t − lower)²) / (1 + (t − upper)²))
 
-It stops at ±ln((1−ε)/ε) after at least `LEAST_SETS` sets, set by set in the order of their numbers, whichever was
-finished first. It errs with a probability of about ε if one of its hypotheses holds; between them it may accept either.
+It stops at ±ln((1−ε)/ε) after at least `LEAST_SETS` sets, which it takes in the order of their numbers. It errs with a
+probability of about ε if one of its hypotheses holds; between them it may accept either.
 
-Several simultaneous tests together err as rarely as one alone, by Holm's steps: of m hypotheses the first is rejected
-with ε/m, the second with ε/(m−1), and so on, and the same for those that are accepted.
+By Holm's steps, several simultaneous tests together err as rarely as a single one: of m hypotheses the first is
+rejected with ε/m, the second with ε/(m−1), and so on. The same applies to those that are accepted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LEAST_SETS: Final = 8
 ERRORS: Final = 0.05
 """ε: the probability of a wrong decision either way."""
 UNTESTED_SHARES: Final = 0.5
-"""Added to the sum of the squares of shares: a few equal sets do not prove that all are."""
+"""Added to the sum of the squares of shares, since a few equal sets do not prove that all are equal."""
 
 
 class ScoreUnit(Enum):
@@ -44,7 +44,9 @@ class ScoreUnit(Enum):
     POINTS = "points"
     """The difference in points."""
     ELO = "elo"
-    """Elo by places: the share of games in which the first of two at one table ends before the other, ties as half."""
+    """Elo from places: the share of games in which the first of two at one table finishes ahead of the other; ties
+    count half.
+    """
 
 
 class SequentialOutcome(Enum):
@@ -66,7 +68,7 @@ class SequentialTest:
 
     @property
     def means(self) -> tuple[float, float]:
-        """The means of a set's score under the hypotheses; for t, in standard deviations."""
+        """The means of a set's score under the two hypotheses; for t, in standard deviations."""
         if self.unit is ScoreUnit.ELO:
             return expected(self.lower, 0.0), expected(self.upper, 0.0)
         return self.lower, self.upper
@@ -103,7 +105,7 @@ class SequentialState:
 
 
 class RunningTest:
-    """A sequential test that gets sets in the order of their numbers; sets after its decision have no effect."""
+    """A sequential test that is given sets in the order of their numbers; sets after its decision have no effect."""
 
     def __init__(self, test: SequentialTest) -> None:
         self.state = SequentialState(SequentialOutcome.UNDECIDED, 0.0, 0)
@@ -114,7 +116,7 @@ class RunningTest:
 
     @property
     def undecided(self) -> bool:
-        """True before the decision."""
+        """True if the test has not decided yet."""
         return self.state.outcome is SequentialOutcome.UNDECIDED
 
     @property
@@ -148,7 +150,7 @@ class RunningTest:
     def ready(self) -> bool:
         """True if there are enough sets to decide.
 
-        Ties in points do not count, as they reveal nothing about other sets.
+        Sets with equal points do not count, as they reveal nothing about other sets.
         """
         return (self._untied if self._test.unit is ScoreUnit.POINTS else self.state.sets) >= LEAST_SETS
 
@@ -159,7 +161,7 @@ class RunningTest:
     def sets_left(self, upper: float, lower: float) -> float:
         """Estimate the number of sets until the ratio leaves (-lower, upper); infinite if unknown.
 
-        The ratio is modelled as a random walk with its drift so far.
+        The ratio is modelled as a random walk with the drift observed so far.
         """
         if not self.ready:
             return inf
@@ -179,7 +181,7 @@ def bounds(tests: Sequence[RunningTest]) -> tuple[float, float]:
     """Return the ratios at which the next of these tests decides "better" and "not better", by Holm's steps."""
     outcomes = [each.state.outcome for each in tests]
     rejected, accepted = (outcomes.count(each) for each in (SequentialOutcome.BETTER, SequentialOutcome.NOT_BETTER))
-    most = len(tests) - 1  # if all are decided there is no next
+    most = len(tests) - 1  # if all are decided, there is no next one
     return bound(ERRORS / (len(tests) - min(rejected, most))), bound(ERRORS / (len(tests) - min(accepted, most)))
 
 

@@ -1,4 +1,4 @@
-"""The played sets of a comparison with their scores, and their file, with which a match can be continued.
+"""The played sets of a comparison with their scores, and the file from which a match can be continued.
 
 The first line is the subject, each other line one set, in the order in which they were finished. A truncated last line
 is ignored: its set is played again.
@@ -34,7 +34,7 @@ def set_score(design: Design, played: PlayedSet) -> float:
 
 
 def set_share(played: PlayedSet) -> float:
-    """Return the share of games in which the first of two at one table ended before the other, ties as half."""
+    """Return the share of games in which the first of two at one table finished ahead of the other; ties count half."""
     return fmean(beaten(game, ONE, [game.bots.index(OTHER)]) for game in played.games)
 
 
@@ -49,7 +49,7 @@ def above(game: SeatedGame, bot: int) -> float:
 
 
 def beaten(game: SeatedGame, bot: int, against: Sequence[int]) -> float:
-    """Return the share of these seats that a bot ended before."""
+    """Return the share of the seats `against` that a bot finished ahead of; ties count half."""
     places = game.played.places
     own = places[game.bots.index(bot)]
     return fmean((own < places[seat]) + (own == places[seat]) / 2 for seat in against)
@@ -72,9 +72,9 @@ class PlayedSet(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The subject of a comparison.
+    """The subject of a comparison: game, design, seed and bots.
 
-    Together with a set's number it determines the set, if the bots are deterministic.
+    If the bots are deterministic, it determines each set by the set's number.
     """
 
     game: str
@@ -96,7 +96,7 @@ class Subject:
         return pairs(self.compared, self.pairing)
 
     def planned(self, number: int) -> tuple[PlannedGame, ...]:
-        """Return the games of a set, from 0."""
+        """Return the games of the set with this number, from 0."""
         return planned(self.design, self.seats, number, self.seed, self.compared, self.pairing)
 
     def of_pair(self, pair: tuple[int, int], played: PlayedSet) -> PlayedSet:
@@ -127,10 +127,10 @@ def seed_of(path: Path) -> int | None:
 
 
 class SetsFile:
-    """A file of played sets, or none."""
+    """A file of played sets; without a path, sets are only held in memory."""
 
     def __init__(self, path: Path | None, subject: Subject) -> None:
-        """Read the file, or create it; without a path nothing is stored. Raises: SetsFileRefused, OSError."""
+        """Read the file, or create it if there is none. Raises: SetsFileRefused, OSError."""
         self.found: dict[int, PlayedSet] = {}
         """The sets in the file, by number."""
         self._descriptor: int | None = None

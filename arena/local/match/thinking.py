@@ -1,4 +1,4 @@
-"""Records of the bots that are thinking, and the search for slow ones."""
+"""Records of the bots that are thinking, and the detection of slow ones."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from arena.local.match.sets import Subject
 
 LONG: Final = 10.0
-"""Seconds of thinking after which a bot is named, first again after the same time, then at doubling pauses."""
+"""Seconds of thinking after which a bot is reported. It is reported again after the same time, then after doubling
+pauses.
+"""
 LONGEST_PAUSE: Final = 60.0
-"""Longest pause between two lines about a bot, in seconds."""
+"""Longest pause between two reports of a bot, in seconds."""
 LOOK: Final = 1.0
 """Seconds between two searches for slow bots."""
 FIELDS: Final = 4
-"""Size of a `ThinkingRecord` in numbers."""
+"""Number of floats in a `ThinkingRecord`."""
 SINCE, SEAT, SET, GAME = range(FIELDS)
 
 
@@ -28,7 +30,7 @@ class ThinkingBot(NamedTuple):
     """Index of the game in the set."""
     seat: int
     since: float
-    """Beginning, in seconds of `time.perf_counter`, which all processes of a machine share."""
+    """Start of its thinking, in seconds of `time.perf_counter`, which all processes of a machine share."""
 
 
 class SlowBot(NamedTuple):
@@ -46,19 +48,19 @@ class SlowBot(NamedTuple):
 class ThinkingRecord:
     """A record of the bot that is thinking in one worker.
 
-    The memory may be shared, so that its parent can read it at any time.
+    Its memory may be shared with the worker's parent, which can then read it at any time.
     """
 
     def __init__(self, memory: memoryview[float]) -> None:
-        """`memory` holds `FIELDS` floats, zeros at the beginning."""
+        """`memory`: `FIELDS` floats, initially 0."""
         self._memory = memory
 
     def play(self, set_number: int, game: int) -> None:
-        """Record the game that begins."""
+        """Record that a game of a set begins."""
         self._memory[SET], self._memory[GAME] = float(set_number), float(game)
 
     def think(self, seat: int, now: float) -> None:
-        """Record that the bot in a seat begins to think, at an instant of `time.perf_counter`."""
+        """Record that the bot in a seat begins to think; `now` is the time of `time.perf_counter`."""
         self._memory[SINCE] = now
         self._memory[SEAT] = float(seat)
 
@@ -67,22 +69,22 @@ class ThinkingRecord:
         self._memory[SINCE] = 0.0
 
     def read(self) -> ThinkingBot | None:
-        """Return the bot that is thinking; None if there is none."""
+        """Return the bot that is thinking; None if no bot is."""
         since = self._memory[SINCE]
         found = ThinkingBot(int(self._memory[SET]), int(self._memory[GAME]), int(self._memory[SEAT]), since)
-        return found if since and since == self._memory[SINCE] else None  # otherwise the next one began meanwhile
+        return found if since and since == self._memory[SINCE] else None  # otherwise another bot began meanwhile
 
 
 class SlowBots:
-    """Finds the slow bots of a match. However many games it plays, a bot is named once at a time."""
+    """Finds the slow bots of a match, and reports each only once even if it is slow in several games at once."""
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
         self._paused: dict[str, tuple[float, float]] = {}
-        """By bot, the instant until which it is not named again, and the pause after that."""
+        """For each bot, the time before which it is not reported again, and the length of the pause after that."""
 
     def due(self, thinking: Iterable[ThinkingBot], now: float) -> Iterator[SlowBot]:
-        """Yield the bots that are due to be named; `now` is of `time.perf_counter`."""
+        """Yield the bots to report at the time `now` of `time.perf_counter`."""
         for each in sorted(thinking, key=lambda each: each.since):
             if (seconds := now - each.since) < LONG:
                 return

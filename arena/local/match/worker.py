@@ -1,4 +1,4 @@
-"""The process in which bots of a match play: it plays the sets that its parent sends, and ends with its parent.
+"""A worker process: it plays the sets that its parent sends, with its own bots, and ends with its parent.
 
 python -m arena.local.match.worker DESCRIPTOR
 
@@ -22,7 +22,7 @@ from arena.processes.parent import Parent, when_closed
 
 
 def main() -> None:
-    """Play until the parent sends no more."""
+    """Play until the parent sends no more sets."""
     record = ThinkingRecord(memoryview(mmap.mmap(int(sys.argv[1]), 0)).cast("d"))
     with _socket() as line, suppress(ConnectionError):
         when_closed(line.fileno(), lambda: os.killpg(0, signal.SIGKILL))
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _socket() -> socket.socket:
-    """Return the socket to the parent, which was standard input, so that no bot reads it."""
+    """Return the socket to the parent, moved away from standard input so that no bot reads it."""
     line = socket.socket(fileno=os.dup(0))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

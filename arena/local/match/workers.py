@@ -1,4 +1,4 @@
-"""Worker processes of this machine that play the sets of a match."""
+"""Worker processes on this machine that play the sets of a match."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MODULE: Final = "arena.local.match.worker"
 GRACE: Final = 2.0
-"""Seconds for which a worker that is no longer needed may finish its task and end in order."""
+"""Seconds that a worker has to finish its task and end in order when it is no longer needed."""
 STDERR: Final = 2
 
 
@@ -54,7 +54,7 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the workers: in order if there is time, at once after an error or Ctrl-C, which do not wait for bots."""
+        """End the workers: in order if there is time, but at once after an error or Ctrl-C."""
         try:
             if kind is None or issubclass(kind, GeneratorExit):
                 self._complete()
@@ -96,7 +96,7 @@ class Workers:
         return self._slow_bots.due(thinking, time.perf_counter())
 
     def _hand_out(self) -> None:
-        """Send tasks to workers; a second one at a time only if tasks are short."""
+        """Send tasks to workers; a worker gets a second one in advance only if tasks are short."""
         while self._tasks:
             worker = min(self._started, key=lambda each: each.owed)
             if worker.owed > (len(self._tasks[0]) > 1):
@@ -118,7 +118,7 @@ class Workers:
         return WorkerDied(worker.process.returncode, who)
 
     def _complete(self) -> None:
-        """Tell all to end after their current tasks, and wait for that up to a limit."""
+        """Tell all workers to end after their current tasks, and wait up to a limit until they have."""
         for worker in self._started:
             worker.complete()
         until = time.monotonic() + GRACE
@@ -137,7 +137,7 @@ class _Worker(BlockingHelper):
 
     def __init__(self) -> None:
         self.owed = 0
-        """Tasks that it has not finished."""
+        """Number of tasks that it has not finished."""
         with tempfile.TemporaryFile() as shared:
             shared.truncate(8 * FIELDS)
             self.record = ThinkingRecord(memoryview(mmap.mmap(shared.fileno(), 0)).cast("d"))

@@ -1,6 +1,6 @@
-"""A bot in its own process: its output goes to a file, and its crash ends nothing else.
+"""A bot in its own process. Its output goes to a file, and a crash ends only that process.
 
-The process receives a player's messages, answers, and ends with its parent, however that ends.
+The process answers a player's messages. It ends with its parent, however the parent ends.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 TAIL: Final = 12
 """Number of last lines of a bot's output in an error."""
 GRACE: Final = 2.0
-"""Seconds before it is killed."""
+"""Seconds that the process has to end before it is killed."""
 
 
 class PlayerProcess:
-    """A bot of `players.load` in a process; implements `LocalPlayer` and must be closed."""
+    """A bot that `players.load` creates in a separate process; implements `LocalPlayer` and must be closed."""
 
     def __init__(self, spec: str, game: str, log: Path) -> None:
         """Start it; its output goes to the file `log`. Raises: BotNotLoaded, BotCrashed, OSError."""
@@ -65,7 +65,7 @@ class PlayerProcess:
         """Send a message to the bot; return its decision and action for every question in it.
 
         Raises:
-            BotCrashed: the process ended.
+            BotCrashed: the process has ended.
         """
         self._say(message)
         yield from self._answer()
@@ -106,7 +106,7 @@ def _start_deaf(process: SpawnProcess) -> None:
 
 
 def _play(pipe: Connection, spec: str, game: str, log: str) -> None:
-    """Run the process: it sends the bot's name and version, or the reason why there is none, and then answers."""
+    """Run the process: send the bot's name and version, or the reason why it cannot be created, and then answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when it is over
     threading.Thread(target=_end_with_parent, daemon=True).start()
     sys.stdout.flush()
@@ -125,7 +125,7 @@ def _play(pipe: Connection, spec: str, game: str, log: str) -> None:
             message = pipe.recv()
             if isinstance(message, tuple):
                 key, seat = message
-                random.seed(key)  # the bot draws the same numbers the next time
+                random.seed(key)  # so that the bot draws the same numbers every time
                 player.begin(key, seat)
                 continue
             try:

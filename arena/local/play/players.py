@@ -1,7 +1,7 @@
 """Players of a local match: house bots, and bots of the Python client in this process.
 
-A player gets exactly the messages of a bot on a server. A client's bot gets them as protobuf, through the client's own
-code, so that its `decide()` cannot tell the difference.
+A player gets exactly the messages of a bot on a server. A bot of the client gets them as protobuf, through the client's
+own code, so its `decide()` cannot tell the difference.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ HOUSE: Final = "house:"
 _BOT_MODULE: Final = "arena_bot_"
 """Prefix of the names of bots' modules."""
 _imported: dict[str, dict[str, ModuleType]] = {}
-"""By folder, the modules that bots have imported from it."""
+"""For each folder, the modules that bots have imported from it."""
 
 
 class LocalPlayer(Protocol):
-    """A bot for a seat; one object has one seat at a table."""
+    """A bot for a seat. One object takes only one seat at a table."""
 
     name: str
     """The bot's name at the table."""
@@ -50,7 +50,7 @@ class LocalPlayer(Protocol):
     def hear(self, message: Outgoing) -> Iterable[tuple[int, int]]:
         """Handle a message; return decision and action for every question in it.
 
-        Raises what the bot raises. The message belongs to the table, which may reuse it.
+        Exceptions of the bot are passed on. The message belongs to the table, which may reuse it.
         """
 
 
@@ -100,10 +100,10 @@ class LocalClientPlayer:
         self._games = {game.name: Catalog.of(GameCatalog.FromString(encode_catalog(game).SerializeToString()))}
 
     def begin(self, key: bytes, seat: int) -> None:
-        """Do nothing: the message of the beginning has all."""
+        """Do nothing, as the first message says everything."""
 
     def hear(self, message: Outgoing) -> Iterable[tuple[int, int]]:
-        """Answer by the client's own steps, without encoding its replies: this takes half the time."""
+        """Answer by the client's own steps, but without encoding its replies, which halves the time."""
         response = self._parse(self._encode(message))
         if message.rounds or not message.routine:
             for _reply in self._caller.news(response):
@@ -125,7 +125,7 @@ class LocalClientPlayer:
 
 
 def load(spec: str, game: Game) -> LocalPlayer:
-    """Return a new player: `house:NAME`, or `FILE.py` or `FILE.py:CLASS` with a bot of the Python client.
+    """Return a new player for a spec: `house:NAME`, or `FILE.py` or `FILE.py:CLASS` with a bot of the Python client.
 
     Raises BotNotLoaded.
     """
@@ -151,7 +151,7 @@ def absolute(spec: str) -> str:
 
 
 def forget() -> None:
-    """Forget the bots' imports: in a long-lived process their files may have changed."""
+    """Forget the bots' imports, since their files may have changed in a long-lived process."""
     _imported.clear()
     for name in [name for name in sys.modules if name.startswith(_BOT_MODULE)]:
         del sys.modules[name]
@@ -181,10 +181,10 @@ def _written(bot: HouseBot) -> str:
 
 @contextmanager
 def _project(file: Path) -> Iterator[None]:
-    """Import as if Python ran the file: from its folder, without modules of another bot's folder.
+    """Make imports in this block work as if Python ran the file: from its folder, not from another bot's.
 
-    Two versions of a bot have modules of the same names, so a folder's modules are registered only while one of its
-    bots is created; the bot keeps its imports.
+    Two versions of a bot have modules of the same names. So a folder's modules are registered only while one of its
+    bots is created; the bot itself holds on to its imports.
     """
     folder, before = str(file.parent), {**sys.modules}
     sys.path.insert(0, folder)
@@ -229,7 +229,7 @@ def _module(spec: str, path: Path) -> ModuleType:
 
 
 def _bot_class(spec: str, module: ModuleType, name: str) -> type[Any]:
-    """Return the class of a name, or the only one of a module."""
+    """Return the bot class of this name, or the module's only one."""
     try:
         from arena_client import Bot
     except ModuleNotFoundError as error:

@@ -1,6 +1,6 @@
-"""A local table: one running game by the server's referee, played at once and without clocks, and its replay.
+"""A local table: one game under the server's referee, without clocks, and its replay.
 
-Thinking times are measured and limit nothing: they would say more about a shared machine than about the bots.
+Thinking times are measured but not limited: a limit would say more about a shared machine than about the bots.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ Watch: TypeAlias = "Callable[[Input, Sequence[Effect]], None]"
 POLICY: Final = Policy()
 START: Final = Instant(0)
 NO_STAND_IN: Final = "none"
-"""The stand-in's name where no bot can be absent."""
+"""The stand-in's name at a table where no bot can be absent."""
 
 
 class LiveGame:
-    """A game between players, by seat; a watcher is called with every new position."""
+    """A game between players, given by seat. A watcher is called with every new position."""
 
     def __init__(
         self, game: Game, options: Mapping[str, Option], seed: int, players: Sequence[LocalPlayer], match_id: int = 1
@@ -83,8 +83,9 @@ class LiveGame:
         return Course(Replay("", 0, self.header, (), NOTHING_YET, None, ()), self._steps)
 
     def play(self, watch: Callable[[], None]) -> PlayedGame:
-        """Play it to its end; `watch` is called after every choice. Raises BotFailed and what players and `watch`
-        raise."""
+        """Play the game to its end; `watch` is called after every choice. Raises BotFailed, and any error of players or
+        `watch`.
+        """
 
         def heard(event: Input, effects: Sequence[Effect]) -> None:
             self._entries.append((event, [*effects]))
@@ -118,7 +119,7 @@ class PlayedGame(NamedTuple):
     think_us: tuple[int, ...]
     """Total thinking time of the bot in microseconds."""
     slowest_us: tuple[int, ...]
-    """Microseconds of its slowest answer."""
+    """Time of its slowest answer, in microseconds."""
     actions: tuple[int, ...] = ()
     """Actions by decision, from 0; empty if they were not recorded."""
     began: int = 0
@@ -134,14 +135,14 @@ def play_game(
     watch: Watch | None = None,
     thinks: Callable[[int, float], None] | None = None,
 ) -> PlayedGame:
-    """Play one game with these players, by seat.
+    """Play one game with the given players, by seat.
 
-    `thinks` is called before each turn of a player, with its seat and the instant, in seconds of `time.perf_counter`.
+    `thinks` is called before each turn of a player, with its seat and the time in seconds of `time.perf_counter`.
 
     Raises: BotFailed: a player raised an exception.
     """
     table = _LocalTable(game, options, key, players, match_id, watch, thinks)
-    random.seed(key)  # what bots draw from it is the same the next time
+    random.seed(key)  # so that bots draw the same numbers every time
     return table.play()
 
 
@@ -206,7 +207,7 @@ class _LocalTable:
         try:
             answers = [*self._players[seat].hear(message)]
         except (LocalMatchError, KeyboardInterrupt):
-            raise  # the error is complete, and Ctrl-C is not the bot's
+            raise  # the error names its bot already, and Ctrl-C is not the bot's fault
         except BaseException as error:  # noqa: BLE001 - the author is told, also of a sys.exit()
             where = f"of {self._game.name}, round {self._round + 1}"
             raise BotFailed(self._players[seat].name, seat, where, own_trace(error)) from None
@@ -250,7 +251,7 @@ class _LocalTable:
 
 
 def own_trace(error: BaseException) -> str:
-    """Return the traceback without our own code, and the error."""
+    """Return the error with its traceback, without the frames of our own code."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = Path(__file__).parents[1]
     own = [

@@ -1,7 +1,7 @@
-"""Wheels of the Python client and the engine, built from the installed ones.
+"""Wheels of the Python client and the engine, built from the installed packages.
 
 A project with these files needs a registry only for their dependencies. A registry may one day have other packages
-under these two names; a file in the project cannot change. The same sources give the same bytes.
+under these two names, while a file in the project does not change. The same sources give the same bytes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _wheel(name: str, package: str) -> tuple[str, bytes]:
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in files.items():
-            entry = zipfile.ZipInfo(path)  # of 1980, so that the bytes depend on the content only
+            entry = zipfile.ZipInfo(path)  # dated 1980, so that the bytes depend on the content only
             entry.external_attr, entry.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
     return f"{stem}-py3-none-any.whl", packed.getvalue()

@@ -1,4 +1,4 @@
-"""Decisions of real games as lines of text, with which a bot's own tests ask it without a server.
+"""Decisions of real games as lines of text, which a bot's own tests put to it without a server.
 
 `arena_client.read_decisions` reads them. The games depend only on the rules and the house bots.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from engine.game import Game
 
 EACH: Final = 12
-"""Number of decisions for a game and table size, spread evenly over the game."""
+"""Number of decisions per game and table size, spread evenly over a match."""
 
 
 class _Listener(LocalHousePlayer):
@@ -43,7 +43,8 @@ class _Listener(LocalHousePlayer):
 
 
 def kept_decisions(games: Sequence[Game]) -> str:
-    """Return a line with the games' catalogues, and one for each of some decisions of every game and size of table."""
+    """Return a line with the games' catalogues, and one line for each selected decision of every game and table size.
+    """
     messages = [PlayResponse(welcome=Welcome(games=[encode_catalog(game) for game in games]))]
     for game in games:
         for seats in game.seats:

@@ -32,13 +32,13 @@ PLACES: Final = {
     "ci.txt": ".github/workflows/ci.yml",
     "ignored.txt": ".gitignore",
 }
-"""The file in a project of each template."""
+"""For each template, the file that it becomes in a project."""
 IMPORTED: Final = ("AnswersTest", "Bot", "Decision", "Path")
 """Names that the templates use."""
 
 
 def class_name(name: str) -> str:
-    """Return a class name for a bot's name: my-bot is MyBot."""
+    """Return a class name for a bot's name: MyBot for my-bot."""
     words = re.split(r"[._-]+", name)
     joined = "".join(word[:1].upper() + word[1:] for word in words)
     taken = joined[:1].isdigit() or keyword.iskeyword(joined) or joined in IMPORTED

@@ -1,4 +1,4 @@
-"""A box: the command line that runs a command in it under bubblewrap, as far as this system supports it."""
+"""A box: the command line by which bubblewrap runs a command in it, with the protection that this system supports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from arena.local.sandbox.readable import SYSTEM, SYSTEM_FILES, found_programs, r
 TEMPORARY: Final = 64 << 20
 """Bytes that a command may have in /tmp."""
 SHARED: Final = 16 << 20
-"""Bytes that it may have in /dev/shm."""
+"""Bytes that a command may have in /dev/shm."""
 LIMITS: Final = MappingProxyType(
     {
         "RLIMIT_DATA": 1 << 30,
@@ -30,7 +30,7 @@ LIMITS: Final = MappingProxyType(
         "RLIMIT_MSGQUEUE": 0,
     }
 )
-"""Limits of each process of a command: bytes, seconds of processor time, open files."""
+"""Limits of each of a command's processes: bytes, seconds of processor time, open files."""
 MEMORY: Final = 2 << 30
 """Bytes of memory that all processes of a command may use together."""
 OWN_FILES: Final = 1 << 16
@@ -38,9 +38,9 @@ OWN_FILES: Final = 1 << 16
 PROCESSES: Final = 128
 """Processes and threads that a command may have at once."""
 TOLD: Final = ("ARENA_SERVER", "ARENA_TOKEN")
-"""Variables that a command in a box inherits from the environment in which it is started."""
+"""Variables that a boxed command inherits from the environment in which it is started."""
 SET: Final = MappingProxyType({"HOME": "/tmp", "PATH": "/usr/local/bin:/usr/bin:/bin"})  # noqa: S108 - the box's own
-"""Further variables of a boxed command, with constant values: programs look for a home."""
+"""Further variables of a boxed command, with constant values, since programs look for a home."""
 
 
 class Ability(enum.Enum):
@@ -57,7 +57,7 @@ class Ability(enum.Enum):
 
 
 class Identity(NamedTuple):
-    """A user and a group for one command only."""
+    """A user and a group that only one command has."""
 
     user: int
     group: int
@@ -67,16 +67,18 @@ class Box(NamedTuple):
     """The box of one command."""
 
     bubblewrap: str
-    """The program."""
+    """Path of bubblewrap."""
     able: frozenset[Ability]
     identity: Identity | None
-    """The command's user and group if the runner is root; else it is the runner, without rights outside the box."""
+    """The command's user and group if the runner is root. If None, the command runs as the runner's user, without
+    rights outside the box.
+    """
 
     def words(self, words: Sequence[str], shared: Path | None = None, hidden: Iterable[Path] = ()) -> list[str]:
         """Return the command line of a boxed command.
 
-        `shared` is a folder that it may read besides its own, for the server's socket. Hidden folders appear empty.
-        Raises: SandboxRefused.
+        `shared`: a folder that the command may read besides its own, for the server's socket. Hidden folders appear
+        empty. Raises: SandboxRefused.
         """
         entry = self._entry(words)
         if Ability.BUBBLEWRAP not in self.able:
@@ -101,12 +103,12 @@ class Box(NamedTuple):
         return [self.bubblewrap, *options, "--", *entry]
 
     def _entry(self, words: Sequence[str]) -> list[str]:
-        """Return the words of the entry program, which sets limits and the user and becomes the command."""
+        """Return the words of the entry program, which sets limits and user and then becomes the command."""
         identity = self.identity if Ability.USER in self.able else None
         limits = dict(LIMITS)
         if (
             Ability.BUBBLEWRAP in self.able or identity is not None
-        ):  # otherwise it would be one for all processes of the user
+        ):  # otherwise the limit would count all processes of the user
             limits["RLIMIT_NPROC"] = PROCESSES
         given = {
             "user": None if identity is None else identity.user,
@@ -137,7 +139,7 @@ class Box(NamedTuple):
                 "/proc",
                 "--remount-ro",
                 "/proc",
-            ]  # otherwise it could choose the process that is killed when memory runs out
+            ]  # otherwise the command could choose the process that is killed when memory runs out
         else:
             options += ["--dir", "/proc"]
         folders = readable_folders(words, Ability.USER in self.able)
@@ -158,5 +160,7 @@ def _temporary(place: str, size: int) -> list[str]:
 
 
 def _folders(places: Iterable[Path]) -> list[str]:
-    """Return the words that create folders readable for everybody; bubblewrap's own are for root alone."""
+    """Return the words that create folders which everybody can read; those that bubblewrap creates by itself are only
+    for root.
+    """
     return [word for place in sorted(places) for word in ("--perms", "0755", "--dir", str(place))]

@@ -1,7 +1,8 @@
 """The first program in a box: sets limits, leaves the runner's user, and becomes the command.
 
-Its text is an argument of `python -I -S -c`, so that the box needs only the standard library, and no file of it. It
-runs inside bubblewrap because processes are counted by user and user namespace: only there the number is the box's.
+Its text is an argument of `python -I -S -c`, so the box needs no file of this project, only the standard library. It
+runs inside bubblewrap because processes are counted by user and user namespace: only there does the count cover the box
+alone.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from contextlib import suppress
 
 
 def main() -> None:
-    """Become the command."""
+    """Set the limits and the user, and become the command."""
     wanted, *words = sys.argv[1:]
     given = json.loads(wanted)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
@@ -33,7 +34,7 @@ def main() -> None:
     try:
         with suppress(KeyError):
             os.chdir(given["folder"])
-        os.execve(words[0], words, environment)  # noqa: S606 - it is what the box is for
+        os.execve(words[0], words, environment)  # noqa: S606 - the box is for this command
     except OSError as error:
         sys.exit(f"the sandbox cannot start {words[0]}: {error.strerror} (is it readable for others, and its folder?)")
 

@@ -1,4 +1,4 @@
-"""The folders that a command needs: those of its named files, its program, and this program's Python."""
+"""The folders that a command needs: those of the files that it names, of its program, and of this program's Python."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ SYSTEM_FILES: Final = tuple(
 PACKAGES: Final = ("arena_client", "engine")
 """Packages that a bot run by this program's Python may import, wherever they are installed."""
 OF_A_SERVER: Final = ("operator.token", "log.key", "arena.db")
-"""Files by which a server's data directory is recognised."""
+"""Files that identify a server's data directory."""
 
 
 def readable_folders(words: Sequence[str], own_user: bool) -> tuple[Path, ...]:
     """Return the folders that a command needs, none within another.
 
     These are the folders of the files that it names, of its program, and of this program's Python. If it names no file,
-    as in `python -m mybot`, it needs this process's folder. With `own_user` another user runs the command, and
+    as in `python -m mybot`, it needs this process's folder. With `own_user`, the command runs as another user, so
     everything must be readable for others. Links that lead out of their folders are refused: through one, a bot's
     author could show it any folder of yours. Raises SandboxRefused.
     """
@@ -66,7 +66,7 @@ def readable_folders(words: Sequence[str], own_user: bool) -> tuple[Path, ...]:
 
 
 def found_programs(words: Sequence[str]) -> list[str]:
-    """Return the words with full paths of programs: a box has another PATH."""
+    """Return the words with full paths of programs, since a box has a different PATH."""
     full = list(words)
     for at in _programs(words):
         full[at] = str(Path(shutil.which(words[at]) or words[at]).absolute())
@@ -85,7 +85,7 @@ def python_folders() -> Iterator[Path]:
 
 
 def outermost(folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the folders that lie neither within others of them nor within the system's, in order."""
+    """Return, in order, the folders that lie neither in another of them nor in a folder of the system."""
     kept: list[Path] = []
     for folder in sorted(folders):
         if not _within(folder, (*SYSTEM, *kept)):
@@ -101,7 +101,9 @@ def servers_within(folder: Path) -> tuple[Path, ...]:
 
 
 def _programs(words: Sequence[str]) -> list[int]:
-    """Return the words that are programs: the first, and one that it starts, as in `arena-bot pipe -- PROGRAM`."""
+    """Return the indices of words that are programs: the first, and one that it starts, as in `arena-bot pipe --
+    PROGRAM`.
+    """
     inner = words.index("--") + 1 if "--" in words else len(words)
     return [0, *([inner] if inner < len(words) and shutil.which(words[inner]) else [])]
 
@@ -128,7 +130,7 @@ def _installed_in(program: Path) -> Path:
 
 
 def _plain(place: Path) -> Path:
-    """Return the full path with its links: a box has the folder under that name, too."""
+    """Return the absolute path without resolving links, since a box has the folder under that name, too."""
     return Path(os.path.normpath(place.absolute()))
 
 
@@ -152,7 +154,7 @@ def _check(project: Path, own_user: bool) -> None:
 def _check_links(place: Path, visible: Iterable[Path]) -> None:
     """Raise SandboxRefused if a link on the way to a file leads out of its folder.
 
-    It may lead to folders that are visible in every box, and from a virtual environment to its Python.
+    A link may lead to folders that are visible in every box, and from a virtual environment to its Python.
     """
     at = Path("/") if place.is_absolute() else Path.cwd()
     for part in place.parts[place.is_absolute() :]:

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 PATIENCE: Final = 60.0
-"""Seconds that a probe may take."""
+"""Seconds that one probe may take."""
 FIRST_IDENTITY: Final = 0x70000000
-"""Users and groups from here to 0x7FFFFFFF are unused, by systemd's list of them (UIDS-GIDS.md)."""
+"""The first user and group for commands. According to systemd's UIDS-GIDS.md, ids from here to 0x7FFFFFFF are unused.
+"""
 
 
 class Lack(NamedTuple):
@@ -29,7 +30,7 @@ class Lack(NamedTuple):
 
     ability: Ability
     why: str
-    """The reason, from the probe."""
+    """The reason that the probe gave."""
 
     def __str__(self) -> str:
         return f"{self.ability.value}: {self.why}"
@@ -43,10 +44,10 @@ class Sandbox(NamedTuple):
     lacks: tuple[Lack, ...]
     """Abilities that boxes lack here."""
     group: int | None
-    """The group of all its commands if each has its own user; only this group may use the socket."""
+    """The group of all the sandbox's commands if each has its own user; only this group may use the socket."""
 
     def box(self) -> Box:
-        """Return a box for another command."""
+        """Return a new box, for one command."""
         identity = None if self.group is None else Identity(_nobodys(), self.group)
         return Box(self.bubblewrap, self.able, identity)
 
@@ -56,7 +57,7 @@ class Sandbox(NamedTuple):
         return Fence((filter_for() or b"") if Ability.CALLS in self.able else b"", MEMORY, OWN_FILES)
 
     def admit(self, folder: Path, unix_socket: Path) -> None:
-        """Allow its commands, and nobody else, to use a socket in a folder."""
+        """Allow the sandbox's commands, and nobody else, to use a socket in a folder."""
         if self.group is not None:
             os.chown(unix_socket, -1, self.group)
             unix_socket.chmod(0o660)
@@ -67,7 +68,7 @@ class Sandbox(NamedTuple):
 def run_command(
     words: Sequence[str], environment: Mapping[str, str], log: Path, shared: Path, sandbox: Sandbox | None
 ) -> RunningCommand:
-    """Start a command, in a box if there is a sandbox: there it can read the socket's folder, and no logs.
+    """Start a command, in a box if there is a sandbox. In a box it can read the folder of the socket, but no logs.
 
     Raises: CommandNotStarted, SandboxRefused.
     """
@@ -96,7 +97,7 @@ def probed(weak: bool) -> Sandbox:
 
 
 def _lacks(program: str | None, wanted: Iterable[Ability]) -> tuple[Lack, ...]:
-    """Try each ability by itself."""
+    """Try each of the wanted abilities separately."""
     missing = "there is no program bwrap; apt-get install bubblewrap"
     if (first := missing if program is None else _fails(program, [Ability.BUBBLEWRAP])) is not None:
         return tuple(Lack(each, first if each is Ability.BUBBLEWRAP else "needs bubblewrap") for each in wanted)

@@ -1,7 +1,7 @@
 """A filter of system calls in bubblewrap's form: a program of the kernel's classic BPF.
 
-Made from `linux/filter.h`, `linux/seccomp.h` and the tables of system calls of Linux. All other calls are allowed: the
-box is the fence, and this filter closes ways into the kernel that no bot needs.
+It follows `linux/filter.h`, `linux/seccomp.h` and Linux's tables of system calls. All calls not listed here are
+allowed: the box is the real barrier, and this filter closes ways into the kernel that no bot needs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import struct
 from typing import Final
 
 MACHINES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""The kernel's numbers of the machines that a filter can be made for (`AUDIT_ARCH_…`)."""
+"""The kernel's numbers (`AUDIT_ARCH_…`) for the machines that filters can be made for."""
 REFUSED: Final = {
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
@@ -67,13 +67,13 @@ REFUSED: Final = {
 }
 """System calls that fail with EPERM, by name: their numbers on x86_64 and on aarch64.
 
-The last ones allocate kernel memory that counts for no process: semaphores up to tens of gigabytes, and file attributes
-of 64 KiB each.
+The last ones allocate kernel memory that is charged to no process: semaphores up to tens of gigabytes, and file
+attributes of 64 KiB each.
 """
 MISSING: Final = {"clone3": (435, 435), "memfd_create": (319, 279), "memfd_secret": (447, 447)}
-"""System calls that fail with ENOSYS, as on a system without them: programs then do without.
+"""System calls that fail with ENOSYS, as on a system without them, so that programs use alternatives.
 
-A filter cannot inspect the arguments of `clone3`. `memfd_create` allocates memory that counts for no process.
+A filter cannot inspect the arguments of `clone3`. `memfd_create` allocates memory that is charged to no process.
 """
 CLONE: Final = (56, 220)
 NEW_NAMESPACES: Final = 0x7E020000
@@ -93,7 +93,7 @@ _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16
 
 
 def filter_for(machine: str | None = None) -> bytes | None:
-    """Return the program for a machine, by default this one; None for an unsupported one."""
+    """Return the filter for a machine, by default this one; None if the machine is not supported."""
     machine = machine or platform.machine()
     if machine not in MACHINES:
         return None
@@ -119,8 +119,7 @@ def filter_for(machine: str | None = None) -> bytes | None:
 
 
 def _where(number: int, argument: int, body: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Return instructions that test the lower half of an argument of one system call; other values continue after
-    them."""
+    """Return instructions that test the lower half of one system call's argument. Other calls continue after them."""
     return [
         (_EQUAL, 0, len(body) + 1, number),
         (_LOAD, 0, 0, _ARGUMENTS + 8 * argument),

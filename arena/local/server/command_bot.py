@@ -1,4 +1,5 @@
-"""A bot that is a command: the place where it runs, its start, supervision, and end with all its processes."""
+"""A bot that is a command: the conditions it runs under, its start and supervision, and its end with all its processes.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +24,24 @@ if TYPE_CHECKING:
 
 SOCKET: Final = "arena.sock"
 LAST_LINES: Final = 20
-"""Number of last lines of a bot's log in its error."""
+"""Number of lines from the end of a bot's log that its error shows."""
 
 
 class CommandPlace(NamedTuple):
     """The conditions under which commands run."""
 
     logs: Path | None = None
-    """The folder for the bots' output; without one it is stored only if a bot fails."""
+    """The folder for the bots' output; if None, the output is stored only if a bot fails."""
     hello_limit: float = 60.0
-    """Seconds for bots to connect."""
+    """Seconds that bots have to connect."""
     decision_limit: float = 60.0
-    """Seconds for a decision: enough for slow bots, but not for hung ones."""
+    """Seconds that bots have for a decision: enough for a slow bot, but not for one that hangs."""
     sandbox: Sandbox | None = None
     """The sandbox of the commands; None if they run without one."""
 
 
 class CommandFolder(NamedTuple):
-    """A folder for this user alone, with the socket, and one for the logs."""
+    """A folder that only this user can read, with the socket, and a folder for the logs."""
 
     path: Path
     logs: Path
@@ -52,7 +53,7 @@ class CommandFolder(NamedTuple):
 
     @property
     def address(self) -> str:
-        """Address."""
+        """The address of the private server."""
         return f"unix:{self.socket}"
 
     def log(self, name: str) -> Path:
@@ -62,7 +63,7 @@ class CommandFolder(NamedTuple):
 
 @contextmanager
 def opened_folder(place: CommandPlace) -> Iterator[CommandFolder]:
-    """Create the folder for the block. Logs outlive it if they have a named folder, or if the block fails."""
+    """Create the folder for the block. The logs are not deleted if their folder was named or the block fails."""
     with tempfile.TemporaryDirectory(prefix="arena-") as made:
         if place.logs is not None:
             place.logs.mkdir(parents=True, exist_ok=True)
@@ -74,19 +75,19 @@ def opened_folder(place: CommandPlace) -> Iterator[CommandFolder]:
 
 
 def told(address: str, token: str, boxed: bool = False) -> Mapping[str, str]:
-    """Return the environment of a bot: address, token and, unless boxed, this process's environment."""
+    """Return the environment for a bot: address and token, and unless boxed, this process's environment."""
     return {**({} if boxed else launch.environment()), "ARENA_SERVER": address, "ARENA_TOKEN": token}
 
 
 def started_for(spec: str, game: str, capacity: int) -> tuple[str, ...]:
-    """Return the command line of any bot but the house's; it plays `capacity` matches at once."""
+    """Return the command line that starts a bot, unless it is a house bot; the bot plays `capacity` matches at once."""
     if is_command(spec):
         return words_of(spec)
     return tuple(launch.command("arena.local.server.bot_program", [spec, game, str(capacity)]))
 
 
 class CommandBot:
-    """A bot that is a command, with its place among the bots of the match and its player."""
+    """A bot that is a command, with its number among the bots of the match and its player."""
 
     def __init__(
         self,

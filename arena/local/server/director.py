@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
 
 GLANCE: Final = 0.2
-"""Seconds between two searches for decisions that bots left to the referee."""
+"""Seconds between two checks for decisions that bots left to the referee."""
 ACTED: Final = '{"in":"acted",'
-"""Prefix of an answer's line."""
+"""Prefix of a replay's line with a bot's answer."""
 
 
 class GivenDeal(NamedTuple):
@@ -41,7 +41,7 @@ class GivenDeal(NamedTuple):
 
     seed: bytes
     nonces: tuple[bytes, ...]
-    """By seat, 16 bytes each."""
+    """The nonce of each seat, 16 bytes."""
 
 
 class DirectedGame(NamedTuple):
@@ -49,7 +49,7 @@ class DirectedGame(NamedTuple):
 
     played: PlayedGame
     draft: Draft
-    """Record."""
+    """The record of the match, from which the replay is made."""
 
     @property
     def replay(self) -> bytes:
@@ -75,7 +75,7 @@ class DecisionsLeft(LocalMatchError):  # noqa: N818 - the name says what is the 
 
 
 class Director:
-    """Plays matches of one game, at once as far as bots have room."""
+    """Plays matches of one game, as many at once as the bots have room for."""
 
     def __init__(self, host: LocalHost, turns: Turns, timers: Timers) -> None:
         self._host = host
@@ -135,7 +135,7 @@ class Director:
         )
 
     async def look(self) -> None:
-        """Raise DecisionsLeft once a bot has left a decision to the referee in a running match."""
+        """Watch the running matches, and raise DecisionsLeft once a bot has left a decision to the referee."""
         while True:
             await trio.sleep(GLANCE)
             for driver in self._drivers:
@@ -174,7 +174,7 @@ class Director:
 
 
 def _look(driver: MatchDriver, owed: int = 0) -> None:
-    """Raise DecisionsLeft if the referee chose for a bot; one decision may still be `owed`."""
+    """Raise DecisionsLeft if the referee chose for a bot. `owed`: the number of decisions that a bot may have open."""
     for player, thinking in zip(driver.players, driver.thinking, strict=True):
         if thinking.missed > owed and isinstance(player, BotPlayer):
             raise DecisionsLeft(player, driver.match_id)

@@ -1,4 +1,4 @@
-"""The private server's side of sessions: tokens of the given players. There is no registration."""
+"""The private server's side of sessions. It admits the given players by their tokens; there is no registration."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def new_token() -> str:
-    """Return a new token of a server's form."""
+    """Return a new token, in the same form as a server's."""
     return f"arena_{secrets.token_urlsafe(32)}"
 
 
@@ -37,7 +37,7 @@ async def let_play(
     turns: Turns,
     connected: Callable[[], None] = lambda: None,
 ) -> None:
-    """Welcome a bot, and let it play until it is done; its earlier session ends.
+    """Welcome a bot and let it play until it is done; an earlier session of the bot ends.
 
     `connected` is called once it has connected. See `Session.run`.
     """
@@ -65,7 +65,7 @@ async def let_play(
 
 
 async def beat(players: Callable[[], Iterable[BotPlayer]], heartbeat: float) -> None:
-    """Send heartbeats to the players at an interval, until cancelled."""
+    """Send heartbeats to the players every `heartbeat` seconds, until cancelled."""
     while True:
         await trio.sleep(heartbeat)
         for player in players():
@@ -88,7 +88,7 @@ class LocalHost:
         self._change = trio.Event()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for a condition that changes when bots connect, leave, or have more or less room."""
+        """Wait for a condition that depends on the bots' connections and their room for matches."""
         while not condition():
             await self._change.wait()
 

@@ -1,4 +1,4 @@
-"""The checks, a file a part of the protocol."""
+"""The checks, one file for each part of the protocol."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 SLOW_WELCOME: Final = 2.0
-"""Seconds that a slow server takes for its welcome."""
+"""Seconds that a slow server takes to send its welcome."""
 
 
 @check(
@@ -35,7 +35,7 @@ async def start(stage: Stage) -> None:
 
 
 def _unheard(stage: Stage) -> str:
-    """Describe what did not happen."""
+    """Describe the step that the bot did not reach."""
     if stage.token_given:
         return "no stream was opened with the token that it was given"
     return "no stream was opened at {server} or ARENA_SERVER"
@@ -47,7 +47,7 @@ def _unheard(stage: Stage) -> str:
     needs=("start",),
 )
 async def hello(stage: Stage) -> None:
-    """Is its first message a hello that a server takes?"""
+    """Is its first message a hello that a server accepts?"""
     if stage.server.hello_fault:
         raise Fault(stage.server.hello_fault)
     said = (await stage.connected()).hello
@@ -65,7 +65,7 @@ async def hello(stage: Stage) -> None:
     page=BOTS,
 )
 async def token(stage: Stage) -> None:
-    """Started again, does it come with the token it has?"""
+    """When started again, does it use the token it has?"""
     before = len(stage.server.registrations)
     if stage.token_given and not before:
         raise NotAsked("it was given its token")

@@ -23,17 +23,17 @@ OUTAGE: Final = 2.0
 REFUSING: Final = 3.0
 """Seconds for which a server is stopping."""
 OFTEN: Final = 8
-"""Number of tries in the last of these seconds that is too large: waiting times should have grown."""
+"""Number of tries in the last of these seconds that is too many, since waiting times should have grown."""
 AWAY: Final = 0.3
-"""Least seconds for which a bot is away while its match ends."""
+"""Minimum seconds for which a bot is away while its match ends."""
 WATCHED: Final = 2.0
-"""Seconds in which a bot that should stay away would return."""
+"""Seconds to watch that a bot which should stay away does not return."""
 AGAIN: Final = 5.0
-"""Seconds in which a repeated decision is answered."""
+"""Seconds within which a repeated decision must be answered."""
 
 
 async def _open_decision(stage: Stage) -> CheckedMatch:
-    """Begin a match with an open decision whose answer is lost."""
+    """Begin a match and hold back the bot's answer to an open decision."""
     wire = stage.wire
     match = stage.invite()
     await stage.begin(match)
@@ -69,7 +69,7 @@ async def reconnect(stage: Stage) -> None:
     disturbs=True,
 )
 async def asked_again(stage: Stage) -> None:
-    """Does it answer a decision that is put again?"""
+    """Does it answer a decision that is asked again?"""
     wire = await stage.connected()
     await stage.idle()
     match = await _open_decision(stage)
@@ -104,7 +104,7 @@ async def missed_result(stage: Stage) -> None:
     server.welcome_delay = AWAY
     await stage.lose_connection()
     with server.turns:
-        driver.left(trio.current_time(), bot, in_order=True)  # its time is up: a house bot plays on to the end
+        driver.left(trio.current_time(), bot, in_order=True)  # its time is up: a house bot finishes the match
     await stage.until(lambda: match.over, "the match did not end")
     wire = await stage.connected()
     server.welcome_delay = 0.0

@@ -39,7 +39,7 @@ async def ready(stage: Stage) -> None:
     needs=("ready",),
 )
 async def nonce(stage: Stage) -> None:
-    """Does it add chance of its own to each deal?"""
+    """Does it add randomness of its own to each deal?"""
     await stage.connected()
     for _ in range(2):
         await _invite_and_withdraw(stage, 1)

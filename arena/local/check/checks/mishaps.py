@@ -1,4 +1,4 @@
-"""Checks of trouble in matches: refused or late answers, matches that end meanwhile, others that leave."""
+"""Checks of trouble in matches: refused or late answers, answers after a match's end, other bots that leave."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ NO_ACTION: Final = (1 << 32) - 1
 HELD: Final = 0.5
 """Seconds for which the server cannot store anything."""
 RESUME: Final = 3.0
-"""Seconds in which a suspended bot reports that it is back."""
+"""Seconds within which a suspended bot must report that it is back."""
 ILLEGAL: Final = play_pb2.NOTICE_KIND_ILLEGAL
 SUSPENDED: Final = play_pb2.NOTICE_KIND_SUSPENDED
 UNKNOWN: Final = play_pb2.NOTICE_KIND_UNKNOWN
 
 
 class _Spoiler:
-    """Spoils the second answer in transit, so that the server refuses it; the first decision has more time."""
+    """Alters the second answer in transit so that the server refuses it. The first is spared, as its decision has more
+    time.
+    """
 
     def __init__(self) -> None:
         self.spoilt: play_pb2.Answer | None = None
@@ -119,7 +121,7 @@ async def crossing(stage: Stage) -> None:
         raise Fault("it gave no answer")
     crossed = play_pb2.PlayRequest(answers=last.answers)
     for answer in crossed.answers:
-        answer.match_id = ANOTHER_MATCH  # a match that ended so long ago that the server reports the answer
+        answer.match_id = ANOTHER_MATCH  # as if it ended so long ago that the server reports such an answer
     wire.hold(crossed)
     wire.release()
     await stage.until(lambda: len(stage.told(UNKNOWN)) > before, "the server took an answer to an unknown match")

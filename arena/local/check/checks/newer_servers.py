@@ -1,4 +1,4 @@
-"""Checks of messages of a newer server: a bot ignores unknown parts."""
+"""Checks with messages from a newer server, in which a bot must ignore unknown parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 UNKNOWN_FIELDS: Final = b"\xb8\xbb\x01\x2a\xc2\xbb\x01\x05later"
-"""Field 2999, the number 42, and field 3000, five bytes."""
+"""Field 2999 with the number 42, and field 3000 with five bytes."""
 UNKNOWN_KIND: Final = 77
 WHERE: Final = "CONTRIBUTING.md"
 

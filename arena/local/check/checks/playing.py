@@ -55,7 +55,7 @@ async def several(stage: Stage) -> None:
     await stage.idle()
     if (capacity := stage.capacity) < 2:
         raise NotAsked("it plays one match at a time")
-    stage.session.capacity = 1  # the server then asks for one decision at a time
+    stage.session.capacity = 1  # so that the server asks for one decision at a time
     await stage.end(*[stage.invite(stage.games[at % len(stage.games)]) for at in range(min(capacity, 4))])
     if stage.session_wire is wire:
         stage.session.capacity = capacity
@@ -73,7 +73,7 @@ async def batch(stage: Stage) -> None:
     if stage.capacity < 2:
         raise NotAsked("it plays one match at a time")
     capacity = stage.capacity
-    stage.session.capacity = 2 * capacity  # a message holds half of it
+    stage.session.capacity = 2 * capacity  # a message has at most half as many decisions
     wire.holds = True
     matches = [stage.invite(stage.games[at % len(stage.games)]) for at in range(min(capacity, LARGEST_BATCH))]
     await stage.until(lambda: _accepted(stage) >= len(matches), "it did not accept all its invitations")
@@ -84,7 +84,7 @@ async def batch(stage: Stage) -> None:
 
 
 def _accepted(stage: Stage) -> int:
-    """Return the number of Ready messages that are held back."""
+    """Return the number of accepted invitations in the bot's messages that are held back."""
     return sum(len(message.ready) for message in stage.wire.held)
 
 
@@ -94,7 +94,7 @@ def _accepted(stage: Stage) -> int:
     needs=("games",),
 )
 async def pieces(stage: Stage) -> None:
-    """Does it take messages that arrive in pieces?"""
+    """Does it accept messages that arrive in pieces?"""
     await stage.connected()
     stage.relay.piece = SMALL_PIECE
     await stage.play()

@@ -17,9 +17,9 @@ ILLEGAL: Final = play_pb2.NOTICE_KIND_ILLEGAL
 STRAY: Final = (play_pb2.NOTICE_KIND_STALE, play_pb2.NOTICE_KIND_UNKNOWN)
 LATE: Final = play_pb2.NOTICE_KIND_FORCED_BY_TIME
 MUCH: Final = 1 << 20
-"""Bytes of output that exceed a reasonable log."""
+"""Bytes of output that are more than a reasonable log."""
 TOO_MUCH: Final = 64 << 20
-"""Bytes of output that fail a bot."""
+"""Bytes of output at which the check fails."""
 FEW_LATE: Final = 0.05
 """Share of the decisions that may be late on a busy machine."""
 

@@ -78,9 +78,7 @@ class SetsFileRefused(LocalMatchError):  # noqa: N818 - the name says what is th
 
 
 class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A distribution of this repository is not installed. No registry has it; it is installed from a file or a
-    checkout.
-    """
+    """A distribution of this repository is not installed. It comes from a file or a checkout; no registry has it."""
 
     DISTRIBUTIONS: Final = {
         "arena_client": ("Python client", "arena-client", "./clients/python"),

@@ -1,1 +1,1 @@
-"""The pages: ladder, bots, matches, replays, rules in a browser. They read public data and change nothing."""
+"""The web pages with ladder, bots, matches, replays and rules. They read public data and change nothing."""

@@ -1,4 +1,4 @@
-"""The application: the page for each address, and the answer to requests without a page."""
+"""The application: the page for each address, and the answers to requests that no page serves."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def application(
     open_server: OpenServer | None = None,
     play_socket: PlaySocket | None = None,
 ) -> Starlette:
-    """Return the pages over a data source; `root` is the path that a proxy removes, such as "/arena".
+    """Return the pages for a data source. `root`: the path prefix that a proxy removes, such as "/arena".
 
-    `open_server` opens the server whose running matches are shown; without it there are none. `play_socket` lets bots
-    play.
+    `open_server`: opens the server whose running matches are shown; if None, none are shown. `play_socket`: handles the
+    WebSockets of bots that play.
     """
     counts = RequestCounts()
     reader = Reader(open_source)
@@ -120,7 +120,7 @@ def application(
             HTTPException: _refused,
         },
     )
-    made.router.redirect_slashes = False  # a redirect would omit the root
+    made.router.redirect_slashes = False  # a redirect would lack the root
     made.state.reader = reader
     made.state.health = SourceHealth(reader)
     made.state.counts = counts
@@ -173,8 +173,10 @@ def _failed(connection: HTTPConnection) -> Response:
 
 
 def _error(request: Request, status: int, title: str, why: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return a page for a browser, and a problem in JSON for an address of the interface or a client that accepts only
-    JSON."""
+    """Return the error as a page, or as a problem in JSON.
+
+    JSON is for addresses of the interface, and for clients that accept only JSON.
+    """
     accepted = request.headers.get("accept", "")
     if f"{request.scope['path']}/".startswith(f"{PATH}/") or ("json" in accepted and "html" not in accepted):
         return problem(status, why, headers)

@@ -1,6 +1,7 @@
-"""The pages in a process that a server starts.
+"""The process that a server starts to serve the pages.
 
-`python -m arena.web.beside_server DATA LISTEN SOCKET PROXIES ORIGINS`; it ends with the server, however that ends.
+`python -m arena.web.beside_server DATA LISTEN SOCKET PROXIES ORIGINS`. It ends with the server, however the server
+ends.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ def main(data: str, listen: str, unix_socket: str, proxies: str, web_origin: str
 
     `proxies` are the server's trusted proxies; `web_origin` names other sites whose pages may do more than read.
     """
-    log_to_stderr(log_json=True, level=logging.WARNING)  # to the server's log: nobody reads standard output
+    log_to_stderr(log_json=True, level=logging.WARNING)  # goes to the server's log, as nobody reads standard output
     sites = Sites(host_and_port(listen)[0], web_origin)
     rules = RequestRules(proxies=networks(proxies) if proxies else (), sites=sites)
     with connected() as parent, opening_directory(Path(data)) as open_source:
-        parent.receive()  # a report before the server asks would be lost with this process's ready message
+        parent.receive()  # a report before the server asks would be lost with the ready message
         try:
             run(
                 open_source,

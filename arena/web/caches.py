@@ -1,4 +1,4 @@
-"""Two caches: one of the least recently used kind, one with a time to live."""
+"""Two caches: one drops the least recently used entries, the other has a time to live."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, TypeVar
 import anyio
 
 MOST: Final = 64
-"""Results that a `TtlCache` stores."""
+"""Maximum number of results that a `TtlCache` stores."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -19,7 +19,7 @@ Default = TypeVar("Default")
 
 
 class LruCache(Generic[Key, Value]):
-    """At most `most` entries; the least recently used one is dropped first."""
+    """A cache of at most `most` entries, which drops the least recently used one first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -47,14 +47,14 @@ class LruCache(Generic[Key, Value]):
 
 
 class TtlCache:
-    """Results by key, each returned until it is too old. A request for a result in progress waits for it."""
+    """A cache of results by key, each returned until it is too old. Requests wait for a result that is being made."""
 
     def __init__(self) -> None:
         self._made: LruCache[Hashable, tuple[float, Any]] = LruCache(MOST)
         self._turns: LruCache[Hashable, anyio.Lock] = LruCache(MOST)
 
     async def get(self, key: Hashable, make: Callable[[], Awaitable[Value]], seconds: float) -> Value:
-        """Return the result of `make` for this key, cached for at most `seconds`; errors are not cached."""
+        """Return the cached result for a key; `make` it if missing or older than `seconds`. Errors are not cached."""
         turn = self._turns.get(key, None)
         if turn is None:
             self._turns[key] = turn = anyio.Lock()

@@ -22,11 +22,11 @@ from arena.web.requests.each_request import USUAL, RequestRules
 from trio_grpc.http2.sockets import bind
 
 GRACE: Final = 3.0
-"""Seconds for running requests after a signal."""
+"""Seconds that running requests have to end after a signal."""
 UNREAD_LIMIT: Final = 20.0
-"""Seconds after which a client that reads nothing is dropped, where the system can tell (Linux)."""
+"""Seconds after which a client that reads nothing is dropped, if the system can detect it (Linux)."""
 UNREAD_BYTES: Final = 1 << 18
-"""Approximate bytes of an answer that the system buffers for a reader."""
+"""Approximate number of an answer's bytes that the system buffers for a reader."""
 
 
 def run(
@@ -40,8 +40,8 @@ def run(
 ) -> None:
     """Serve the pages at "host:port" until SIGINT or SIGTERM; call `ready` with their address.
 
-    `open_server` opens the server whose running matches are shown; without it there are none. `play_socket` lets bots
-    play. Raises RuntimeError.
+    `open_server`: opens the server whose running matches are shown; if None, none are shown. `play_socket`: handles the
+    WebSockets of bots that play. Raises RuntimeError.
     """
     raise_file_limit()
     serve_by(Connections(rules.proxies))
@@ -51,14 +51,14 @@ def run(
     named = f"[{host}]" if ":" in host else host
     pages = application(open_source, root, rules, open_server, play_socket)
     gc.collect()
-    gc.freeze()  # collecting the initial objects made a page take 70 ms longer now and then
+    gc.freeze()  # otherwise collecting the initial objects delays a page by 70 ms now and then
     gc.set_threshold(20_000, 20, 50)
     trio.run(_serve, pages, config, partial(ready, f"http://{named}:{port}{root}/"))
 
 
 def configured(sockets: Iterable[socket.socket]) -> Config:
-    """Return the configuration for serving listening sockets, which it takes over."""
-    for each in sockets:  # accepted connections inherit these
+    """Return the configuration for serving at listening sockets, and take the sockets over."""
+    for each in sockets:  # accepted connections inherit these options
         each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, UNREAD_BYTES)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(1000 * UNREAD_LIMIT))
@@ -67,9 +67,9 @@ def configured(sockets: Iterable[socket.socket]) -> Config:
     config.include_server_header = False
     config.graceful_timeout = GRACE
     config.loglevel = "WARNING"
-    config.h2_max_concurrent_streams = 1  # otherwise a client that reads nothing would hold a hundred answers in memory
+    config.h2_max_concurrent_streams = 1  # otherwise a client that reads nothing holds a hundred answers
     config.websocket_max_message_size = LARGEST_FRAME
-    config.websocket_permessage_deflate = False  # messages that unpack to more than they seem
+    config.websocket_permessage_deflate = False  # small messages could unpack to huge ones
     return config
 
 

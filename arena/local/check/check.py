@@ -47,8 +47,7 @@ def check(
     needs: tuple[str, ...] = CONNECTED,
     disturbs: bool = False,
 ) -> Callable[[Asking], Check]:
-    """Decorate a function of the stage to be a check; the function's name and docstring become its name and question.
-    """
+    """Make a check from a function of the stage; the function's name and docstring become its name and question."""
 
     def made(ask: Asking) -> Check:
         name = getattr(ask, "__name__", "").replace("_", "-")

@@ -1,5 +1,4 @@
-"""Matches of the bot under check, by real ready checks and drivers, with house bots or scripted bots in the other
-seats.
+"""Matches of the bot under check: real ready checks and drivers, with house bots or scripted bots in the other seats.
 
 A scripted bot chooses the first legal action when the check asks for it.
 """

@@ -52,7 +52,7 @@ class Wire:
         self.said: list[Said] = []
         self.heard: list[Heard] = []
         self.bad_nonces: list[int] = []
-        """Sizes of invalid nonces. A server would close the stream; here they count as missing, so that the check
+        """Sizes of invalid nonces. A server would close the stream; here they count as missing, and the check
         continues.
         """
         self.altered: Callable[[play_pb2.PlayResponse], bytes] | None = None

@@ -114,7 +114,7 @@ class RunningCommand:
             why = "it was not running in time" if said is None else said.get("not started", "its keeper failed")
             raise CommandNotStarted(shlex.join(words), why)
         self.pid: Final[int] = said["started"]
-        """Its process id, which is also the id of its process group."""
+        """The command's process id, which is also the id of its process group."""
 
     def fileno(self) -> int:
         """Return the descriptor that is readable when it has ended."""

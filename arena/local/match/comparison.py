@@ -1,8 +1,8 @@
 """The result of a comparison from its sets: which bot is better, by how much, and how surely.
 
 A set gives one number d, the first bot's points less the other's. Sets are independent. Normalised Elo is 347.4·t with
-t = mean(d)/sd(d). Elo is that of the ladder, from the share of opponents that a bot finishes ahead of. The stopping rule is
-in `sequential`.
+t = mean(d)/sd(d). Elo is that of the ladder, from the share of opponents that a bot finishes ahead of. `sequential` has
+the stopping rule.
 """
 
 from __future__ import annotations
@@ -97,9 +97,7 @@ def adjusted_chances(comparisons: Sequence[Comparison | None]) -> list[float | N
 
 
 def within(count: int) -> float:
-    """Return the half width of a mean's 95 % interval in standard errors (Student's t), from `count` values, at least
-    two.
-    """
+    """Return the half width of a mean's 95 % interval in standard errors (Student's t), for two or more values."""
     from scipy.special import stdtrit
 
     return float(stdtrit(count - 1, 0.975))
@@ -139,9 +137,7 @@ def compare(design: Design, sets: Sequence[PlayedSet]) -> Comparison:
 
 
 def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
-    """Estimate the difference in Elo: from the results against each other at one table, else from those against the
-    field.
-    """
+    """Estimate the difference in Elo: from the results against each other at one table, else against the field."""
 
     def of(game: SeatedGame, bot: int) -> float:
         others = [seat for seat, other in enumerate(game.bots) if other != bot]

@@ -24,9 +24,7 @@ class Design(Enum):
     """The designs by which two bots are compared."""
 
     SAME_SEATS = "same-seats"
-    """Each bot plays the same seat of the same deals against the same field. Its points above the mean of the others at
-    the table count.
-    """
+    """Each bot plays the same seat of the same deals against the same field; points above the others' mean count."""
     ONE_TABLE = "one-table"
     """Both play at one table, and once more on the same deals with their seats exchanged. Their points count."""
     INDEPENDENT = "independent"
@@ -82,8 +80,7 @@ def pairs(compared: int, pairing: Pairing) -> tuple[tuple[int, int], ...]:
 def planned(
     design: Design, seats: int, number: int, seed: int, compared: int = 2, pairing: Pairing = Pairing.GAUNTLET
 ) -> tuple[PlannedGame, ...]:
-    """Return the games of a set; the first set has the number 0. Compared bots and field bots change seats from set to
-    set.
+    """Return the games of a set, numbered from 0. Compared bots and field bots change seats from set to set.
 
     `ONE_TABLE` has two games for each pair, the other designs one for each compared bot. The games have the same deals,
     except with `INDEPENDENT`.

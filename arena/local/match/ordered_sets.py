@@ -83,8 +83,7 @@ class OrderedPairs:
 
     @property
     def sets_left(self) -> float:
-        """The number of sets until no pair needs more. With a test it is an estimate, infinite while none is possible.
-        """
+        """The number of sets until no pair needs more. With a test it is an estimate, or infinite if unknown."""
         most = self.most - self.sets
         if not self._tests:
             return most

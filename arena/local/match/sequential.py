@@ -44,9 +44,7 @@ class ScoreUnit(Enum):
     POINTS = "points"
     """The difference in points."""
     ELO = "elo"
-    """Elo from places: the share of games in which the first of two at one table finishes ahead of the other; ties
-    count half.
-    """
+    """Elo from places: the share of games at one table in which the first bot finishes ahead; ties count half."""
 
 
 class SequentialOutcome(Enum):

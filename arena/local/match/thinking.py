@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from arena.local.match.sets import Subject
 
 LONG: Final = 10.0
-"""Seconds of thinking after which a bot is reported. It is reported again after the same time, then after doubling
-pauses.
-"""
+"""Seconds of thinking after which a bot is reported, first again after the same time, then after doubling pauses."""
 LONGEST_PAUSE: Final = 60.0
 """Longest pause between two reports of a bot, in seconds."""
 LOOK: Final = 1.0

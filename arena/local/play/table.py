@@ -83,8 +83,9 @@ class LiveGame:
         return Course(Replay("", 0, self.header, (), NOTHING_YET, None, ()), self._steps)
 
     def play(self, watch: Callable[[], None]) -> PlayedGame:
-        """Play the game to its end; `watch` is called after every choice. Raises BotFailed, and any error of players or
-        `watch`.
+        """Play the game to its end; `watch` is called after every choice.
+
+        Raises BotFailed, and any error of players or `watch`.
         """
 
         def heard(event: Input, effects: Sequence[Effect]) -> None:

@@ -43,8 +43,7 @@ class _Listener(LocalHousePlayer):
 
 
 def kept_decisions(games: Sequence[Game]) -> str:
-    """Return a line with the games' catalogues, and one line for each selected decision of every game and table size.
-    """
+    """Return a line with the games' catalogues, and a line for each of some decisions of every game and table size."""
     messages = [PlayResponse(welcome=Welcome(games=[encode_catalog(game) for game in games]))]
     for game in games:
         for seats in game.seats:

@@ -70,9 +70,7 @@ class Box(NamedTuple):
     """Path of bubblewrap."""
     able: frozenset[Ability]
     identity: Identity | None
-    """The command's user and group if the runner is root. If None, the command runs as the runner's user, without
-    rights outside the box.
-    """
+    """The command's user and group if the runner is root; None if the command runs as the runner's user."""
 
     def words(self, words: Sequence[str], shared: Path | None = None, hidden: Iterable[Path] = ()) -> list[str]:
         """Return the command line of a boxed command.
@@ -160,7 +158,5 @@ def _temporary(place: str, size: int) -> list[str]:
 
 
 def _folders(places: Iterable[Path]) -> list[str]:
-    """Return the words that create folders which everybody can read; those that bubblewrap creates by itself are only
-    for root.
-    """
+    """Return the words that create folders readable for everybody; by itself, bubblewrap creates them for root only."""
     return [word for place in sorted(places) for word in ("--perms", "0755", "--dir", str(place))]

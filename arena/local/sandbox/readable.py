@@ -101,9 +101,7 @@ def servers_within(folder: Path) -> tuple[Path, ...]:
 
 
 def _programs(words: Sequence[str]) -> list[int]:
-    """Return the indices of words that are programs: the first, and one that it starts, as in `arena-bot pipe --
-    PROGRAM`.
-    """
+    """Return the indices of the programs: the first word, and one that it starts, as in `arena-bot pipe -- PROGRAM`."""
     inner = words.index("--") + 1 if "--" in words else len(words)
     return [0, *([inner] if inner < len(words) and shutil.which(words[inner]) else [])]
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 PATIENCE: Final = 60.0
 """Seconds that one probe may take."""
 FIRST_IDENTITY: Final = 0x70000000
-"""The first user and group for commands. According to systemd's UIDS-GIDS.md, ids from here to 0x7FFFFFFF are unused.
-"""
+"""The first user and group id for commands. Up to 0x7FFFFFFF, ids are unused according to systemd's UIDS-GIDS.md."""
 
 
 class Lack(NamedTuple):

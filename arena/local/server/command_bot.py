@@ -1,5 +1,4 @@
-"""A bot that is a command: the conditions it runs under, its start and supervision, and its end with all its processes.
-"""
+"""A bot that is a command: its conditions, its start and supervision, and its end with all its processes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Answers: pages from templates with their headers, downloads, 304 for cached content, and problems.
 
-Conditional requests follow RFC 9110 (section 13), problems RFC 9457.
+Conditional requests follow RFC 9110 (section 13), and problems follow RFC 9457.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HEADERS: Final[Mapping[str, str]] = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-cache",
 }
-"""Headers of every answer: nothing loads from elsewhere, only our scripts run, no page is framed."""
+"""Headers of every answer: nothing is loaded from other sites, only our scripts run, and no page can be framed."""
 REPLAY_TYPE: Final = "application/octet-stream"
 PROBLEM_TYPE: Final = "application/problem+json"
 FAULT: Final = "a fault of the server; its log says more"
@@ -54,7 +54,7 @@ SCHEMA: Final[Mapping[str, Any]] = {
 
 
 class WithHeaders:
-    """Adds `HEADERS` to every answer that does not set them itself, and gives the pages their path prefix."""
+    """Middleware that adds `HEADERS` to answers that do not set them, and gives the pages their path prefix."""
 
     def __init__(self, app: ASGIApp, root: str) -> None:
         self._application = app
@@ -77,7 +77,7 @@ class WithHeaders:
 
 
 def page(request: Request, template: str, status: int = 200, **context: Any) -> Response:
-    """Return a page from a template, or 304 for a browser that has it."""
+    """Return a page from a template, or 304 if the browser has it."""
     text = _TEMPLATES.get_template(template).render(
         root=request.scope["root"],
         path=request.scope["root"] + request.url.path,
@@ -104,12 +104,12 @@ def _instant(at: datetime) -> str:
 
 
 def _stamp(at: datetime) -> str:
-    """Return an instant in its form for addresses."""
+    """Return a time in the form that addresses use."""
     return at.astimezone(UTC).replace(tzinfo=None).isoformat()
 
 
 def _long(time: timedelta) -> str:
-    """Return a length of time in words, to the minute."""
+    """Return a duration in words, to the minute."""
     minutes = time // timedelta(minutes=1)
     for size, unit in ((1440, "day"), (60, "hour"), (1, "minute")):
         if minutes >= size or unit == "minute":
@@ -149,18 +149,18 @@ _TEMPLATES.globals.update(
 
 
 def entity_tag(content: bytes) -> str:
-    """Return the tag of a content, a weak one: the same content may be sent compressed or not."""
+    """Return a content's tag. It is weak, since the same content may be sent compressed or not."""
     return f'W/"{sha256(content).hexdigest()[:32]}"'
 
 
 def held(request: Request, tag: str) -> bool:
-    """Return whether the client has the content of this tag, even if a proxy has weakened its tag."""
+    """Return whether the client has the content with this tag, even if a proxy has made the tag weak."""
     known = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
     return "*" in known or tag.removeprefix("W/") in known
 
 
 def conditional(request: Request, content: bytes, media_type: str, headers: Mapping[str, str]) -> Response:
-    """Return a content, or 304 if the client has it."""
+    """Return a response with the content, or 304 if the client has it."""
     tag = entity_tag(content)
     if held(request, tag):
         return Response(status_code=304, headers={**headers, "etag": tag})
@@ -168,13 +168,13 @@ def conditional(request: Request, content: bytes, media_type: str, headers: Mapp
 
 
 def replay_download(request: Request, match_id: int, content: bytes) -> Response:
-    """Return a replay's bytes. They are few and sent whole, without ranges."""
+    """Return a response with a replay's bytes, which are few and sent as a whole, without ranges."""
     name = f"match-{match_id}.replay"
     headers = {"content-disposition": f'attachment; filename="{name}"', "accept-ranges": "none"}
     return conditional(request, content, REPLAY_TYPE, headers)
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: str) -> Response:
-    """Return an error with its description; `more` are further members."""
+    """Return an error with its description; `more` has further members of the document."""
     document = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail, **more}
     return Response(json_text(document), status, headers=dict(headers or {}), media_type=PROBLEM_TYPE)

@@ -1,1 +1,1 @@
-"""The content of the pages as JSON over HTTP. An OpenAPI document from the same declarations describes it."""
+"""The content of the pages as JSON over HTTP, with an OpenAPI document that is made from the same declarations."""

@@ -1,4 +1,4 @@
-"""The interface as a separate application, which the pages' application mounts."""
+"""The JSON interface as an application that the pages' application mounts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RETRY: Final = "5"
 
 
 def api_application(sources: Sources) -> Starlette:
-    """Return the interface over its sources."""
+    """Return the interface to the given sources."""
     readers = Middleware(
         CORSMiddleware,
         allow_origins=["*"],
@@ -57,7 +57,7 @@ def api_application(sources: Sources) -> Starlette:
 
 
 async def api_page(request: Request) -> Response:
-    """Show the description to people."""
+    """Show the description of the interface as a page."""
     described = document(request.scope["root"] + PATH)
     return page(request, "api.html", api=described, schemas=described["components"]["schemas"])
 
@@ -85,9 +85,9 @@ async def _answer(endpoint: Endpoint, sources: Sources, request: Request) -> Res
 
 
 def _asked(endpoint: Endpoint, request: Request) -> Asked:
-    """Return the parameters' values.
+    """Return the values of a request's parameters.
 
-    Raises: BadParameterError: also for unknown and repeated parameters.
+    Raises: BadParameterError: a parameter is invalid, missing, unknown or repeated.
     """
     queried = {each.name for each in endpoint.parameters if each.where == "query"}
     seen: set[str] = set()
@@ -124,4 +124,4 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    return problem(500, FAULT, {"access-control-allow-origin": "*"})  # it is created outside of the middleware
+    return problem(500, FAULT, {"access-control-allow-origin": "*"})  # this answer does not pass the middleware

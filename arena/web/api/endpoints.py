@@ -1,4 +1,4 @@
-"""The endpoints, one for each address. Everything else about them follows from these declarations."""
+"""The declarations of the endpoints, one for each address, from which everything else about them follows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A document, and the changes of the address for the next page; None on the last."""
+    """A document, and the parameters to change for the next page; None on the last page."""
 
     document: object
     following: Mapping[str, object] | None = None
@@ -73,7 +73,7 @@ class Endpoint:
 
 
 def limit(of: str, default: int = 50) -> Parameter:
-    """Return the parameter of a page's length."""
+    """Return the parameter for the length of a page."""
     return number("limit", f"{of} of a page, at most.", 1, LARGEST_PAGE, default)
 
 

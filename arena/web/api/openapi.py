@@ -1,6 +1,6 @@
-"""The OpenAPI 3.1 document of the interface, from the endpoints' declarations, and the JSON Schema of their rows.
+"""The OpenAPI 3.1 document of the interface, made from the endpoints' declarations, and JSON Schemas of its rows.
 
-A row's schema follows from its fields' types and docstrings.
+A row's schema is made from the types and docstrings of its fields.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DESCRIPTION: Final = (
 
 
 class Schemas:
-    """A collection of row schemas, to which other schemas refer."""
+    """The collected schemas of rows, to which other schemas refer."""
 
     def __init__(self) -> None:
         self.rows: dict[str, Mapping[str, Any]] = {}
@@ -74,7 +74,7 @@ class Schemas:
 
     def _row(self, row: type) -> Mapping[str, Any]:
         if row.__name__ not in self.rows:
-            self.rows[row.__name__] = {}  # a row may contain rows of its own kind
+            self.rows[row.__name__] = {}  # first, as a row may contain rows of its own class
             hints, meanings = get_type_hints(row), field_docstrings(row)
             properties = {}
             for each in fields(row):
@@ -88,7 +88,7 @@ class Schemas:
 
 @cache
 def field_docstrings(row: type) -> Mapping[str, str]:
-    """Return the docstring below each field of a class, by name; nothing without the source."""
+    """Return the docstring below each field of a class, by name; an empty mapping if the source is not available."""
     try:
         [definition] = ast.parse(dedent(inspect.getsource(row))).body
     except (OSError, TypeError):
@@ -106,7 +106,7 @@ def _object(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 @cache
 def document(server: str) -> Mapping[str, Any]:
-    """Return the document of the interface at a path such as "/api/v1"."""
+    """Return the document for an interface mounted at a path such as "/api/v1"."""
     schemas = Schemas()
     paths = {each.path: {"get": _operation(each, schemas)} for each in ENDPOINTS}
     return {

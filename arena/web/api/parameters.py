@@ -1,4 +1,4 @@
-"""Query and path parameters of the interface, each with its schema and the parser of its text."""
+"""Query and path parameters of the interface, each with its schema and its parser."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class BadParameterError(Exception):
     """A parameter is invalid, missing or unknown."""
 
     def __init__(self, name: str, value: str, what: str, in_path: bool = False) -> None:
-        """`what`: the problem, worded to follow the name."""
+        """`what`: the problem, worded so that it follows the parameter's name."""
         super().__init__(f"{name} {what}")
         self.name = name
         self.value = value[:SHOWN]
         self.in_path = in_path
-        """True if it is part of the path: then nothing exists at the address."""
+        """True if the parameter is part of the path, so that nothing exists at the address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class Parameter:
     schema: Mapping[str, Any]
     """JSON Schema of its value."""
     read: Callable[[str], Any]
-    """Converts its text to a value. Raises ValueError with the broken rule as its message."""
+    """Function that converts the parameter's text to a value. Raises ValueError with the broken rule as its message."""
     where: Literal["path", "query"] = "query"
     required: bool = False
     default: Any = None
 
     def value(self, text: str | None) -> Any:
-        """Return the value of a text, or the default without one. Raises: BadParameterError."""
+        """Return the value of a text, or the default for no text. Raises: BadParameterError."""
         if not text:
             if self.required:
                 raise BadParameterError(self.name, "", "is required here", self.where == "path")
@@ -54,7 +54,7 @@ class Parameter:
 
 
 def number(name: str, description: str, least: int, most: int, default: int | None = None, **more: Any) -> Parameter:
-    """Return the parameter of a whole number within bounds."""
+    """Return a parameter for a whole number within bounds."""
 
     def read(text: str) -> int:
         if (found := whole_number(text, least, most)) is None:
@@ -68,7 +68,7 @@ def number(name: str, description: str, least: int, most: int, default: int | No
 
 
 def words(name: str, description: str, **more: Any) -> Parameter:
-    """Return the parameter of an unchanged text."""
+    """Return a parameter for text that is used unchanged."""
     return Parameter(name, description, {"type": "string"}, str, **more)
 
 
@@ -86,7 +86,7 @@ def game(where: Literal["path", "query"]) -> Parameter:
 
 
 def instant(name: str, description: str) -> Parameter:
-    """Return the required parameter of a date or time, in UTC unless it names another zone."""
+    """Return a required parameter for a date or time, in UTC unless it names another zone."""
 
     def read(text: str) -> datetime:
         rule = "is a date or time since 1970 in ISO 8601, such as 2026-01-31 or 2026-01-31T18:00:00Z"

@@ -1,4 +1,4 @@
-"""A match as a picture of 1200 × 630 pixels, which other sites show beside a link to it: players and result.
+"""A picture of a match's players and result, 1200 × 630 pixels, which other sites show beside a link to the match.
 
 Pillow draws it with its own font: most sites accept no SVG, and a server may have no fonts.
 """
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont, ImageFont
 
 SIZE: Final = (1200, 630)
-"""Size in pixels that most sites ask for."""
+"""Size in pixels, as most sites want it."""
 EDGE: Final = 70
-"""Pixels that stay empty on every side."""
+"""Width of the empty margin on every side, in pixels."""
 ROW: Final = 58
 KEPT: Final = 256
-"""Number of cached pictures, of some 15 kB each."""
+"""Number of cached pictures; each has some 15 kB."""
 PAPER: Final = "#eef2f9"
 INK: Final = "#1c1f23"
 DIM: Final = "#5a6067"
@@ -33,7 +33,7 @@ COLOURS: Final = ("#b3202c", "#7a5a00", "#1d6b34", "#1f4fb0", "#7b2a8f")
 
 
 class PicturedSeat(NamedTuple):
-    """A line of a picture."""
+    """One seat, which is a line of the picture."""
 
     place: int
     bot: str
@@ -46,16 +46,16 @@ class PicturedMatch(NamedTuple):
     title: str
     game: str
     seats: tuple[PicturedSeat, ...]
-    """The best first."""
+    """The seats, best first."""
 
 
 class MatchPictures:
-    """Pictures by content, drawn one at a time in a separate thread, and cached."""
+    """A cache of pictures by content. Pictures are drawn one at a time, in a separate thread."""
 
     def __init__(self) -> None:
         self._kept: LruCache[PicturedMatch, bytes] = LruCache(KEPT)
         self._limiter = anyio.CapacityLimiter(1)
-        """A separate limiter, so that requests waiting for a picture take no thread from other pages."""
+        """A limiter of its own, so that requests waiting for a picture take no thread from other pages."""
 
     async def picture(self, match: PicturedMatch) -> bytes:
         """Return the picture of a match as a PNG file. It may take some hundredths of a second."""
@@ -89,7 +89,7 @@ def _drawn(match: PicturedMatch) -> bytes:
 
 
 def _cards(draw: ImageDraw.ImageDraw, seats: Sequence[PicturedSeat]) -> None:
-    """Draw a line of cards between heading and result, as far as there is room."""
+    """Draw a line of cards between heading and result, cut to the free height."""
     bottom = SIZE[1] - EDGE - ROW * len(seats) - 24
     for number, colour in enumerate(COLOURS):
         left, top = EDGE + 62 * number, EDGE + 76
@@ -98,7 +98,7 @@ def _cards(draw: ImageDraw.ImageDraw, seats: Sequence[PicturedSeat]) -> None:
 
 
 def _fitting(draw: ImageDraw.ImageDraw, words: str, font: FreeTypeFont | ImageFont, width: int) -> str:
-    """Return words, shortened to a width in pixels."""
+    """Return the words, shortened to fit a width in pixels."""
     words = "".join(letter if letter.isprintable() else "?" for letter in words)
     if draw.textlength(words, font) <= width:
         return words

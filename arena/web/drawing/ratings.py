@@ -13,20 +13,20 @@ from arena.store.base.rows import LadderRow, PastLadderRow, RatedRow
 WIDTH: Final = 720
 HEIGHT: Final = 200
 LEFT: Final = 44
-"""Units for the labels."""
+"""Width of the labels, in units of the drawing."""
 UNSETTLED: Final = 40.0
 """Standard error, in Elo, above which a past rating was provisional."""
 SCALE: Final = 200
-"""Units across a drawn interval."""
+"""Width of the scale for intervals, in units."""
 
 
 def rating_curve(rows: Sequence[RatedRow]) -> Markup:
-    """Draw a bot's live rating after each of at least two matches, in order; nothing for fewer."""
+    """Draw a bot's live rating after each of the given matches, in order; nothing for fewer than two."""
     if len(rows) < 2:
         return Markup("")
     lows = [row.after - CONFIDENCE * row.deviation for row in rows]
     highs = [row.after + CONFIDENCE * row.deviation for row in rows]
-    # The first matches' bands are very wide: the scale fits the bands of the later three quarters, and the whole line.
+    # The scale fits the whole line, but only the later three quarters of the band, as the first bands are very wide.
     later = len(rows) // 4
     low = min(*lows[later:], *(row.after for row in rows))
     high = max(*highs[later:], *(row.after for row in rows), low + 1)
@@ -76,7 +76,7 @@ def _provisional(row: LadderRow | PastLadderRow) -> bool:
 
 
 def intervals(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> list[Interval]:
-    """Put all ratings on one scale, which fits the intervals of settled bots; wider ones are clipped."""
+    """Return all ratings' intervals on one scale, which fits those of settled bots; wider ones are clipped."""
     if not rows:
         return []
     settled = [row for row in rows if not _provisional(row)] or rows

@@ -1,8 +1,8 @@
-"""Boards: parts of pages that change, rendered once for all viewers, as server-sent events.
+"""Boards: parts of pages that change. Each is rendered once for all viewers and sent as server-sent events.
 
-A board is a list of rows with keys. A viewer gets all rows, then those that changed; a slow one skips intermediate
-states, so that no viewer costs more memory than one message. A viewer waits for one event and sends one message; all
-timing is done once, for all of them.
+A board is a list of rows with keys. A viewer gets all rows first, then those that changed. A slow viewer skips
+intermediate states, so it costs no more memory than one message. Viewers wait for a common event; all timing is done
+once, for all of them.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from arena.web.reading.reader import Missing, Unavailable
 log = structlog.get_logger("arena.web")
 
 Rows: TypeAlias = Mapping[str, str]
-"""HTML of rows by key, in order."""
+"""The HTML of each row by its key, in order."""
 
 INTERVAL: Final = 1.0
-"""Least seconds between two messages to a viewer."""
+"""Minimum seconds between two messages to a viewer."""
 RETRY: Final = 5000
 """Milliseconds after which a browser reconnects."""
 MOST_VIEWERS: Final = 2000
 MOST_OF_ADDRESS: Final = 50
-"""Limits of open streams: in all, if the process may open as many files, and of one address other than this machine."""
+"""Limits of open streams: in total, if the process may open as many files, and per address of other machines."""
 SILENCE: Final = 15.0
-"""Seconds without news after which a comment is sent, so that proxies keep the stream open."""
+"""Seconds without changes after which a comment is sent, so that proxies keep the stream open."""
 
 
 class Board:
@@ -45,16 +45,16 @@ class Board:
         self.viewers = 0
 
     async def refresh(self, *, first: bool = False) -> None:
-        """Render it anew, with `first` only if it never was, and send the changes to viewers."""
+        """Render the board, and wake the viewers if it changed. With `first`, do so only if it was never rendered."""
         async with self._lock:
             if first and self._version:
                 return
             try:
                 rows = dict(await self._render())
             except (Missing, Unavailable):
-                return  # perhaps the next time
+                return  # the next refresh tries again
             except Exception:
-                log.exception("a part of a page was not rendered")  # like a page that is answered with 500
+                log.exception("a part of a page was not rendered")  # as for a page that is answered with 500
                 return
             if rows == self._rows and list(rows) == list(self._rows) and self._version:
                 return
@@ -65,7 +65,7 @@ class Board:
             self.wake()
 
     def wake(self) -> None:
-        """Wake the viewers to send changes, or an empty comment without any."""
+        """Wake the viewers, which send the changes, or an empty comment if there are none."""
         self._changed.set()
         self._changed = trio.Event()
 

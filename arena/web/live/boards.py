@@ -1,4 +1,4 @@
-"""The boards of an application by name, the TV included: their contents and their rendering."""
+"""The boards of an application by name, including the TV: their contents and their rendering."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from arena.web.reading.reader import Missing, Reader, Unavailable
 SCREENS: Final = 4
 """Number of rounds shown at once on the TV."""
 READING: Final = 8.0
-"""Least seconds that a round stays on the TV."""
+"""Minimum seconds for which a round stays on the TV."""
 MOST_BOARDS: Final = 500
 """Maximum number of boards in memory; those without viewers are dropped first."""
 _ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)
 
 
 class Screens:
-    """The rounds on the TV: the newest ones, each shown long enough to be read, from as many matches as possible."""
+    """The rounds on the TV: the newest ones from as many matches as possible, each shown long enough to be read."""
 
     def __init__(self, feed: LiveFeed) -> None:
         self._feed = feed
@@ -53,7 +53,7 @@ class Screens:
         return [(table, report) for _, table, report in self._shown]
 
     def _put(self, table: LiveTable, report: RoundRow, now: float) -> None:
-        """Show a round in place of one of its match, or of the oldest, if that was shown long enough."""
+        """Show a round in place of its match's earlier one, or else of the oldest, if that was shown long enough."""
         place = next((number for number, each in enumerate(self._shown) if each[1] is table), None)
         if place is None and len(self._shown) < SCREENS:
             self._shown.append((now, table, report))
@@ -78,7 +78,7 @@ class Live:
 
     @asynccontextmanager
     async def running(self, _: Starlette) -> AsyncIterator[None]:
-        """Follow the server and refresh boards with viewers, for the block."""
+        """Follow the server and refresh the boards that have viewers, until the block ends."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.feed.run)
             nursery.start_soon(self._refresh)
@@ -105,7 +105,7 @@ class Live:
 
     @property
     def has_server(self) -> bool:
-        """True if there is a server."""
+        """True if the pages have a server."""
         return self._open_server is not None
 
     async def status(self) -> StatusRow:
@@ -194,7 +194,7 @@ class Live:
         return {row.bot: html for row, html in zip(ladder.standings, rows, strict=True)}
 
     async def _refresh(self) -> None:
-        """Refresh changed boards with viewers, once a second at most."""
+        """Refresh the changed boards that have viewers, at most once a second."""
         ended: dict[str, int] = {}
         status_at, woken_at = 0.0, monotonic()
         while True:
@@ -216,7 +216,7 @@ class Live:
                 for board in self._boards.values():
                     board.wake()
             await trio.sleep(INTERVAL)
-            with trio.move_on_after(INTERVAL):  # the TV and the status change with time, too
+            with trio.move_on_after(INTERVAL):  # the TV and the status change with time even if nothing happens
                 await changed.wait()
 
 

@@ -15,7 +15,7 @@ from arena.web.live.board import MOST_OF_ADDRESS, MOST_VIEWERS, RETRY, Board
 from trio_grpc.limits.connection_limits import OpenByOrigin, Origin, TooManyOpen
 
 READERS: Final = 4
-"""One in this many of the files that the process may open is reserved for everything but streams."""
+"""The process reserves 1/`READERS` of the files that it may open for everything but streams."""
 
 log = structlog.get_logger("arena.web")
 
@@ -23,8 +23,8 @@ log = structlog.get_logger("arena.web")
 class EventStream(Response):
     """A stream of server-sent events.
 
-    The operating system drops a viewer that does not read (`arena.web.serving.UNREAD_LIMIT`); the stream's beginning
-    says when to reconnect.
+    The operating system drops a viewer that does not read (`arena.web.serving.UNREAD_LIMIT`). The stream begins with
+    the time after which to reconnect.
     """
 
     def __init__(self, board: Board, viewers: OpenByOrigin, origin: Origin) -> None:
@@ -63,10 +63,10 @@ class EventStream(Response):
 
 
 class Viewers(OpenByOrigin):
-    """Counts the open event streams. Each is an open file, so the system's limit bounds the viewers."""
+    """A count of the open event streams. Each is an open file, so the system's limit of files bounds it."""
 
     def __init__(self) -> None:
-        """Allow as many as the process may open files for, and at most `MOST_VIEWERS`; log if they are fewer."""
+        """Allow `MOST_VIEWERS`, or as many as the limit of open files permits; log if these are fewer."""
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         few = MOST_VIEWERS if files == resource.RLIM_INFINITY else files - files // READERS
         self.most = max(1, min(MOST_VIEWERS, few))
@@ -76,7 +76,7 @@ class Viewers(OpenByOrigin):
 
 
 def raise_file_limit() -> None:
-    """Raise this process's limit of open files to the viewers' need, as far as the system allows."""
+    """Raise this process's limit of open files to what the viewers need, as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_VIEWERS * READERS
     if soft != resource.RLIM_INFINITY and soft < wanted:

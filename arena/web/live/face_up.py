@@ -1,6 +1,6 @@
-"""A finished round face up: bids or predictions, tricks, and points.
+"""A finished round with all cards face up: bids or predictions, tricks, and points.
 
-It comes from the round's report, for any trick-taking game.
+It is made from the round's report, for any trick-taking game.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class FaceUp(NamedTuple):
     """A round with all cards open."""
 
     turned: str
-    """The card turned over; empty without one."""
+    """The card turned over; empty if there is none."""
     called: Sequence[str]
-    """The bids, or the cards that predict, by seat."""
+    """The bids, or the cards that make the prediction, by seat."""
     taken: Sequence[int]
-    """Tricks, by seat."""
+    """Number of tricks taken, by seat."""
     tricks: Sequence[Trick]
 
 

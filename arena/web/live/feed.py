@@ -1,6 +1,6 @@
-"""The running matches of a server, stored for all pages: one stream to the server for any number of viewers.
+"""The running matches of a server, stored for all pages: one stream from the server serves any number of viewers.
 
-Without a server, or if it does not answer, there are no running matches to show, and the feed has the reason.
+If there is no server or it does not answer, the feed has no running matches but the reason.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEPT_ROUNDS: Final = 60
 """Number of newest rounds in memory."""
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 5.0
-"""Seconds before retrying a server that did not answer: the first pause, which doubles each time, and its limit."""
+"""Seconds before retrying a server that did not answer: the first pause, which doubles each time, and the longest."""
 NO_SERVER: Final = (
     "These pages read a data directory only, and running matches are not in it. "
     "`arena serve --web` and `arena web --server` show them."
@@ -45,7 +45,7 @@ class LiveTable:
     points: list[PointsRow]
     """Points of the finished rounds, in order."""
     rounds: list[RoundRow] = field(default_factory=list)
-    """The completely received finished rounds, in order."""
+    """The finished rounds that were received completely, in order."""
 
 
 class LiveFeed:
@@ -56,13 +56,13 @@ class LiveFeed:
         self.tables: dict[int, LiveTable] = {}
         """Matches by number."""
         self.newest: deque[tuple[LiveTable, RoundRow]] = deque(maxlen=KEPT_ROUNDS)
-        """The newest received rounds, the newest last."""
+        """The newest rounds received, newest last."""
         self.seen = 0
-        """Number of all received rounds."""
+        """Number of rounds received so far."""
         self.ended: dict[str, int] = {}
-        """By game, the number of matches that ended."""
+        """Number of ended matches, by game."""
         self.silent = NO_SERVER if open_server is None else NOT_YET
-        """The reason why there is no feed; empty while the server sends."""
+        """The reason why nothing is received; empty while the server sends."""
         self.changed = anyio.Event()
 
     async def run(self) -> None:
@@ -78,7 +78,7 @@ class LiveFeed:
             await anyio.sleep(pause)
 
     def _follow(self) -> tuple[str, bool]:
-        """Follow the server, in a thread, until it ends the stream; return the reason and whether it sent anything."""
+        """Follow the server in a thread until the stream ends; return the reason and whether anything was received."""
         assert self._open is not None
         told = False
         fresh: list[LiveRow] = []
@@ -97,7 +97,7 @@ class LiveFeed:
         return "The server ended the stream; it is tried again.", told
 
     def _begin_anew(self, events: list[LiveRow]) -> None:
-        """Replace all state by the running matches: others are over."""
+        """Replace all matches by those that are running now; all others are over."""
         known, self.tables = self.tables, {}
         self._take(events)
         for match_id, table in self.tables.items():
@@ -117,7 +117,7 @@ class LiveFeed:
                         event.match_id, event.game, event.kind.value, event.bots, list(event.rounds)
                     )
                 case RoundRow() | EndRow() if event.match_id not in self.tables:
-                    continue  # no server sends events before a match's beginning; a faulty one must not end the pages
+                    continue  # only a faulty server sends events before a match begins; ignore them
                 case RoundRow():
                     table = self.tables[event.match_id]
                     table.points.append(PointsRow(event.points, event.scores))

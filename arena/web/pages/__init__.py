@@ -1,1 +1,1 @@
-"""Handlers of pages: a module for each kind."""
+"""The handlers of pages, one module for each kind."""

@@ -1,4 +1,4 @@
-"""Checked query parameters of an address."""
+"""Parameters of a page's address, checked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from arena.web.requests.numbers import SHOWN, whole_number
 
 
 def game_asked(request: Request) -> str:
-    """Return the game that the path names.
+    """Return the game named in the path.
 
     Raises: Missing: there is none.
     """
@@ -22,7 +22,7 @@ def game_asked(request: Request) -> str:
 
 
 def known_game(name: str) -> str:
-    """Return the name of a game.
+    """Return `name` if it is the name of a game.
 
     Raises: Missing: there is none.
     """
@@ -45,9 +45,11 @@ def number_asked(request: Request, name: str, largest: int = LARGEST_MATCH) -> i
 
 
 def instant_asked(request: Request, name: str, *, begins: bool = False) -> datetime | None:
-    """Return an instant, in UTC unless it names another zone; for a day its end, or on request its beginning.
+    """Return a time, in UTC unless it names another zone.
 
-    None and Missing as above.
+    A day without a time means its end, or its beginning if `begins`.
+
+    None if the parameter is not given. Raises: Missing: it is not a date or time.
     """
     typed = request.query_params.get(name, "")
     if not typed:

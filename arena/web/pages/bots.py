@@ -23,14 +23,14 @@ from arena.web.reading.reader import Missing
 LAST: Final = 150
 """Number of newest matches in a profile and in the drawn rating."""
 LISTED: Final = 20
-"""Number of newest matches that are listed, and whose replays are read."""
+"""Number of newest matches that are listed. Their replays are read, too."""
 VERSIONS: Final = 20
 OPPONENTS: Final = 12
-"""Number of most frequent opponents shown; a separate page lists all, over more matches."""
+"""Number of opponents shown, most frequent first; a separate page lists all, from more matches."""
 AGE: Final = 10.0
-"""Seconds for which the rank is cached: reading a ladder costs as much as the remaining page."""
+"""Seconds for which the rank is cached, since reading a ladder costs as much as the rest of the page."""
 EVENTS: Final = 1000
-"""Number of newest operator's decisions that are searched for those about a bot."""
+"""Number of the operator's newest decisions that are searched for those about a bot."""
 
 
 class InGame(NamedTuple):
@@ -42,11 +42,11 @@ class InGame(NamedTuple):
     versions: tuple[VersionRow, ...]
     matches: tuple[MatchRow, ...]
     faults: tuple[tuple[int, int, int], ...]
-    """Newest matches with forced decisions: match, seat, and number."""
+    """The newest matches with forced decisions: match, seat, and number of such decisions."""
 
     @property
     def curve(self) -> Markup:
-        """Live rating drawn; empty after fewer than two matches."""
+        """A drawing of the live rating; empty after fewer than two matches."""
         return rating_curve(self.history)
 
 
@@ -57,7 +57,7 @@ async def bots(request: Request) -> Response:
 
 
 async def bot(request: Request) -> Response:
-    """Show one bot in the game of its newest match, or in the requested one."""
+    """Show one bot in the requested game, or by default in the game of its newest match."""
     typed, asked = request.path_params["name"], request.query_params.get("game", "")
     if asked:
         known_game(asked)
@@ -102,7 +102,7 @@ async def bot(request: Request) -> Response:
 
 def _present_name(events: Sequence[BotEventRow], typed: str) -> str:
     """Return a bot's current name; `typed` is that or a former one."""
-    for event in reversed(events):  # the oldest first
+    for event in reversed(events):  # oldest first
         if event.kind is BotEventKind.RENAMED and event.name.lower() == typed.lower():
             typed = event.new_name or typed
     return typed
@@ -141,7 +141,7 @@ def _about(events: Sequence[BotEventRow], name: str, entry: BotRow | None) -> li
     """Return the operator's decisions about a bot, under any of its names, or about its owner."""
     names, owner = {name.lower()}, (entry.owner.lower() if entry else "")
     found = []
-    for event in events:  # the newest first: a name leads to the one before
+    for event in events:  # newest first, so that each rename leads to the name before it
         of_owner = event.kind in {BotEventKind.BANNED, BotEventKind.UNBANNED}
         about = {event.name.lower(), (event.new_name or event.name).lower()}
         if (of_owner and event.name.lower() == owner) or (not of_owner and about & names):

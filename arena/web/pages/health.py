@@ -1,4 +1,4 @@
-"""Pages for monitoring: `/healthz`, and figures for Prometheus at `/metrics`."""
+"""Pages for monitoring: `/healthz`, and `/metrics` with figures for Prometheus."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
 STALE: Final = timedelta(minutes=10)
-"""Age at which a result missing in the fitted ladder is a fault."""
+"""Age from which a result that is missing in the fitted ladder counts as a fault."""
 LOOKED_AT: Final = 20
 """Number of a game's newest matches that are checked."""
 KEPT: Final = 1.0
-"""Seconds for which a finding is cached, so that frequent requests cost nothing."""
+"""Seconds for which the troubles found are cached, so that frequent requests cost nothing."""
 PAGE_METRICS: Final[Mapping[str, str]] = {
     "arena_web_requests": "Requests that were answered, by status.",
     "arena_web_request_seconds": "From a request to the beginning of its answer.",
@@ -36,7 +36,7 @@ PAGE_METRICS: Final[Mapping[str, str]] = {
     "arena_web_streams_open": "Streams of events that are open.",
     "arena_web_streams_most": "Streams of events that may be open at once.",
 }
-"""Every metric of the pages, with its meaning."""
+"""Every metric of the pages and its meaning."""
 
 
 class SourceHealth:
@@ -46,11 +46,11 @@ class SourceHealth:
         self._reader = reader
         self._now = now
         self._behind: dict[str, tuple[datetime | None, datetime]] = {}
-        """By game, a ladder's time of publication and the end of the oldest match known to be missing in it."""
+        """For each game, when its ladder was published, and the end of the oldest match known to be missing in it."""
         self._cache = TtlCache()
 
     async def troubles(self) -> list[str]:
-        """Describe what is wrong; nothing if all is well."""
+        """Return a line for each fault; an empty list if all is well."""
         return await self._cache.get("troubles", self._look, KEPT)
 
     async def _look(self) -> list[str]:
@@ -71,9 +71,9 @@ class SourceHealth:
         return found
 
     def stale(self, ladder: LadderRows, newest: tuple[MatchRow, ...]) -> bool:
-        """Return whether a ladder lacks old results; `newest` are the newest matches of its game.
+        """Return whether a ladder lacks results that are too old. `newest`: the newest matches of its game.
 
-        If many are played, the newest ones are all young, so earlier findings count as well.
+        If many matches are played, the newest have all just ended, so missing results found earlier count as well.
         """
         published = ladder.published
         missing = [
@@ -101,7 +101,7 @@ async def healthz(request: Request) -> Response:
 
 
 async def metrics(request: Request) -> Response:
-    """Return the figures, and those of the process, in the accepted format."""
+    """Return the figures of the pages and of the process, in the format that the client accepts."""
     from prometheus_client import ProcessCollector
     from prometheus_client.exposition import choose_encoder
     from prometheus_client.registry import Collector, CollectorRegistry
@@ -118,7 +118,7 @@ async def metrics(request: Request) -> Response:
     ProcessCollector(registry=registry)
     try:
         encode, media_type = choose_encoder(request.headers.get("accept", ""))
-    except (TypeError, ValueError):  # it compares the accepted version with its own, whatever that is
+    except (TypeError, ValueError):  # the library parses the version in the Accept header and fails if it is malformed
         encode, media_type = choose_encoder("")
     return Response(encode(registry), 200, {"cache-control": "no-store", "content-type": media_type})
 

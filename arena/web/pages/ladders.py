@@ -17,11 +17,11 @@ from arena.web.pages.asked import game_asked, instant_asked, number_asked
 from arena.web.reading.reader import Missing
 
 FIRST: Final = 10
-"""Bots and matches on the first page."""
+"""Number of bots of each ladder, and of matches, on the first page."""
 
 
 async def home(request: Request) -> Response:
-    """Show the best of each ladder and the newest matches."""
+    """Show the best bots of each ladder and the newest matches."""
 
     def query(source: DataSource) -> tuple[list[LadderRows], tuple[MatchRow, ...]]:
         return [source.ladder(game) for game in source.games()], source.matches(limit=FIRST)
@@ -32,7 +32,7 @@ async def home(request: Request) -> Response:
 
 
 async def ladder(request: Request) -> Response:
-    """Show one ladder, of all tables or of one size, or a past one."""
+    """Show one ladder: of all tables, of one table size, or a past one."""
     game, seats = game_asked(request), number_asked(request, "seats", 100) or 0
     at = instant_asked(request, "at")
     if at is not None:

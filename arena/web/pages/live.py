@@ -1,4 +1,4 @@
-"""Live pages: running matches, one of them, newly finished rounds (TV), and the state of the server."""
+"""Live pages: the running matches, one running match, the newest finished rounds (TV), and the server's state."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def running(request: Request) -> Response:
 
 
 async def match(request: Request) -> Response:
-    """Show the finished rounds of a running match; a finished one has its own page."""
+    """Show the finished rounds of a running match; a finished match has a different page."""
     live, number = live_of(request), request.path_params["number"]
     table = live.feed.tables.get(number)
     if table is None:
@@ -55,7 +55,7 @@ async def tv(request: Request) -> Response:
 
 
 async def status(request: Request) -> Response:
-    """Show the state of the server, or that there is none."""
+    """Show the state of the server, or that there is no server."""
     live = live_of(request)
     rows = await live.rows("status") if live.has_server else {}
     return page(request, "status.html", rows=rows, silent="" if rows else live.feed.silent)

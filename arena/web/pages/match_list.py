@@ -1,4 +1,4 @@
-"""The list of matches, with filters that its further pages keep."""
+"""The list of matches, with filters that apply to all of its pages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES: Final = ("game", "bot", "opponent", "seats", "since", "until", "state", "
 
 
 async def matches(request: Request) -> Response:
-    """List matches, the newest first."""
+    """List matches, newest first."""
     wanted, before = _wanted(request), number_asked(request, "before")
     found = await request.app.state.reader.read(lambda source: source.search(wanted, LISTED, before))
     typed = {name: request.query_params.get(name, "") for name in NAMES}
@@ -40,7 +40,7 @@ async def matches(request: Request) -> Response:
 
 
 def _wanted(request: Request) -> MatchFilter:
-    """Return the filters of the address. Raises: Missing."""
+    """Return the filters that the address has. Raises: Missing."""
     given = request.query_params
     game, state = given.get("game", ""), given.get("state", "")
     if game:

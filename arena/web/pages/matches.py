@@ -28,7 +28,7 @@ from engine.registry import GAMES
 from trio_grpc.limits.connection_limits import origin_of
 
 PICTURE_FRESH: Final = 300
-"""Seconds for which a picture may be cached: a name may be removed."""
+"""Seconds for which a picture may be cached; not longer, as a name in it may be removed."""
 
 
 class Shown(NamedTuple):
@@ -36,11 +36,11 @@ class Shown(NamedTuple):
 
     match: MatchRow
     drawn: Markup | None
-    """Points by round; None without a replay."""
+    """Drawing of the points by round; None without a replay."""
     rounds: Sequence[int]
     """The step with which each round begins."""
     why_not: str
-    """The reason why its replay cannot be shown here; empty if it can, or if there is none."""
+    """The reason why the replay cannot be shown here; empty if it can, or if there is no replay."""
 
 
 async def match(request: Request) -> Response:
@@ -105,7 +105,7 @@ async def round_frames(request: Request) -> Response:
 
 
 async def first_fault(request: Request) -> Response:
-    """Go to the first choice that the server made for a seat, or for any seat. Raises: Missing."""
+    """Redirect to the first choice that the server made for a seat, or for any seat. Raises: Missing."""
     number, seat = request.path_params["number"], number_asked(request, "seat", 100)
 
     def query(source: DataSource) -> int:
@@ -124,7 +124,7 @@ async def first_fault(request: Request) -> Response:
 
 
 async def picture(request: Request) -> Response:
-    """Return a finished match as a picture, for sites that show links to it. Raises: Missing."""
+    """Return a picture of a finished match, for sites that show links to the match. Raises: Missing."""
     number = request.path_params["number"]
 
     row = await request.app.state.reader.read(lambda source: match_row(source, number))
@@ -155,7 +155,7 @@ def _named(query: Any) -> Any:
 
 
 def _costly(ready: ReadyReplay, review: Review | None, seat: int | None) -> dict[int, Mapping[str, Any]]:
-    """Return the analysis by step, for one seat or for all."""
+    """Return the costly choices by step, for one seat or for all."""
     if review is None or review.found is None:
         return {}
     of_seats = [each for each in review.found["seats"] if seat is None or each["seat"] == seat]
@@ -164,18 +164,18 @@ def _costly(ready: ReadyReplay, review: Review | None, seat: int | None) -> dict
 
 
 def _frame(course: Course, index: int, seat: int | None, costly: Mapping[int, Mapping[str, Any]]) -> Markup:
-    """Return one step as HTML: the table, the same in words, and the legal actions."""
+    """Return one step as HTML: a drawing of the table, its description in words, and the legal actions."""
     words = html(show_step(course, index, seat))
     scene = table_scene(course, index, seat)
     after = _cost(costly.get(index)) + _legal(course, index, seat)
     if scene is None:
         return words + after
-    picture = Markup(table_svg(scene, f"The table at step {index}"))  # noqa: S704 - it escapes what it is given
+    picture = Markup(table_svg(scene, f"The table at step {index}"))  # noqa: S704 - its input is escaped
     return Markup('<figure class="seats">{}</figure>{}{}').format(picture, words, after)
 
 
 def _cost(choice: Mapping[str, Any] | None) -> Markup:
-    """Describe the analysed cost of the choice that led here; empty without one."""
+    """Describe the cost of the choice that led to this step; empty if the analysis has none."""
     if choice is None:
         return Markup("")
     return Markup('<p class="costly">This choice, {}, cost {:.1f} ± {:.1f} points against {}.</p>').format(
@@ -184,7 +184,7 @@ def _cost(choice: Mapping[str, Any] | None) -> Markup:
 
 
 def _legal(course: Course, index: int, seat: int | None) -> Markup:
-    """List the legal actions with the next choice marked; for one seat only its own."""
+    """List the legal actions and mark the one chosen next; if one seat is shown, only that seat's actions."""
     step, parts = course.steps[index - 1], Markup("")
     names, bots = course.replay.header.game.actions, course.replay.header.bots
     following = {each.made.seat: each.made.action for each in reversed(course.steps[index:]) if each.made is not None}
@@ -211,7 +211,7 @@ async def check(request: Request) -> Response:
         replay, verdict = ready.course.replay, ready.verdict
         try:
             proofs = prove(replay, None, source)
-        except Refused as error:  # a directory without a log
+        except Refused as error:  # the directory has no log
             proofs, why = prove(replay, None, None), str(error)
         else:
             why = ""
@@ -251,7 +251,7 @@ async def ask(request: Request) -> Response:
 
     Raises:
         SiteRefused: a page of another site asks.
-        Busy: too many analyses wait, in all or of the reader's address.
+        Busy: too many analyses wait, in total or for the reader's address.
     """
     request.app.state.sites.check(request.headers)
     number = request.path_params["number"]

@@ -17,7 +17,7 @@ from arena.web.reading.reader import Missing
 LISTED: Final = 50
 """Number of opponents on a page."""
 MOST: Final = 1 << 31
-"""Number of opponents after which no page begins."""
+"""Largest number of opponents that a page may skip."""
 
 
 async def opponents(request: Request) -> Response:

@@ -52,7 +52,7 @@ async def browser_bot(request: Request) -> Response:
 
 
 async def duels(request: Request) -> Response:
-    """Show where the viewer's own browser shows results of the match runner."""
+    """Show the page in which the viewer's browser displays results of `arena match`."""
     return page(request, "duels.html")
 
 

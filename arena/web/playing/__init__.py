@@ -1,1 +1,1 @@
-"""Bots that play over a WebSocket: the relay between their frames and the server."""
+"""The relay between the server and bots that play over a WebSocket."""

@@ -1,8 +1,9 @@
 """`/play`: the conversation of `PlayService.Play` over a WebSocket, relayed to the server.
 
-Each frame is one message, binary or as JSON (protobuf's mapping). Before the conversation come frames with the bot's
+Each frame is one message, binary or as JSON (protobuf's mapping). The conversation is preceded by frames with the bot's
 token and, if needed, a registration. The server counts the connection for the browser's address. Frames of the
-conversation are read once the token is accepted, in each direction only as fast as the receiver reads.
+conversation are read once the token has been accepted. In each direction, they are read only as fast as the receiver
+reads.
 """
 
 from __future__ import annotations
@@ -28,27 +29,27 @@ from trio_grpc.grpc.refusals import explained
 from trio_grpc.limits.connection_limits import OpenByOrigin, TooManyOpen, origin_of
 
 LARGEST_FRAME: Final = 1 << 16
-"""Largest frame of a bot in bytes, or in characters for text."""
+"""Largest frame from a bot, in bytes, or in characters for text."""
 LARGEST_OPENING: Final = 4096
 """Largest frame before the conversation, in characters."""
 OPENING_LIMIT: Final = 10.0
 """Seconds for each frame before the conversation."""
 MOST_SOCKETS: Final = 500
 MOST_OF_ADDRESS: Final = 50
-"""Limits of open WebSockets: in all, if the process may open as many files, and of one address."""
+"""Limits of open WebSockets: in total, if the process may open as many files, and per address."""
 FULL_RETRY: Final = 60
 """Seconds after which a refused client should retry."""
 FIRST_CODE: Final = 4000
-"""The code of a close frame is this and the status; 1000 is OK (RFC 6455, 7.4.2)."""
+"""The code of a close frame is the sum of this and the status; 1000 stands for OK (RFC 6455, 7.4.2)."""
 DOMAIN: Final = "arena"
 PLAY: Final = "/arena.v1.PlayService/Play"
 REGISTER: Final = "/arena.v1.BotService/RegisterBot"
 DETAILS: Final = (error_details_pb2.ErrorInfo, error_details_pb2.RetryInfo)
-"""The message types that details of a status may have; JSON names them."""
+"""The message types that a status may have as details, so that JSON can represent them."""
 
 
 class PlaySocket:
-    """Lets bots play at a server that listens at a Unix socket; an ASGI application."""
+    """An ASGI application that lets bots play on a server, which it reaches at a Unix socket."""
 
     def __init__(self, unix_socket: str, sites: Sites) -> None:
         self._unix_socket = unix_socket
@@ -82,7 +83,10 @@ class PlaySocket:
             await _close(socket, end)
 
     async def _opened(self, socket: WebSocket, host: str) -> str:
-        """Return a bot's token, after handling its registrations. Raises: CallRefused."""
+        """Read the frames before the conversation, register the bot if requested, and return its token.
+
+        Raises: CallRefused.
+        """
         while True:
             with trio.move_on_after(OPENING_LIMIT) as waiting:
                 opening = _opening(await socket.receive())
@@ -97,7 +101,7 @@ class PlaySocket:
 
 
 class NoServer:
-    """Refuses all: these pages have no server beside them."""
+    """An ASGI application that refuses all WebSockets, for pages without a server."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a WebSocket."""
@@ -111,7 +115,7 @@ async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
     Raises CallRefused with the status, or WebSocketDisconnect.
     """
     ended: list[Exception] = []
-    binary = False  # in the format of the bot's latest frame
+    binary = False  # answers have the format of the bot's latest frame
 
     async def hear() -> None:
         nonlocal binary
@@ -125,7 +129,7 @@ async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
                 try:
                     await call.send(message)
                 except CallRefused:
-                    return  # `receive` raises it, too, after earlier messages of the server
+                    return  # `receive` raises it as well, after the server's earlier messages
         except (WebSocketDisconnect, CallRefused) as end:
             ended.append(end)
         nursery.cancel_scope.cancel()
@@ -146,7 +150,7 @@ async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
 
 
 async def _close(socket: WebSocket, end: CallRefused) -> None:
-    """Send the status as JSON, and close with its number and its reason."""
+    """Send the status as JSON, and close the socket with the status's number and reason."""
     number: int = end.code.value[0]
     if end.code is grpc.StatusCode.OK:
         await socket.close()
@@ -164,7 +168,7 @@ async def _close(socket: WebSocket, end: CallRefused) -> None:
 def _frame(received: Any) -> str | bytes:
     """Return the content of a frame.
 
-    Raises: WebSocketDisconnect: there is none any more.
+    Raises: WebSocketDisconnect: the client has closed the connection.
     """
     if received["type"] == "websocket.disconnect":
         raise WebSocketDisconnect(received.get("code", 1005))
@@ -174,7 +178,7 @@ def _frame(received: Any) -> str | bytes:
 
 
 def _opening(received: Any) -> dict[str, Any]:
-    """Return a frame before the conversation: an object with a token or a registration. Raises: CallRefused."""
+    """Parse a frame that precedes the conversation: an object with a token or a registration. Raises: CallRefused."""
     frame = _frame(received)
     document = _document(frame) if isinstance(frame, str) and len(frame) <= LARGEST_OPENING else None
     token = document.get("token") if isinstance(document, dict) else None

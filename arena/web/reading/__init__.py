@@ -1,1 +1,1 @@
-"""The reads and computations of pages, outside the event loop and cached."""
+"""The reading and computing that pages need, done outside the event loop and cached."""

@@ -1,7 +1,7 @@
-"""Points by round and bids of a bot's newest matches, read from their replays in the background.
+"""Points by round and bids in a bot's newest matches, read from the replays in the background.
 
-Reading a replay takes as long as several pages, so no page waits for it: a separate process reads each once, and a page
-says how many are read.
+Reading a replay takes as long as several pages, so no page waits for it. A separate process reads each replay once, and
+a page says how many have been read.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from arena.web.caches import LruCache
 from arena.web.reading.reader import OpenSource
 
 MOST_WAITING: Final = 200
-"""Maximum number of replays that wait to be read; the pages ask again for the others."""
+"""Maximum number of replays that wait to be read. The pages request the others again later."""
 KEPT: Final = 5000
 IDLE: Final = 30.0
 """Seconds after which an idle process ends."""
 
 
 class RoundMean(NamedTuple):
-    """A bot's mean in rounds of one number."""
+    """A bot's mean points in all rounds with the same number."""
 
     round: int
-    """Round, from 1."""
+    """Number of the round, from 1."""
     matches: int
     points: float
     """Mean points."""
@@ -41,9 +41,9 @@ class BidRecord(NamedTuple):
     """The bids in the replays of a bot's newest matches."""
 
     known: int
-    """Number of matches whose replays were read."""
+    """Number of matches with replays that have been read."""
     waiting: int
-    """Number of matches whose replays are not read yet."""
+    """Number of matches with replays that have not been read yet."""
     rounds: tuple[RoundMean, ...]
     bids: int
     made: int
@@ -51,7 +51,7 @@ class BidRecord(NamedTuple):
 
 
 class BotRecords:
-    """Rounds of matches by number; None for one with an unreadable replay. Safe for threads."""
+    """A cache of the rounds of matches, by match number; None for an unreadable replay. Safe for threads."""
 
     def __init__(self, open_source: OpenSource) -> None:
         self._open = open_source
@@ -61,7 +61,7 @@ class BotRecords:
         self._lock = Condition()
 
     def record(self, rows: Sequence[MatchRow], bot: str) -> BidRecord:
-        """Return a bot's record in these matches so far; the other replays are read in the background."""
+        """Return a bot's record in those of the matches that have been read; the others are read in the background."""
         points: dict[int, list[int]] = {}
         bids: list[bool] = []
         known = waiting = 0
@@ -93,14 +93,14 @@ class BotRecords:
         while self._reading:
             try:
                 self._read_by_process()
-            except (OSError, ValueError):  # it ended, or cannot be started
+            except (OSError, ValueError):  # the process ended, or cannot be started
                 with self._lock:
                     self._keep(self._waiting[0], None)
                     self._reading = bool(self._waiting)
 
     def _read_by_process(self) -> None:
         with BlockingHelper("arena.web.reading.record_process") as helper:
-            helper.receive()  # it is ready
+            helper.receive()  # the process is ready
             while (number := self._next()) is not None:
                 try:
                     with self._open() as source:
@@ -114,7 +114,7 @@ class BotRecords:
                     self._keep(number, rounds)
 
     def _next(self) -> int | None:
-        """Return the match whose replay is read next; None, and finish, when none came for a while."""
+        """Return the match to read next. If none comes for `IDLE` seconds, end the reading and return None."""
         with self._lock:
             self._reading = bool(self._lock.wait_for(lambda: self._waiting, IDLE))
             return self._waiting[0] if self._reading else None

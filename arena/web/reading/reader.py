@@ -1,4 +1,4 @@
-"""Queries of the data source in worker threads, so that no page waits for another's query; some results are cached."""
+"""Queries of the data source, made in worker threads so that no page waits for another's; some results are cached."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 AT_ONCE: Final = 4
 """Maximum number of simultaneous queries; others wait."""
 SECONDS: Final = 1.0
-"""Seconds for which a result is cached, so that a ladder is on screen within two seconds after a match."""
+"""Seconds for which a result is cached; few enough that pages show a match on the ladder within two seconds."""
 TABLE_LADDER: Final = 60.0
 """Seconds for which a ladder of one table size is cached."""
 
@@ -32,7 +32,7 @@ class Missing(Exception):  # noqa: N818 - the name says what is the matter
 
 
 class Removed(Missing):
-    """Something requested was removed for good; the message names it."""
+    """Something requested was removed permanently; the message names it."""
 
 
 class NotShown(Exception):  # noqa: N818
@@ -48,14 +48,14 @@ class Unavailable(Exception):  # noqa: N818
 
 
 class Reader:
-    """Reads the data source. Its method raises Missing and Unavailable."""
+    """A reader of the data source."""
 
     def __init__(self, open_source: OpenSource) -> None:
         self._open = open_source
         self._limiter = anyio.CapacityLimiter(AT_ONCE)
 
     async def read(self, query: Callable[[DataSource], Result]) -> Result:
-        """Return the result of a query, which may do other slow work, too."""
+        """Return the result of a query, which may do other slow work, too. Raises: Missing, Unavailable."""
         return await run_sync(partial(self._read, query), limiter=self._limiter)
 
     def _read(self, query: Callable[[DataSource], Result]) -> Result:
@@ -69,27 +69,27 @@ class Reader:
 
 
 class FreshRows:
-    """Results of queries that many pages need, each read once for all of them and cached briefly."""
+    """A short-lived cache of results that many pages need."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._cache = TtlCache()
 
     async def read(self, key: Hashable, query: Callable[[DataSource], Result], age: float = SECONDS) -> Result:
-        """Return the result of a query, cached for at most `seconds`; `key` identifies the query."""
+        """Return the result of a query, at most `age` seconds old; `key` identifies the query."""
         return await self._cache.get(key, partial(self._reader.read, query), age)
 
 
 class TableLadders:
-    """Ladders of one table size, fitted on request, one at a time, and cached for a minute."""
+    """Ladders for single table sizes. Each is fitted on request, one at a time, and cached for a minute."""
 
     def __init__(self, reader: Reader) -> None:
         self._fresh = FreshRows(reader)
         self._turn = anyio.Lock()
-        """Lock on which requests await another fit, without occupying threads that other pages need."""
+        """Lock that makes requests wait for another fit without occupying threads that other pages need."""
 
     async def ladder(self, game: str, seats: int) -> LadderRows:
-        """Return a ladder of the last minute.
+        """Return a ladder that is at most a minute old.
 
         Raises: Missing: the game has no such table.
         """

@@ -1,4 +1,4 @@
-"""A cache of replays with all their positions, for stepping."""
+"""A cache of replays with all their positions, for pages that step through them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ReadyReplay:
 
     @cached_property
     def verdict(self) -> ReplayVerdict:
-        """True if it is consistent in itself."""
+        """The result of checking that the replay is consistent in itself."""
         return verified(self.course.replay)
 
     @property
@@ -45,13 +45,13 @@ class ReadyReplay:
         return self._rounds
 
     def step_of(self, decision: int) -> int | None:
-        """Return the step to which a decision led; None for one that was never made."""
+        """Return the step that a decision led to; None if the decision was never made."""
         return self._by_decision.get(decision)
 
     def ways(self, index: int, costly: Sequence[int] = ()) -> dict[str, int | None]:
-        """Return the targets of navigation from a step, by name; None for a missing one.
+        """Return the steps that the links of a step lead to, by the link's name; None for a link that leads nowhere.
 
-        `costly` are the steps of the costliest choices, in order.
+        `costly`: the steps of the costliest choices, in order.
         """
         return {
             "previous round": _before(self._rounds, index),
@@ -66,7 +66,7 @@ class ReadyReplay:
 
 
 class ReadyReplays:
-    """The replays that were viewed last. Safe for threads."""
+    """A cache of the replays that were viewed last. Safe for threads."""
 
     def __init__(self) -> None:
         self._kept: LruCache[int, ReadyReplay] = LruCache(KEPT)

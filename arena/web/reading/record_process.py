@@ -14,7 +14,7 @@ from arena.replay.steps import Course
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer the parent's requests until the input ends."""
     give_way(19)
     with connected() as parent:
         while replays := parent.receive():

@@ -1,4 +1,4 @@
-"""Analyses a match in a process of its own: reads its replay, and sends all results so far, one seat after another.
+"""Analyses a match in a process of its own. It reads the replay and sends all results so far after each seat.
 
 It runs at the lowest priority, so that neither a server nor the pages wait for it, and ends with its parent.
 """
@@ -20,12 +20,12 @@ def main() -> None:
         for replay in parent.receive():
             try:
                 _analyse(replay, parent)
-            except Exception as error:  # noqa: BLE001 - the pages show any reason
+            except Exception as error:  # noqa: BLE001 - the pages show whatever the reason is
                 parent.send([f"{type(error).__name__}: {error}"])
 
 
 def _analyse(replay: bytes, parent: Parent) -> None:
-    """Compare each seat's points with a house bot's, then find, seat by seat, the choices that cost most."""
+    """Compare each seat's points with those of a house bot, then find the costliest choices, seat by seat."""
     review = GameReview(read(replay))
     seats = review.seats()
     parent.send([document(review, seats)])

@@ -1,4 +1,4 @@
-"""Analyses of matches: each is computed once, one at a time, in a separate process, and cached."""
+"""Analyses of matches. Each is computed once, one at a time, in a separate process, and cached."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from trio_grpc.limits.connection_limits import OpenByOrigin, Origin, TooManyOpen
 
 MOST: Final = 8
 MOST_OF_ADDRESS: Final = 2
-"""Limits of waiting and running analyses: in all, and of one address other than this machine."""
+"""Limits of waiting and running analyses: in total, and per address other than this machine's."""
 KEPT: Final = 256
-"""Number of analyses in memory; their expensive part, the choices, is stored like that of `arena why --game`."""
+"""Number of analyses in memory. The costly choices, which take long to find, are stored as by `arena why --game`."""
 LIMIT: Final = 1800.0
 """Seconds after which an analysis is given up."""
 
 
 class TooManyReviews(Exception):  # noqa: N818 - the name says what is the matter
-    """Too many analyses wait, in all or of one address."""
+    """Too many analyses wait, in total or for one address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """An analysis, as far as it has come."""
+    """An analysis with the results so far."""
 
     found: Mapping[str, Any] | None = None
     """The output of `arena why --game --json`; None before anything is found. Seats not examined have `costly` None."""
     over: bool = False
     failed: str = ""
-    """The reason of a failure; empty without one."""
+    """The reason of the failure; empty if it has not failed."""
 
 
 class Reviews:
@@ -43,19 +43,19 @@ class Reviews:
         self._kept: LruCache[int, Review] = LruCache(KEPT)
         self._waiting: deque[tuple[int, bytes, Origin]] = deque()
         self._asked = OpenByOrigin(MOST, MOST_OF_ADDRESS)
-        """Unfinished analyses, by the requesting address."""
+        """Number of unfinished analyses, by the address that requested them."""
         self._working = False
         self._lock = Lock()
 
     def of(self, number: int) -> Review | None:
-        """Return the analysis of a match as far as it has come; None if nobody has asked for it."""
+        """Return the analysis of a match with the results so far; None if it was never requested."""
         with self._lock:
             return self._kept.get(number, None)
 
     def ask(self, number: int, replay: bytes, origin: Origin) -> None:
-        """Start the analysis of a match unless there is one; a failed one is repeated.
+        """Start the analysis of a match, unless there is one that has not failed.
 
-        Raises: TooManyReviews: it cannot wait, too.
+        Raises: TooManyReviews: the limit of waiting analyses is reached.
         """
         with self._lock:
             known = self._kept.get(number, None)
@@ -88,13 +88,13 @@ class Reviews:
                 self._kept[number] = replace(self._kept.get(number, Review()), over=True, failed=failed)
 
     def _analyse(self, number: int, replay: bytes) -> str:
-        """Run the process; return the reason of a failure, or an empty text."""
+        """Run the process; return the reason if it fails, else an empty string."""
         with BlockingHelper("arena.web.reading.review_process") as helper:
             limit = Timer(LIMIT, helper.process.kill)
             limit.daemon = True
             limit.start()
             try:
-                helper.receive()  # it is ready
+                helper.receive()  # the process is ready
                 helper.send([replay])
                 while found := helper.receive():
                     if isinstance(found[-1], str):

@@ -1,7 +1,7 @@
 """Connections of browsers: limited in number, and independent of each other.
 
-anycorn accepts without a limit and runs all connections in one nursery. So an error in one of them, or one file more
-than the system allows, would end them all, and the pages.
+anycorn accepts without a limit and runs all connections in one nursery. So an error in one of them, or one more file
+than the system allows, would end all connections and the pages.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from trio_grpc.limits.connection_limits import ConnectionLimits
 
 MOST: Final = 8000
 MOST_OF_ADDRESS: Final = 200
-"""Limits of open connections: in all, if the process may open as many files, and of one address."""
+"""Limits of open connections: in total, if the process may open as many files, and per address."""
 SECOND_FILES: Final = 8
-"""One in this many of the files that the process may open is reserved for the relays of bots that play."""
+"""The process reserves 1/`SECOND_FILES` of the files that it may open for the relays of bots that play."""
 THIS_MACHINE: Final = "127.0.0.1"
 
 
 def files_allowed() -> int:
-    """Return the number of files that this process may open, up to its need."""
+    """Return the number of files that this process may open, but no more than it needs."""
     files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST if files == resource.RLIM_INFINITY else min(MOST, files)
 
@@ -38,20 +38,20 @@ class Connections:
     """The open connections."""
 
     def __init__(self, proxies: Networks) -> None:
-        """`proxies`: addresses with many readers, whose connections are limited in all only."""
+        """`proxies`: addresses that stand for many readers; only their total number of connections is limited."""
         files = files_allowed()
         self._limits = ConnectionLimits(files - files // SECOND_FILES, MOST_OF_ADDRESS)
         self._proxies = proxies
         self._log = FailureLog()
 
     async def serve(self, host: str, run: Callable[[], Awaitable[None]]) -> None:
-        """Serve a connection of a numeric address; return at once if there are too many."""
+        """Serve a connection from the numeric address `host`; return at once if there are too many."""
         origin = self._limits.admit(THIS_MACHINE if among(host, self._proxies) else host, monotonic())
         if origin is None:
             return
         try:
             await run()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is of this connection alone
+        except Exception as error:  # noqa: BLE001 - any error concerns only this connection
             self._log.record(origin, "a connection failed", error)
         finally:
             self._limits.release(origin)
@@ -61,14 +61,14 @@ def serve_by(connections: Connections) -> None:
     """Make anycorn serve all connections of this process by these rules."""
 
     class Connection(tcp_server.TCPServer):
-        """A counted connection that fails alone, and does not wait for a request that cannot come any more."""
+        """A counted connection. Its failure ends no other, and it ends when the client can send no more requests."""
 
         _ended = False
 
         async def run(self) -> None:
             """Serve it, or close it at once."""
-            with suppress(OSError, TypedAttributeLookupError):  # it has ended already
-                peer = self.stream.extra(SocketAttribute.remote_address)  # noqa: S610 - it is no database's
+            with suppress(OSError, TypedAttributeLookupError):  # the connection has ended already
+                peer = self.stream.extra(SocketAttribute.remote_address)  # noqa: S610 - no database is involved
                 await connections.serve(str(peer[0]), super().run)
             await self.stream.aclose()
 

@@ -1,4 +1,4 @@
-"""Every request before it reaches a page: its address, its limit, and its line in the access log."""
+"""Middleware for every request: its address, its limit, and its line in the access log."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from trio_grpc.limits.connection_limits import LOOPBACK, UNIX, Origin, origin_of
 log = structlog.get_logger("arena.web")
 
 STARTS: Final = ("http.response.start", "websocket.http.response.start", "websocket.accept")
-"""Messages by which an answer begins."""
+"""Types of the messages that begin an answer."""
 LONGEST: Final = 200
-"""Logged characters of a path."""
+"""Maximum number of a path's characters that are logged."""
 BUCKETS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Upper bounds of the buckets of response times, in seconds."""
 MOST: Final = 100_000
 """Maximum number of addresses in memory; the least recently active one is forgotten first."""
 SAVED: Final = 10.0
-"""Seconds for which unused requests of an address are saved up."""
+"""Seconds for which an address can save up unused requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class RequestRules:
     """An operator's settings for requests."""
 
     rate: float = 20.0
-    """Requests a second of one address; 0 for any number."""
+    """Requests per second from one address; 0 for no limit."""
     proxies: Networks = ()
-    """Trusted proxies, which name the address of a request."""
+    """Trusted proxies, which report the address of a request."""
     access_log: bool = False
     sites: Sites = UNNAMED
     """Sites whose pages may do more than read."""
@@ -55,14 +55,14 @@ class RequestCounts:
     def __init__(self) -> None:
         self.by_status: Counter[int] = Counter()
         self.times = [0] * (len(BUCKETS) + 1)
-        """Numbers of answers by bucket."""
+        """Number of answers in each bucket."""
         self.seconds = 0.0
         self.limited = 0
         """Number of requests refused by the limit."""
         self.open = 0
 
     def answered(self, status: int, seconds: float) -> None:
-        """Count an answer that began after a number of seconds; it may go on for hours."""
+        """Count an answer that began `seconds` after its request; it may go on for hours."""
         self.by_status[status] += 1
         self.seconds += seconds
         self.times[next((place for place, most in enumerate(BUCKETS) if seconds <= most), len(BUCKETS))] += 1
@@ -86,7 +86,7 @@ class EachRequest:
         began, status, sent, until_answer = perf_counter(), 0, 0, 0.0
         host, port = scope["client"] or ("", 0)
         address = reader_address(host, Headers(scope=scope), self._proxies)
-        scope["client"] = (address, port)  # the handlers count by it, too
+        scope["client"] = (address, port)  # the handlers count requests by it, too
 
         async def sending(message: Message) -> None:
             nonlocal status, sent, until_answer
@@ -108,7 +108,7 @@ class EachRequest:
             self._counts.open -= 1
             seconds = perf_counter() - began
             self._counts.answered(status or 500, until_answer or seconds)
-            if self._access_log:  # no query and no header: they may contain a secret
+            if self._access_log:  # without query and headers, as they may contain a secret
                 log.info(
                     "request",
                     address=address,
@@ -128,12 +128,12 @@ def _too_many(wait: float) -> ASGIApp:
 
 
 class AddressLimit:
-    """The remaining requests of each address, stored as the instant at which its bucket is full again."""
+    """The remaining requests of each address, stored as the time at which its bucket is full again."""
 
     def __init__(self, rate: float, most: int = MOST, clock: Callable[[], float] = monotonic) -> None:
-        """Allow `rate` requests a second, saved up for `SAVED` seconds; 0 allows any number."""
+        """Allow `rate` requests per second, saved up for `SAVED` seconds; 0 allows any number."""
         self._each = 1 / rate if rate else 0.0
-        """Seconds that a request costs."""
+        """Seconds of the bucket that a request uses up."""
         self._clock = clock
         self._full_at: LruCache[Origin, float] = LruCache(most)
 
@@ -141,9 +141,9 @@ class AddressLimit:
         return len(self._full_at)
 
     def wait(self, origin: Origin) -> float:
-        """Count a request and return 0, or return the seconds after which to retry, uncounted: then it must be refused.
+        """Count a request and return 0. If it must be refused, return the seconds after which to retry instead.
 
-        Programs of this machine have no limit, as they may be an unnamed proxy with many readers.
+        Programs on this machine have no limit, as one may be an unnamed proxy for many readers.
         """
         if not self._each or origin in (LOOPBACK, UNIX):
             return 0.0

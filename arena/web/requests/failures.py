@@ -1,6 +1,6 @@
-"""Requests that fail unexpectedly: their answer and their log lines.
+"""The answer and the log lines for requests that fail unexpectedly.
 
-A client can repeat such a fault at will, so the log has one line a minute for each address.
+A client can repeat such a failure at will, so the log has only one line per minute for each address.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from trio_grpc.limits.connection_limits import Origin, origin_of
 log = structlog.get_logger("arena.web")
 
 INTERVAL: Final = 60.0
-"""Least seconds between two lines about failures of one address."""
+"""Minimum seconds between two lines about failures from one address."""
 MOST: Final = 10_000
 """Maximum number of addresses in memory."""
 
 
 class FailureLog:
-    """Logs failures, one line for each address and minute."""
+    """Logs failures, at most one line per minute for each address."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._logged: LruCache[Origin, tuple[float, int]] = LruCache(MOST)
-        """By address, the time of its last line, and its failures since then."""
+        """For each address, the time of its last line, and the number of its failures since then."""
 
     def record(self, origin: Origin, event: str, error: Exception, path: str = "") -> None:
         """Log a failure with its traceback, or count it. The address is not logged: it is personal data."""
@@ -67,7 +67,7 @@ class Failures:
 
         try:
             await self._application(scope, receive, sending)
-        except Exception as error:  # noqa: BLE001 - it is logged here, and the server would log each one
+        except Exception as error:  # noqa: BLE001 - logged here; the server would log each one
             host, _ = scope["client"] or ("", 0)
             self._log.record(origin_of(host), "a request failed", error, scope["path"])
             if not begun:

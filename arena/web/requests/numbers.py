@@ -13,7 +13,7 @@ SHOWN: Final = 40
 
 
 def whole_number(text: str, least: int, most: int) -> int | None:
-    """Return the number written in ASCII digits, or None for any other text and for a number out of bounds.
+    """Return a number written in ASCII digits; None for any other text or a number out of bounds.
 
     The length is checked first: Python refuses to read thousands of digits, even if all of them are zeros.
     """
@@ -24,7 +24,7 @@ def whole_number(text: str, least: int, most: int) -> int | None:
 
 
 class PathNumber(Convertor[int]):
-    """Read a number in the path of a page. Raises Missing if it is above the bound."""
+    """A converter for a number in the path of a page. Raises Missing if the number is too large."""
 
     regex = "[0-9]+"
 
@@ -39,5 +39,5 @@ class PathNumber(Convertor[int]):
         return number
 
     def to_string(self, value: int) -> str:
-        """Return the number in its form for paths."""
+        """Return the number as it is written in paths."""
         return str(value)

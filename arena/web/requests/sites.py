@@ -1,6 +1,6 @@
-"""The origin of a request: its address, and the site whose page sends it. Few sites may do more than read.
+"""The origin of a request: its address, and the site of the page that sends it. Few sites may do more than read.
 
-A browser sends a page's origin, and the name under which it found the server. Any visited page can open a WebSocket or
+A browser sends a page's origin, and the name by which it reached the server. Any visited page can open a WebSocket or
 send a form to a server on the visitor's machine, so the origin must be the server's own or a named one. And any page's
 name can resolve to that machine (DNS rebinding), so the name must be one of the server's.
 """
@@ -20,24 +20,24 @@ ORIGIN: Final = re.compile(r"(https?)://((?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{
 """An origin in small letters (RFC 6454, 6.2), and its parts."""
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 WILDCARDS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - to be recognized, not to be bound
-"""Hosts by which a server listens at every address of its machine."""
+"""Hosts that mean every address of the machine when a server listens at them."""
 FOR: Final = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;,\s]*)', re.IGNORECASE)
 """The address in an element of `Forwarded` (RFC 7239, section 4)."""
 HOPS: Final = 20
-"""Number of a header's last addresses that are read."""
+"""Number of addresses that are read, from the end of a header."""
 
 
 class SiteRefused(Exception):  # noqa: N818 - a decision, not an error
-    """A page, or the name under which a request came, is not allowed to do more than read; the message says why."""
+    """A page, or the server name in its request, is not allowed to do more than read; the message says why."""
 
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(text)
         self.reason = reason
-        """For programs: HOST_UNKNOWN or ORIGIN_REFUSED."""
+        """The reason for programs: HOST_UNKNOWN or ORIGIN_REFUSED."""
 
 
 def site_names(web_origin: str) -> Mapping[str, str]:
-    """Return the hosts, with their ports, of origins with commas between, by origin. Raises: ValueError."""
+    """Parse origins separated by commas; return the host and port of each. Raises: ValueError."""
     named: dict[str, str] = {}
     for word in web_origin.split(","):
         found = ORIGIN.fullmatch(word.strip().lower())
@@ -51,7 +51,7 @@ class Sites:
     """The origins and names that are allowed to do more than read."""
 
     def __init__(self, listens: str, web_origin: str) -> None:
-        """`listens`: the host that the server was told to listen at; `web_origin` as of `site_names`, or nothing."""
+        """`listens`: the host that the server listens at. `web_origin`: origins as for `site_names`; may be empty."""
         self._origins = site_names(web_origin) if web_origin else {}
         self._everywhere = listens in WILDCARDS
         self._hosts = {*LOOPBACK, listens.lower(), *map(_without_port, self._origins.values())}
@@ -93,14 +93,14 @@ def _is_address(host: str) -> bool:
 
 
 UNNAMED: Final = Sites("", "")
-"""All addresses of the machine, and no other name."""
+"""Sites of a server that listens at all addresses of the machine and has no other name."""
 
 
 def reader_address(peer: str, headers: Headers, proxies: Networks) -> str:
     """Return the numeric address of a client.
 
-    A proxy appends its peer's address to `X-Forwarded-For` or `Forwarded`; anybody may have forged the earlier ones. So
-    the last address counts that is no named proxy's. These headers are ignored from other peers.
+    A proxy appends its peer's address to `X-Forwarded-For` or `Forwarded`, but anybody may have forged the earlier
+    addresses. So the last address that is not a trusted proxy's counts. From other peers, these headers are ignored.
     """
     address = peer
     for told in reversed(_told(headers)[-HOPS:]):
@@ -122,7 +122,7 @@ def _told(headers: Headers) -> list[str]:
 
 
 def _numeric(told: str) -> str | None:
-    """Return the address of "192.0.2.1", "192.0.2.1:80", "2001:db8::1" or "[2001:db8::1]:80"; None of anything else."""
+    """Return the address in "192.0.2.1", "192.0.2.1:80", "2001:db8::1" or "[2001:db8::1]:80"; None for other text."""
     if told.startswith("["):
         told = told[1:].partition("]")[0]
     elif told.count(":") == 1:

@@ -1,4 +1,4 @@
-// A bot that plays at random, in a page: the protocol over a WebSocket, one message a frame, as JSON.
+// A bot that plays at random in a page. It speaks the protocol over a WebSocket, one JSON message per frame.
 
 const name = document.querySelector("#name"), game = document.querySelector("#game");
 const state = document.querySelector("#state"), results = document.querySelector("#results");
@@ -16,7 +16,7 @@ function play(token) {
   };
   socket.onmessage = ({ data }) => {
     const message = JSON.parse(data);
-    if (message.token !== undefined) {  // registered: the token is told once
+    if (message.token !== undefined) {  // registered: the server sends the token only once
       localStorage.setItem(`token ${message.name}`, message.token);
       token = message.token;
       return socket.onopen();
@@ -34,7 +34,7 @@ function play(token) {
   socket.onclose = ({ code, reason }) => { if (code !== 1000) show(`${state.textContent} It is over: ${reason || code}.`); };
 }
 
-// What a bot decides: here any legal action. decision.sixthSense or decision.nullern is what it may know.
+// The bot's decision, here any legal action. decision.sixthSense or decision.nullern has all that the bot may know.
 function answer({ matchId, decisionId, legal }) {
   return { matchId, decisionId, action: legal[Math.floor(Math.random() * legal.length)] };
 }

@@ -1,8 +1,8 @@
-// What files of `arena match` say: sets of --out FILE, and replays of --replays DIR. It reads texts and draws nothing.
+// Summaries of files from `arena match`: sets (--out FILE) and replays (--replays DIR). Reads texts and draws nothing.
 
-// Sum up a file of sets as `arena match` does: the first bot's points less the other's by set, and every bot by itself.
+// Sum up a file of sets as `arena match` does: the first bot's points less the other's per set, and each bot's figures.
 export function summaryOfSets(text) {
-  const lines = text.split("\n").slice(0, -1); // a last line that was cut off counts for nothing
+  const lines = text.split("\n").slice(0, -1); // without a last line that was cut off
   const head = parsed(lines[0], 1);
   if (head.format === undefined || !Array.isArray(head.bots)) throw new Error("it holds no sets of arena match --out");
   if (head.format !== 1) throw new Error(`its format is ${head.format}; this page knows 1`);
@@ -47,7 +47,7 @@ function parsed(line, number) {
 
 const mean = (values) => values.reduce((sum, each) => sum + each, 0) / values.length;
 
-// The mean, and what lies to either side of it in a 95 % interval by Student's t; null of one value.
+// The mean, and the half width of its 95 % interval by Student's t, which is null for one value.
 export function measure(values) {
   const middle = mean(values), count = values.length;
   if (count < 2) return { value: middle, within: null };
@@ -67,7 +67,7 @@ function above(game, bot) {
   return game.scores[seat] - mean(game.scores.filter((_, other) => other !== seat));
 }
 
-// A bot by itself: games of a set share their deals, so that only sets are independent.
+// The figures of one bot. Only sets are independent, since the games of a set share their deals.
 function figures(sets, bot) {
   const own = sets.map((set) => set.games.filter((game) => game.bots.includes(bot))).filter((games) => games.length);
   if (own.length === 0) return { games: 0, points: null, places: null };
@@ -79,7 +79,7 @@ function figures(sets, bot) {
   };
 }
 
-// 97.5 % of Student's t with so many degrees of freedom lie below it: by bisection of the integral of its density.
+// The 97.5 % quantile of Student's t with the given degrees of freedom, by bisection of its distribution function.
 export function quantile(freedom) {
   let low = 0, high = 20;
   for (let turn = 0; turn < 60; turn++) {
@@ -90,7 +90,7 @@ export function quantile(freedom) {
   return (low + high) / 2;
 }
 
-// The probability between 0 and x, with t = √n·tan φ: ∫ cosⁿ⁻¹ φ dφ, by Simpson's rule, over the same to π/2.
+// The probability between 0 and x. With t = √n·tan φ it is ∫ cosⁿ⁻¹ φ dφ by Simpson's rule, divided by that up to π/2.
 function between(x, freedom) {
   const area = (end) => {
     const parts = 400, step = end / parts;

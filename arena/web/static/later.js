@@ -1,5 +1,5 @@
-// Keeps parts of a page as the server has them, until nothing more is to come: without loading the page anew, which
-// would take the focus and the place from whoever reads. Without scripts the page has a link.
+// Updates parts of a page from the server until they are complete. The page is not reloaded, since that would move
+// the reader's focus and position. For browsers without scripts, the page has a link.
 
 const EVERY = 3000; // ms
 const FOCUSABLE = "a[href], button, input, select, [tabindex]";
@@ -14,7 +14,7 @@ function put(part, fresh) {
   if (at >= 0) part.querySelectorAll(FOCUSABLE)[at]?.focus({ preventScroll: true });
 }
 
-// Whether more is to come.
+// True while the page is incomplete.
 async function looked() {
   const answer = await fetch(location.href);
   if (!answer.ok) return answer.status === 429 || answer.status >= 500;
@@ -36,6 +36,6 @@ function shown() {
 let more = document.querySelector("[data-waiting]") !== null;
 while (more) {
   await new Promise((resolve) => { setTimeout(resolve, EVERY); });
-  await shown(); // a page in the background asks for nothing
-  more = await looked().catch(() => true); // the next time, perhaps
+  await shown(); // a page in the background makes no requests
+  more = await looked().catch(() => true); // try again the next time
 }

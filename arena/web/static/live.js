@@ -1,5 +1,5 @@
-// Keeps a part of a page as the server has it now. The page is whole without this.
-// Rows come with keys: all of them first, then those that changed, and always their order.
+// Updates a part of a page whenever the server changes it. The page is complete without this script.
+// Rows have keys. The first message has all rows, later ones those that changed; every message has the order of all.
 
 const STATE = document.querySelector("[data-live-state]");
 
@@ -15,7 +15,7 @@ function made(key, html) {
   return row;
 }
 
-// Where the focus is in a row: the place of the focused element among those that can have it.
+// The index of the focused element among the row's focusable elements.
 const FOCUSABLE = "a[href], button, input, select, [tabindex]";
 
 function put(place, { order, rows }) {

@@ -1,4 +1,4 @@
-// Steps through a replay without loading a page a step: a round's steps come at once, drawn by the server.
+// Steps through a replay without loading a page for each step: the server sends all drawn steps of a round at once.
 
 const steps = document.getElementById("steps");
 const frame = document.getElementById("frame");
@@ -20,7 +20,7 @@ const frames = new Map();
 const asked = new Map();
 let index = Number(steps.dataset.step);
 let round = Number(steps.dataset.round);
-let rounds = Infinity; // until the last one is there
+let rounds = Infinity; // until the last round is loaded
 let wanted = index;
 let settled = 0;
 
@@ -51,13 +51,13 @@ function shown(step) {
   slider.value = step;
   index = step;
   round = found.round;
-  // Browsers refuse a page that changes its address a hundred times within half a minute: it waits for a held key.
+  // Wait until a held key is released, as browsers let a page change its address only a hundred times in 30 s.
   clearTimeout(settled);
   settled = setTimeout(() => history.replaceState(null, "", address(index)), SETTLED);
   for (const link of steps.querySelectorAll("[data-way]")) {
     const to = found.ways[link.dataset.way];
     if (to === null) {
-      if (link === document.activeElement) link.tabIndex = 0; // or the focus would be lost where there is no way on
+      if (link === document.activeElement) link.tabIndex = 0; // otherwise focus is lost on a link to nowhere
       link.setAttribute("aria-disabled", "true");
       link.removeAttribute("href");
     } else {
@@ -87,7 +87,7 @@ function roundOf(step) {
 async function go(step) {
   wanted = step;
   if (step < 1 || step > last || shown(step)) return;
-  // A key that is held, or the slider, would begin to load a page again and again: what was asked for is awaited.
+  // Wait for the running request, as a held key or the slider would otherwise start loading again and again.
   await fetched(roundOf(step));
   if (step === wanted && step !== index && !shown(step)) location.href = address(step);
 }
@@ -113,7 +113,7 @@ document.addEventListener("keydown", (event) => {
 
 steps.addEventListener("click", (event) => {
   const link = event.target.closest("[data-to]");
-  if (link === null || !link.dataset.to || event.ctrlKey || event.metaKey || event.shiftKey) return; // another tab is wanted
+  if (link === null || !link.dataset.to || event.ctrlKey || event.metaKey || event.shiftKey) return; // for another tab
   go(Number(link.dataset.to));
   event.preventDefault();
 });

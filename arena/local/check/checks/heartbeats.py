@@ -19,9 +19,7 @@ PLAIN: Final = (1, 1 << 31, 1 << 40)
 LARGE: Final = ((1 << 53) + 1, (1 << 64) - 1)
 """Numbers that a double cannot represent."""
 SOON: Final = 0.25
-"""Seconds after which a heartbeat's answer counts as delayed by the bot: the maximum round trip that a server allows
-for.
-"""
+"""Seconds after which a heartbeat's answer counts as delayed by the bot: the longest round trip a server allows for."""
 
 
 def _owes(wire: Wire, match_id: int) -> bool:

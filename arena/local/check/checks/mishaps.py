@@ -29,9 +29,7 @@ UNKNOWN: Final = play_pb2.NOTICE_KIND_UNKNOWN
 
 
 class _Spoiler:
-    """Alters the second answer in transit so that the server refuses it. The first is spared, as its decision has more
-    time.
-    """
+    """Alters the second answer in transit, so that the server refuses it. The first decision has more time."""
 
     def __init__(self) -> None:
         self.spoilt: play_pb2.Answer | None = None

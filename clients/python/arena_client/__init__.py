@@ -1,7 +1,7 @@
-"""The Python SDK for bots: extend `Bot`, call `run`. README.md of the distribution is the introduction.
+"""The Python SDK for bots: extend `Bot`, call `run`. The distribution's README.md is the introduction.
 
-The names below are imported when they are first used: the protocol's messages, `arena_client.v1`, need neither gRPC nor
-asyncio, and a server imports only those.
+The names below are imported on first use, because a server imports only the protocol's messages, `arena_client.v1`,
+which need neither gRPC nor asyncio.
 """
 
 from importlib import import_module
@@ -69,9 +69,9 @@ __all__ = [
     "run",
 ]
 
-if not TYPE_CHECKING:  # A type checker refuses other names.
+if not TYPE_CHECKING:  # Hidden from type checkers, so that they reject unknown names.
     _MODULES = (
-        "polling",  # Before anything else imports gRPC.
+        "polling",  # First, before anything else imports gRPC.
         "bot",
         "decision",
         "errors",
@@ -81,7 +81,7 @@ if not TYPE_CHECKING:  # A type checker refuses other names.
         "v1.play_pb2",
         "v1.sixth_sense_pb2",
     )
-    """Modules that have these names."""
+    """Modules that contain these names."""
 
     def __getattr__(name: str) -> object:
         if name in __all__:

@@ -12,7 +12,7 @@ from arena_client.options import DEFAULT_ADDRESS
 
 
 def load(name: str) -> Bot:
-    """Create the bot that "module:Class" names, without arguments. Raises ValueError with the fault of the name."""
+    """Create the bot named by "module:Class", without arguments. Raises ValueError if the name is invalid."""
     module_name, _, class_name = name.partition(":")
     if not module_name or not class_name:
         raise ValueError(f"{name!r} is not of the form MODULE:CLASS")

@@ -1,4 +1,4 @@
-"""The class that a bot author extends. It knows no connections: `run` passes it decisions and sends its answers."""
+"""The class that a bot author extends. It has no connection itself: `run` passes it decisions and sends its answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FAULTS = frozenset(
 )
 """Kinds of notices about a fault of the bot."""
 QUIET = 60.0
-"""Seconds after a line about a fault in which others of its kind are counted instead of logged."""
+"""Seconds after a log line about a fault during which faults of the same kind are counted instead of logged."""
 
 
 class Bot:
@@ -41,26 +41,28 @@ class Bot:
     name: str = ""
     """1 to 40 letters, digits, '.', '_' or '-'; by default the class's name."""
     owner: str = ""
-    """Bots of one owner never meet in a match; by default the bot's own name."""
+    """Owner of the bot; by default the bot's own name. Bots of one owner never meet in a match."""
     games: Sequence[str] = GAMES[:1]
     """The games it plays, by name; a string is one name."""
     capacity: int = 8
     """Number of matches that the bot plays at once."""
     files: Sequence[str] = ()
-    """Files that belong to the bot's behaviour, such as weights, relative to the folder of its module; `digest` covers
-    them."""
-    version: str | None = None
-    """At most 40 printable characters; None for the bot's `digest`.
+    """Files that affect the bot's behaviour, such as weights; `digest` covers them.
 
-    Each version has a rating of its own, which begins from that of the one before. If you set one, change it whenever
-    the bot has changed.
+    They are relative to the folder of the bot's module.
+    """
+    version: str | None = None
+    """The bot's version, of at most 40 printable characters; None for the bot's `digest`.
+
+    Each version has its own rating, which starts from that of the previous one. If you set a version, change it
+    whenever the bot changes.
     """
 
     _made_with: tuple[Sequence[object], Mapping[str, object]]
     _games_by_match: dict[int, str]
     """Games of the matches that the bot plays, for the log."""
     _faults_logged: dict[int, tuple[float, int]]
-    """By kind, the instant of the last line about a fault, in seconds of `time.monotonic`, and the faults since."""
+    """For each kind of fault, the time of its last log line, in seconds of `time.monotonic`, and the faults since."""
 
     def __init__(
         self,
@@ -93,12 +95,11 @@ class Bot:
         return bot
 
     def digest(self) -> str:
-        """Return a digest of the bot's behaviour: code without comments and formatting, `files` and constructor
-        arguments.
+        """Return a digest of everything that decides the bot's behaviour: code, `files` and constructor arguments.
 
-        The code is that of the bot's module and of the modules imported so far from its project folder. Arguments that
-        are numbers, strings and containers of them count by value, anything else by its class. Code without a file has
-        a random digest.
+        The code is that of the bot's module and of the modules imported so far from its project folder, without
+        comments and formatting. Numbers, strings and containers of them count by value, other arguments by class. Code
+        that is not in a file gets a random digest.
 
         Raises:
             ArgumentError: One of `files` cannot be read.
@@ -110,16 +111,16 @@ class Bot:
         raise NotImplementedError(f"{type(self).__name__} has neither decide() nor decide_many()")
 
     def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int | None]:
-        """Choose for all open decisions at once: one action for each, in their order.
+        """Choose for all open decisions at once: one action for each, in the same order.
 
         Override it if many decisions together are cheaper than one by one, as with a neural network. It may be a
-        generator: yielded actions are sent while it thinks on. None answers a decision that has been closed.
+        generator: each yielded action is sent while it continues to think. For a closed decision it may return None.
         """
         for decision in decisions:
             yield None if decision.closed else self.decide(decision)
 
     def on_match_start(self, start: MatchStart) -> None:
-        """Handle the beginning of a match, with the seat and the names of all bots; called again after a reconnect."""
+        """Handle the beginning of a match; `start` has the seat and all names. Called again after a reconnect."""
 
     def on_round(self, report: RoundReport) -> None:
         """Handle the end of a round; the report shows all cards."""
@@ -143,8 +144,8 @@ class Bot:
     def on_notice(self, notice: Notice) -> None:
         """Handle a notice from the server.
 
-        The default logs one line, a warning if the bot is at fault. A slow bot has a fault at every decision, so it
-        logs one of each kind a minute, with the number of the others.
+        The default logs one line, as a warning if the bot is at fault. A slow bot has a fault at every decision, so
+        each kind of fault is logged once a minute, with the number of further ones.
         """
         if notice.kind == NoticeKind.NOTICE_KIND_PARKED:  # The run ends with this error, which reports it.
             return
@@ -169,7 +170,7 @@ class Bot:
         )
 
     def _on_closed(self, match_id: int, decision_ids: Sequence[int]) -> None:
-        """Learn at once, in the network's thread, which decisions of a match are closed."""
+        """Handle the closing of a match's decisions; called at once, in the network's thread."""
 
     def _match_in_words(self, number: int) -> str:
         """Describe a match and its game."""

@@ -1,6 +1,6 @@
-"""Calls of the bot's own code for each message, and the replies made of its answers.
+"""Call the bot's own code for each message and make replies of its answers.
 
-It never waits and does no input or output. The bot's exceptions are raised here.
+This never waits and does no input or output. Exceptions of the bot pass through.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _M = TypeVar("_M")
 _log = logging.getLogger("arena_client")
 
 HOLD = 0.01
-"""Seconds that finished answers wait for others before they are sent."""
+"""Seconds that finished answers wait for further ones before they are sent."""
 
 
 class Caller:
@@ -41,7 +41,7 @@ class Caller:
         """True if `interrupt` has ended the bot's own code."""
         self._may_think = True
         self._subject: Decision | str = ""
-        """The reason why the bot's own code runs: a decision, or the name of the called method."""
+        """The decision that the bot's own code works on, or the name of the called method."""
         self._bot = bot
         self._on_error = on_error
         self._clock = clock
@@ -55,31 +55,37 @@ class Caller:
     def react(self, message: PlayResponse, session: Session, received: float) -> Iterator[PlayRequest]:
         """Yield the bot's replies to a message: none, one, or several if it takes long.
 
-        `session` is the conversation of its stream, `received` is the message's time of arrival in seconds of the
-        clock. The bot is not asked for closed decisions, nor for any of a stream that has ended. Raises the bot's own
-        exceptions (unless it continues after errors), `BadAnswerError` and `ProtocolMismatchError`.
+        `session`: the conversation of the message's stream. `received`: the message's time of arrival, in seconds of
+        the clock. The bot is not asked about closed decisions, nor about any decision of a stream that has ended.
+
+        Raises:
+            BadAnswerError: The bot's answer is invalid.
+            ProtocolMismatchError: A decision's game is unknown.
+            Exception: The bot's own, unless it continues after errors.
         """
         self._since = self._read_clock()
         decisions = [] if session.over else message.decisions[:]
-        # Other fields than decisions: cheaper than to look for each kind.
+        # Checks for other fields than decisions, which is cheaper than looking for each kind.
         if len(message.ListFields()) > bool(decisions):
             yield from self.news(message, session)
         if decisions:
             questions = [as_decision(each, session.games, session.open) for each in decisions]
             yield from self._answers(questions, session, received)
-        del message, decisions  # While this one waits, another's message finds their memory still in the cache.
+        del message, decisions  # Their memory, still in the cache, can serve the next message.
         if self._out is not None:
             yield self._take()
 
     def interrupt(self) -> None:
-        """End the bot's own code with `KeyboardInterrupt`, now or as soon as it is called again: from a signal's
-        handler, which runs in the bot's own thread."""
+        """End the bot's own code with `KeyboardInterrupt`, now or at its next call.
+
+        Call this from a signal handler, which runs in the bot's own thread.
+        """
         self._may_think = False
         if self.thinking:
             self._think(self._subject)
 
     def long_thought(self, seconds: float) -> str:
-        """Return, in any thread, a description of a decision that takes longer than the limit; empty if none does."""
+        """Describe the current decision if it has taken longer than `seconds`; else return "". For any thread."""
         began, subject = self._now, self._subject
         passed = self._clock() - began
         if passed < seconds or not self.thinking or self._now != began:
@@ -94,7 +100,7 @@ class Caller:
         )
 
     def _think(self, subject: Decision | str) -> None:
-        """Note that the bot's own code runs from the last clock reading on."""
+        """Note that the bot's own code has been running since the last clock reading."""
         self._subject = subject
         self.thinking = True
         if not self._may_think:
@@ -102,7 +108,7 @@ class Caller:
             raise KeyboardInterrupt
 
     def _reply(self) -> PlayRequest:
-        """Return the pending reply, creating it if there is none."""
+        """Return the pending reply, creating it if needed."""
         if self._out is None:
             self._out = PlayRequest()
         return self._out
@@ -121,7 +127,7 @@ class Caller:
         return self._now
 
     def news(self, message: PlayResponse, session: Session | None = None) -> Iterator[PlayRequest]:
-        """Call the bot for everything but decisions, and add the necessary answers to the reply."""
+        """Call the bot for everything in a message except decisions, and add the necessary answers to the reply."""
         for start in message.starts:
             self._bot._games_by_match[start.match_id] = start.game
             self._tell(self._bot.on_match_start, start)
@@ -138,12 +144,12 @@ class Caller:
     def _note(self, notice: Notice, session: Session | None) -> None:
         self._tell(self._bot.on_notice, notice)
         if notice.kind == NoticeKind.NOTICE_KIND_SUSPENDED and (session is None or session.plays(notice.match_id)):
-            self._reply().resumed.append(notice.match_id)  # A bot that gets this notice is back.
+            self._reply().resumed.append(notice.match_id)  # A bot that receives this notice is back.
 
     def _answers(self, decisions: list[Decision], session: Session, received: float) -> Iterator[PlayRequest]:
-        """Fill the reply with answers; yield the parts to be sent before everything is answered."""
+        """Fill the reply with answers; yield the parts to send before everything is answered."""
         decisions = [each for each in decisions if not each.closed]
-        left = [(each.soft_ms, each.bank_ms) for each in decisions]  # Time of their arrival.
+        left = [(each.soft_ms, each.bank_ms) for each in decisions]  # As they were on arrival.
         while decisions:
             done = 0
             waited = self._read_clock() - received
@@ -159,7 +165,7 @@ class Caller:
                     if choice is not None or not decision.closed:
                         action = checked(decision, choice, done + 1, len(decisions))
                         if session.plays(decision.match_id) or not decision.closed:
-                            self._answer(decision, action)  # one that is late brings a notice of how late it was
+                            self._answer(decision, action)  # a late answer earns a notice that says how late it was
                     done += 1
                     if self._held():
                         yield self._take()
@@ -188,7 +194,7 @@ class Caller:
         answer.action = action
 
     def _tell(self, method: Callable[[_M], None], news: _M) -> None:
-        """Call a method of the bot without an answer."""
+        """Call a method of the bot that returns no answer."""
         self._read_clock()
         try:
             self._think(getattr(method, "__name__", repr(method)))
@@ -204,7 +210,7 @@ class Caller:
 def as_decision(
     message: play_pb2.Decision, games: Mapping[str, Catalog], open_ones: Collection[tuple[int, int]] | None = None
 ) -> Decision:
-    """Return a decision for the bot. Raises `ProtocolMismatchError` if its game has no catalogue."""
+    """Convert a message to a decision for the bot. Raises `ProtocolMismatchError` if its game has no catalogue."""
     game = message.WhichOneof("view") or ""
     if (catalog := games.get(game)) is None:
         raise ProtocolMismatchError(
@@ -235,7 +241,7 @@ def _where(decision: Decision, of: int) -> str:
 
 
 def _tell_time(decision: Decision, soft: int, bank: int, waited: float) -> None:
-    """Describe the time left for a decision, `waited` seconds after it arrived with this many milliseconds."""
+    """Set the time left for a decision, `waited` seconds after it arrived with `soft` and `bank` milliseconds."""
     if waited >= 0.001:
         passed = round(waited * 1000)
         decision.soft_ms = max(0, soft - passed)
@@ -243,7 +249,7 @@ def _tell_time(decision: Decision, soft: int, bank: int, waited: float) -> None:
 
 
 def checked(decision: Decision, choice: object, count: int, of: int) -> int:
-    """Return the choice as a plain int (numpy's are accepted, too), or raise `BadAnswerError`."""
+    """Return the choice as a plain int (NumPy integers are accepted, too), or raise `BadAnswerError`."""
     try:
         action = operator.index(choice)  # type: ignore[arg-type]  # the author's code may give anything
     except TypeError:

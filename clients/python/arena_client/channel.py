@@ -30,7 +30,7 @@ _OPTIONS = (
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.http2.ping_timeout_ms", 10_000),  # The option that newer versions use.
-    ("grpc.use_local_subchannel_pool", 1),  # A new try is a new connection, without the old one's waiting time.
+    ("grpc.use_local_subchannel_pool", 1),  # A new try is a new connection, without the old one's back-off.
     ("grpc.enable_retries", 0),
 )
 
@@ -38,33 +38,37 @@ _OPTIONS = (
 _COME_BACK = frozenset(
     {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.DEADLINE_EXCEEDED}
 )
-"""Statuses after which another try may succeed, whatever the reason. Any other with a reason is final."""
+"""Statuses after which another try may succeed, whatever the reason. Any other status with a reason is final."""
 _FINAL = frozenset(
     {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.FAILED_PRECONDITION}
 )
-"""Statuses that are final without a reason, too, beside those that have errors of their own."""
+"""Statuses that are final even without a reason, in addition to those with their own error classes."""
 LONGEST_PAUSE = 3600.0
-"""Maximum time in seconds that a server may ask to wait: a longer time is a mistake."""
+"""Maximum pause in seconds that a server may ask for; a longer one must be a mistake."""
 DEFAULT_PORT = 50051
 """The default port of a server."""
 _ADDRESS = re.compile(r"(\[[^\[\]\s]+\]|[^:/\[\]\s]+):(\d{1,5})")
 _SCHEMES = ("dns:", "ipv4:", "ipv6:", "unix:", "unix-abstract:", "vsock:", "xds:")
-"""Prefixes of addresses of other kinds that gRPC knows."""
+"""Prefixes of the other kinds of addresses that gRPC knows."""
 
 
 _GRPC_PREFIX = re.compile(r"^[A-Z_]+: (?:ipv4|ipv6):\S+: (?:Failed to connect to remote host: )?(?:connect: )?")
-"""Text of grpc before the reason: a status of its own, the address, and its intended action."""
+"""The text that gRPC puts before the reason: a status, the address and the attempted action."""
 
 
 class DroppedError(Exception):
     """The connection is lost or was never open; another try may succeed."""
 
     pause = 0.0
-    """Least seconds before the next try, as the server asks."""
+    """Minimum number of seconds before the next try, as requested by the server."""
 
 
 def checked_address(address: str) -> str:
-    """Return an address unchanged if it has a port: otherwise gRPC would try 443 for ever. Raises: ArgumentError."""
+    """Return an address unchanged if it has a port; without one, gRPC would try port 443 for ever.
+
+    Raises:
+        ArgumentError: It has no port.
+    """
     if address.startswith(_SCHEMES) or ((parts := _ADDRESS.fullmatch(address)) and 0 < int(parts[2]) <= 65535):
         return address
     host = address if address and ":" not in address and "/" not in address else "HOST"
@@ -87,12 +91,12 @@ def open_channel(address: str, tls: Tls) -> grpc.aio.Channel:
 
 
 def _one_line(details: str | None) -> str:
-    text = (details or "no reason given").rpartition("last error: ")[2]  # grpc first writes that all addresses failed.
+    text = (details or "no reason given").rpartition("last error: ")[2]  # gRPC first says that all addresses failed.
     return _GRPC_PREFIX.sub("", " ".join(text.split()))
 
 
 def error_reason(trailers: Iterable[tuple[str, str | bytes]] | None) -> str:
-    """Return the reason in the `google.rpc.ErrorInfo` of a call that ended; empty if it has none."""
+    """Return the reason in the `google.rpc.ErrorInfo` of an ended call; empty if it has none."""
     for name, value in trailers or ():
         if name == "grpc-status-details-bin" and isinstance(value, bytes):
             with contextlib.suppress(DecodeError):
@@ -104,7 +108,7 @@ def error_reason(trailers: Iterable[tuple[str, str | bytes]] | None) -> str:
 
 
 def told_pause(trailers: Iterable[tuple[str, str | bytes]] | None) -> float:
-    """Return the seconds of the `google.rpc.RetryInfo` of a call that ended, at most an hour; 0 if it has none."""
+    """Return the seconds in the `google.rpc.RetryInfo` of an ended call, at most an hour; 0 if it has none."""
     for name, value in trailers or ():
         if name == "grpc-status-details-bin" and isinstance(value, bytes):
             with contextlib.suppress(DecodeError):
@@ -119,14 +123,14 @@ def told_pause(trailers: Iterable[tuple[str, str | bytes]] | None) -> float:
 def play_failure(
     code: grpc.StatusCode, details: str | None, reason: str = "", pause: float = 0.0
 ) -> ArenaError | DroppedError:
-    """Return the error for the end of a stream; `reason` and `pause` as the server sent them, if known."""
+    """Return the error for the end of a stream, with the server's `reason` and `pause` if known."""
     return _with_reason(_play_failure(code, details, reason), reason, pause)
 
 
 def registration_failure(
     code: grpc.StatusCode, details: str | None, reason: str = "", pause: float = 0.0
 ) -> ArenaError | DroppedError:
-    """Return the error for a failed registration; `reason` and `pause` as the server sent them, if known."""
+    """Return the error for a failed registration, with the server's `reason` and `pause` if known."""
     return _with_reason(_registration_failure(code, details, reason), reason, pause)
 
 
@@ -140,7 +144,7 @@ def _with_reason(failure: ArenaError | DroppedError, reason: str, pause: float) 
 
 def _play_failure(code: grpc.StatusCode, details: str | None, reason: str) -> ArenaError | DroppedError:
     text = _one_line(details)
-    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and not reason:  # gRPC's own, in this process
+    if code is grpc.StatusCode.RESOURCE_EXHAUSTED and not reason:  # raised by gRPC in this process
         return ProtocolMismatchError(f"a message from the server is larger than this client accepts: {text}")
     if code in _COME_BACK:
         return DroppedError(f"{text} ({reason or code.name})")

@@ -1,7 +1,7 @@
 """A bot's connection to a server: register once, connect, and reconnect when the connection is lost.
 
-It runs in the network's thread, whatever the bot computes. Heartbeats and invitations are answered here; all other
-messages go to the bot's inbox.
+It runs in the network's thread, so the bot's computations do not delay it. It answers heartbeats and invitations
+itself and puts all other messages into the bot's inbox.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ LONGEST_VERSION = 40
 LEAVE_TIME = 2.0
 """Time limit of the server to end the stream of a bot that leaves in the middle of matches, in seconds."""
 PROBES = 3
-"""Maximum number of failures that are diagnosed before the first connection."""
+"""Maximum number of failures to diagnose before the first connection."""
 STEADY = 1.0
-"""Seconds after which a connection counts as good, so that waiting times start again."""
+"""Seconds after which a connection counts as good, so that waiting times start again from the shortest."""
 
 _REFUSALS = (
     grpc.StatusCode.INVALID_ARGUMENT,
@@ -84,24 +84,23 @@ _REFUSALS = (
     grpc.StatusCode.OUT_OF_RANGE,
     grpc.StatusCode.UNIMPLEMENTED,
 )
-"""Answers of a server that shows a log but will not prove it."""
+"""Statuses from a server that shows a log but refuses to prove it."""
 _ENDS = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
-"""Exceptions when the stream has ended, now or before."""
+"""Exceptions from gRPC if the stream ends or has already ended."""
 
 
 def waiting_time(outage: float) -> float:
-    """Return the seconds before the next try, `outage` seconds after the last good connection: a random part of that
-    time.
+    """Return the seconds before the next try: a random part of `outage`, the seconds since the last good connection.
 
-    So an outage at most doubles, and grows by at most 5 s in its first two minutes, and 30 s later. Bots that lost the
-    server at the same time come back one by one.
+    So waiting at most doubles an outage, and adds at most 5 s in its first two minutes and 30 s later. Bots that lost
+    the server at the same time come back one by one.
     """
     longest = LONGEST_WAIT if outage <= LONG_OUTAGE else LONGEST_OUTAGE_WAIT
     return _chance.uniform(0.0, min(longest, max(FIRST_WAIT, outage)))
 
 
 class Connection:
-    """The arguments of `play` and `run`, and one stream at a time."""
+    """A bot's connection with the arguments of `play` and `run`; it has one stream at a time."""
 
     def __init__(self, bot: Bot, address: str | None, **told: Unpack[Options]) -> None:
         """Read omitted arguments from the environment: ARENA_SERVER, ARENA_TOKEN_FILE, ARENA_OWNER."""
@@ -125,12 +124,12 @@ class Connection:
                 f"the token is {'empty' if not token.strip() else 'not one line of printable characters'}: "
                 "give it as the server did, or None (no --token) for the one in the token file"
             )
-        # The environment was set by the program that started this one, such as `arena match`, not by the author.
+        # The program that started this one, such as `arena match`, set the environment, not the author.
         if started_for := os.environ.get("ARENA_TOKEN"):
             address, token, token_file, tls = os.environ.get("ARENA_SERVER", address), started_for, None, None
         self._bot = bot
         self._version = bot.version
-        """The version that the bot states; None for the digest of its code, until the first hello."""
+        """The bot's version; None, until the first hello, for the digest of its code."""
         self._name = bot.name or type(bot).__name__
         self._address = checked_address(address)
         self._token = token
@@ -142,7 +141,7 @@ class Connection:
         self._progress = Progress(matches)
         self._casual = told.get("casual", False)
         self._challengers = None if isinstance(challenges, bool) else frozenset(each.lower() for each in challenges)
-        """Bots whose challenges it accepts, in small letters; None for all, or for none."""
+        """Lower-case names of the bots whose challenges it accepts; None to accept all or none."""
         self._challenges = challenges if isinstance(challenges, bool) else bool(self._challengers)
         beside = None if token is not None and token_file is None else self._token_file
         kept = None if beside is None else beside.with_name(f"{beside.name}.receipts")
@@ -152,20 +151,20 @@ class Connection:
         self._stream: _Stream | None = None
         self._leaving = False
         self._reached = False
-        """True if there ever was a connection."""
+        """True once there has been a connection."""
         self._task: asyncio.Task[None] | None = None
         self._inbox: Inbox
         self._calls: Calls | None = None
 
     def soon(self, call: Callable[[], object]) -> bool:
-        """Make a call in the thread of the connection; return false if that has not started."""
+        """Schedule a call in the connection's thread; return false if that has not started."""
         if self._calls is None:
             return False
         self._calls.soon(call)
         return True
 
     def drain(self, seconds: float, hurry: Callable[[], object]) -> None:
-        """Begin no more matches and finish the current ones; after this many seconds, leave the rest and `hurry`."""
+        """Begin no more matches and finish the current ones; after `seconds`, leave the rest and call `hurry`."""
         progress = self._progress
         progress.ending = True
         if not (progress.playing or progress.accepted):
@@ -187,7 +186,7 @@ class Connection:
         asyncio.get_running_loop().call_later(seconds, over)
 
     def leave(self) -> None:
-        """Send `leave` if the bot plays or is about to; the server then ends the stream."""
+        """Send `leave` if the bot plays or is about to play; the server then ends the stream."""
         if self._stream is None or not (self._progress.playing or self._progress.accepted):
             self.end()
         elif not self._leaving:
@@ -205,7 +204,7 @@ class Connection:
             self._task.cancel()
 
     def begin(self, inbox: Inbox, calls: Calls) -> None:
-        """Connect and put messages into the inbox, and finally the end. `calls` are those of this thread's loop."""
+        """Connect and put messages into the inbox, finally the end. `calls` belongs to this thread's event loop."""
         self._inbox, self._calls = inbox, calls
         self._task = asyncio.get_running_loop().create_task(self.stay())
         self._task.add_done_callback(lambda task: inbox.end(None if task.cancelled() else task.exception()))
@@ -226,7 +225,7 @@ class Connection:
                 return
             except DroppedError as dropped:
                 if (task := asyncio.current_task()) is not None and task.cancelling():
-                    raise asyncio.CancelledError from None  # Both at once: gRPC reports to one of the two.
+                    raise asyncio.CancelledError from None  # If both happen at once, gRPC reports only one.
                 if self._leaving or (self._progress.ending and not self._progress.playing):
                     return
                 if not self._reached and probes < PROBES:
@@ -235,7 +234,7 @@ class Connection:
                         raise UnreachableError(why) from None
                 now = time.monotonic()
                 if self._session is not None:
-                    # A stream that ended at once may end so again; but the server is there.
+                    # The server is there, even if the stream ended at once, and may do so again.
                     good, seen = now if now - begun > STEADY else max(good, now - LONGEST_WAIT), now
                     self._session = None
                 wait = waiting_time(now - good) + dropped.pause
@@ -245,7 +244,7 @@ class Connection:
                 await asyncio.sleep(wait)
 
     def _parked(self) -> str:
-        """Describe why the bot gets no seats, and the command that changes it."""
+        """Describe why the bot gets no seats, and which command changes that."""
         why = self._progress.parked.partition("; mend it")[0]
         file = f"{self._token_file}" if self._token is None else "FILE"
         words = ["arena", "bots", "unpark", self._name, "--server", self._address, "--token-file", file]
@@ -297,7 +296,7 @@ class Connection:
                 stream.close()
 
     async def _check_log(self, channel: grpc.aio.Channel, welcome: Welcome) -> None:
-        """Ask the server for the proof that its log only grew; the bot plays meanwhile."""
+        """Ask the server to prove that its log has only grown; the bot plays meanwhile."""
         if self._log_checker is None:
             return
         stub = cast("LogServiceAsyncStub", LogServiceStub(channel))
@@ -368,7 +367,7 @@ class Connection:
                 break
             del message, reply
             message = await stream.read()
-        with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # Whatever the server sends after a goodbye.
+        with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # Ignores all errors after the goodbye.
             async with asyncio.timeout(ANSWER_TIME):
                 await stream.finish()
 
@@ -379,7 +378,7 @@ def _matches(count: int) -> str:
 
 @contextlib.contextmanager
 def _files() -> Iterator[None]:
-    """Name the file that cannot be used, instead of a traceback. Raises: ArgumentError."""
+    """Replace an `OSError` by an `ArgumentError` that names the file."""
     try:
         yield
     except OSError as error:
@@ -389,7 +388,7 @@ def _files() -> Iterator[None]:
 
 
 class _Stream:
-    """A call on which messages can be sent at any time: gRPC takes one after the other."""
+    """A gRPC call on which messages can be sent at any time, although gRPC itself takes only one after the other."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -404,7 +403,7 @@ class _Stream:
         self._more.set()
 
     async def read(self) -> PlayResponse:
-        """Return the next message. Raises the error for the end of the stream."""
+        """Return the next message, or raise the error for the end of the stream."""
         try:
             message = await self._call.read()
         except _ENDS:
@@ -414,7 +413,7 @@ class _Stream:
         return cast("PlayResponse", message)
 
     async def finish(self) -> None:
-        """Send the waiting messages, then goodbye, and wait for the server's. Raises the error for the end."""
+        """Send the waiting messages and end the stream, then wait for the server to end it, which raises its error."""
         self._finished = True
         self._more.set()
         while True:

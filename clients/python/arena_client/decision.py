@@ -16,7 +16,7 @@ GAMES: Final = tuple(
     field.name
     for field in sorted(play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields, key=lambda field: field.number)
 )
-"""The games whose views this client can read, the oldest first, by the names in requests."""
+"""Names, as in requests, of the games whose views this client can read; the oldest game first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Card:
     """One card of a game."""
 
     name: str
-    """Such as "red 7" or "blue 6/9"."""
+    """The card's name, such as "red 7" or "blue 6/9"."""
     colour: int
     """An index into `Catalog.colours`."""
     values: tuple[int, ...]
@@ -36,15 +36,15 @@ class Action:
     """One action of a game. Fields that do not apply are None."""
 
     name: str
-    """Such as "red 7" or "red 0 blocks place 2"."""
+    """The action's name, such as "red 7" or "red 0 blocks place 2"."""
     kind: str
-    """The kind of choice that it answers, in the game's own term, such as "play", "bid" or "raise"."""
+    """The kind of choice, in the game's own terms, such as "play", "bid" or "raise"."""
     card: int | None = None
     """The card that it plays or chooses, an index into `Catalog.cards`; None if there is none or it is hidden."""
     value: int | None = None
     """The value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no."""
     place: int | None = None
-    """The place in the trick, counted from 0, of the card it blocks."""
+    """The place in the trick, counted from 0, of the card that it blocks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ class Catalog:
 
     @classmethod
     def of(cls, message: game_pb2.GameCatalog) -> Catalog:
-        """Build the catalogue from a message."""
+        """Create the catalogue from a message."""
 
         def given(action: game_pb2.Action, field: str) -> int | None:
             return getattr(action, field) if action.HasField(field) else None  # type: ignore[arg-type]
@@ -84,28 +84,28 @@ class Catalog:
 
 @dataclass(slots=True, eq=False)
 class Decision:
-    """A choice to make, with everything that the seat may know. A bot needs no memory of earlier decisions."""
+    """A choice to make, with everything that the seat may know, so that a bot needs no memory of earlier decisions."""
 
     match_id: int
     decision_id: int
-    """Number of the decision within the match."""
+    """Number of the decision, unique within the match."""
     game: Catalog
     view: View
     """The game as this seat sees it."""
     legal: list[int]
     """The legal actions in rising order, never empty: indices into `game.actions`."""
     soft_ms: int
-    """Milliseconds until the bank is used."""
+    """Milliseconds left before the bank is used."""
     bank_ms: int
     """Milliseconds left in the bank, for the rest of the match."""
     _open: Collection[tuple[int, int]] | None = field(default=None, repr=False)
-    """The decisions that are open on the stream; None where there is no stream."""
+    """The open decisions of the stream; None without a stream."""
 
     @property
     def closed(self) -> bool:
-        """True if the server has made the decision meanwhile, or the match is over: thinking on gains nothing.
+        """True if the server has decided meanwhile, or the match is over, so that more thinking is useless.
 
-        Look at it now and then in a long search, in any thread.
+        Check it now and then during a long search; this is possible in any thread.
         """
         return self._open is not None and (self.match_id, self.decision_id) not in self._open
 

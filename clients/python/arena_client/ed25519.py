@@ -1,6 +1,6 @@
 """Verification of Ed25519 signatures (RFC 8032, 5.1.7), so that the package needs no library for it.
 
-It takes some milliseconds. It is not safe for secrets, but it only sees public keys and signatures.
+It takes a few milliseconds. It would not be safe with secrets, but it only handles public keys and signatures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NEUTRAL: _Point = (0, 1, 1, 0)
 
 
 def signed(key: bytes, signature: bytes, text: bytes) -> bool:
-    """Return true if the signature of a text is by this public key; false for malformed keys and signatures."""
+    """Return true if `signature` is the key's signature of `text`; false for malformed keys and signatures."""
     if len(key) != 32 or len(signature) != 64:
         return False
     public, commitment = _point(key), _point(signature[:32])
@@ -34,7 +34,7 @@ def signed(key: bytes, signature: bytes, text: bytes) -> bool:
 
 
 def _point(encoded: bytes) -> _Point | None:
-    """Return the point that 32 bytes encode; None if they encode none."""
+    """Decode a point from 32 bytes; None if they encode none."""
     number = int.from_bytes(encoded, "little")
     y, odd = number & ~(1 << 255), number >> 255
     if y >= _P:

@@ -1,7 +1,7 @@
-"""Conversion of a decision for the server's own rules, for bots that search: `GAMES[...].sample(seat_view(view), rng)`.
+"""Conversion of views for the server's own rules, for bots that search: `GAMES[...].sample(seat_view(view), rng)`.
 
-The rules are the package `engine`, which is the distribution arena-engine of the Arena's repository and needs nothing
-else; only bots that import this module need it. A sampled game is a guess that fits the view, never the real game.
+The rules are the package `engine`, the distribution arena-engine in the Arena's repository, which has no dependencies.
+Only bots that import this module need it. A sampled game is a guess that fits the view, never the real game.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _RENAMED = {"hand_size": "cards_each"}
-"""Fields of the engine's views with another name in the messages."""
+"""Names in the messages of the engine's view fields that are named differently there."""
 
 
 MISSING = (
@@ -36,11 +36,11 @@ class EngineMissingError(ArenaError):
 def seat_view(message: View) -> SeatView:
     """Return a decision's view as the engine's `SeatView`.
 
-    The fields have the same names, but `cards_each` is the engine's `hand_size`. Values that the engine lists by seat
-    as a number plus one, or 0 for none, are a map in the message. Raises `EngineMissingError` if the rules, or those of
-    this game, are not installed.
+    Fields have the same names, except that `cards_each` is `hand_size` in the engine. If the engine lists a value by
+    seat, as a number plus one or 0 for none, the message has a map from seats to numbers. Raises `EngineMissingError`
+    if the rules of this game are not installed.
     """
-    message_kind: Any = type(message)  # mypy takes it for a class without a hash.
+    message_kind: Any = type(message)  # mypy believes that it is not hashable.
     kind, fields = _kind(message_kind)
     return kind(**{name: convert(message) for name, convert in fields})
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 
 class ArenaError(Exception):
-    """The bot cannot continue. The message has the cause and the remedy."""
+    """Error after which the bot cannot continue. The message names cause and remedy."""
 
     reason: str = ""
-    """The server's reason for programs, such as "OWNER_BANNED"; empty without one."""
+    """The server's machine-readable reason, such as "OWNER_BANNED"; empty without one."""
     status = 3
-    """The exit status of `arena-bot`: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached."""
+    """Exit status of `arena-bot`: 1 for an error in the bot, 2 wrong command line, 3 refusal, 4 no server reached."""
 
     def told(self, bot: str) -> str:
-        """Return the final message of a program: the reason in one line, and after an error in the bot its view."""
+        """Return a program's final message: the reason in one line, and for an error in the bot also its view."""
         lines = [f"{bot}: {' '.join(str(self).split())}", *getattr(self, "__notes__", ())]
         return "".join(f"{line}\n" for line in lines)
 
@@ -44,11 +44,11 @@ class NoGameInCommonError(ArenaError):
 
 
 class ProtocolMismatchError(ArenaError):
-    """The other side is no Arena server, or a newer one than this client."""
+    """The other side is not an Arena server, or is newer than this client."""
 
 
 class TakenOverError(ArenaError):
-    """The same bot connected from somewhere else. The newest connection plays on."""
+    """The same bot connected from somewhere else; only the newest connection plays on."""
 
 
 class RefusedError(ArenaError):

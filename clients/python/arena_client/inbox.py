@@ -1,4 +1,4 @@
-"""A bot's waiting messages: the network's thread adds them, the thread of the bot's own code removes them."""
+"""Queue of a bot's messages: the network's thread adds them, the bot's own thread removes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Delivery:
-    """A message for the bot, from one session."""
+    """A message for the bot, with its session."""
 
     __slots__ = ("message", "received", "session")
 
@@ -26,7 +26,7 @@ class Delivery:
 
 
 class Inbox:
-    """Deliveries in order, for one bot, followed by an end. Create it in the event loop that reads it."""
+    """Deliveries for one bot in order, followed by an end. Create it in the event loop that reads it."""
 
     def __init__(self) -> None:
         self._deliveries: deque[Delivery] = deque()
@@ -50,9 +50,9 @@ class Inbox:
             self._calls.soon(self._wake)
 
     async def get(self) -> Delivery | None:
-        """Return the next delivery; None after the last. Raises the error of the end then.
+        """Return the next delivery; after the last, return None or raise the error given to `end`.
 
-        If one waits already, other tasks of the loop run first.
+        Even if a delivery is waiting already, other tasks of the loop run first.
         """
         if self._deliveries:
             await asyncio.sleep(0)
@@ -72,7 +72,7 @@ class Inbox:
 
     async def _wait(self) -> None:
         self._waiter = self._loop.create_future()
-        if not (self._deliveries or self._ended):  # Deliveries before there was a waiter woke nothing.
+        if not (self._deliveries or self._ended):  # Earlier deliveries had no waiter to wake.
             await self._waiter
         self._waiter = None
 

@@ -1,7 +1,7 @@
 """Decisions stored in a file, so that a test can ask a bot without a server.
 
-A line is a message of the server in protobuf's JSON: first a welcome with the catalogues of the games, then messages
-with decisions. `arena new` writes such a file.
+Each line is a server message in protobuf's JSON: first a welcome with the catalogues of the games, then messages with
+decisions. `arena new` writes such a file.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from arena_client.v1.play_pb2 import PlayResponse
 
 
 def read_decisions(file: str | Path) -> Iterator[Decision]:
-    """Yield the decisions of a file in their order, as `decide` is asked them.
+    """Yield the decisions of a file in order, in the form that `decide` gets.
 
-    Raises ValueError, naming file and line, for what is no such file; `ProtocolMismatchError` for a decision in a game
-    that this client or the file's catalogues do not know.
+    Raises:
+        ValueError: The file is malformed; the message names file and line.
+        ProtocolMismatchError: A decision is in a game that this client or the file's catalogues do not know.
     """
     from google.protobuf.json_format import Parse, ParseError
 

@@ -1,4 +1,4 @@
-"""The check at each welcome that the server's log of results has only grown since the last one."""
+"""Check at each welcome that the server's log of results has only grown since the last one."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from arena_client.v1.log_pb2 import LogHead, LogState
 _log = logging.getLogger("arena_client")
 
 Consistency: TypeAlias = Callable[[int, int], Awaitable[Sequence[bytes] | None]]
-"""Asks the server for the proof that a log of the first size begins one of the second; None if it refuses."""
+"""Function that gets the server's proof that its log of the first size is the beginning of the second; or None."""
 
 
 class LogChecker:
-    """Compares a server's log with the bot's record of it. It reports a fault once, and the bot plays on."""
+    """Comparison of a server's log with the bot's record of it. It reports a fault once, and the bot plays on."""
 
     def __init__(self, receipts: Receipts) -> None:
         self._receipts = receipts
         self._alarmed = False
 
     async def check(self, state: LogState | None, consistency: Consistency) -> None:
-        """Check the log in a welcome, if it has one."""
+        """Check the state of the log in a welcome; None if the server has no log."""
         receipts = self._receipts
         receipts.read()
         if state is None:
@@ -93,7 +93,7 @@ async def _begins(first: LogHead, second: LogHead, consistency: Consistency) -> 
 
 
 def _malformed(state: LogState) -> str | None:
-    """Describe a fault within a log; empty if there is none."""
+    """Describe a fault within a log's state; None if there is none."""
     try:
         keys = Keys(state.keys)
     except ValueError as error:
@@ -102,7 +102,7 @@ def _malformed(state: LogState) -> str | None:
 
 
 def _new_cut(state: LogState, known: Sequence[bytes], seen: int) -> tuple[int, datetime] | None:
-    """Return the size and time of a new restoration that cut the log below `seen` entries; None without one."""
+    """Return the size and time of a new restoration that cut the log below `seen` entries; None if there is none."""
     cuts = []
     for entry in state.restores:
         if entry.leaf in known or entry.head != state.head or not included(entry):

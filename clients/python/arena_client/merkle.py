@@ -1,5 +1,4 @@
-"""Proofs of a log of results (RFC 9162, 2.1): that it includes a leaf, and that a later log only added to an earlier
-one."""
+"""Proofs for a log of results (RFC 9162, 2.1): that it includes a leaf, and that it has only grown."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ def included(entry: LogEntry) -> bool:
 
 
 def consistent(first: LogHead, second: LogHead, proof: Sequence[bytes]) -> bool:
-    """Return true if a proof shows that the first log, which is not empty, begins the second."""
+    """Return true if the proof shows that the first log, which is not empty, is the beginning of the second."""
     if not 0 < first.size <= second.size:
         return False
     if first.size == second.size:
@@ -62,7 +61,11 @@ class Keys:
     """The successive public keys of a log; each signs the next."""
 
     def __init__(self, leaves: Sequence[bytes]) -> None:
-        """Read the leaves that name them. Raises ValueError if one is malformed, or not signed by the key before it."""
+        """Read the leaves that name the keys.
+
+        Raises:
+            ValueError: A leaf is malformed, or not signed by the key before it.
+        """
         self.leaves = [*leaves]
         self.log = ""
         self._newest = b""

@@ -1,6 +1,6 @@
-"""The thread that talks to servers, one for all bots of a process, so that a bot may compute for as long as it likes.
+"""The thread that talks to servers, one for all bots of a process, so that a bot may compute as long as it likes.
 
-No code of a bot runs in it. It has an event loop of its own, and ends with the last bot.
+No code of a bot runs in it. It has its own event loop and ends with the last bot.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 
 class Calls:
-    """Calls that other threads request from an event loop, with one wake-up for all that wait."""
+    """Calls that other threads request from an event loop, with one wake-up for all waiting calls."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -22,7 +22,7 @@ class Calls:
         self._woken = False
 
     def soon(self, call: Callable[[], object]) -> None:
-        """Let the loop make a call; a closed loop makes none."""
+        """Let the loop make a call, unless it is closed."""
         self._waiting.append(call)
         if not self._woken:
             self._woken = True
@@ -47,14 +47,14 @@ def calls_here() -> Calls:
 
 
 class Network:
-    """The use of the thread by one bot, as a context manager. The last one ends the thread."""
+    """Context manager in which a bot uses the thread. The last one to exit ends the thread."""
 
     _lock = threading.Lock()
     _thread: _Thread | None = None
     _users = 0
 
     def __enter__(self) -> Calls:
-        """Start the thread unless it runs, and return the calls of its loop."""
+        """Start the thread if it is not running, and return the calls of its loop."""
         with Network._lock:
             if Network._thread is None:
                 Network._thread = _Thread()
@@ -83,7 +83,7 @@ class _Thread:
         self._thread.join()
 
     def _run(self) -> None:
-        # The default loop of some platforms cannot watch the socket with which grpc wakes it; this one can.
+        # The default loop of some platforms cannot watch the socket with which gRPC wakes it; this one can.
         with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
             runner.run(self._serve())
 
@@ -95,9 +95,9 @@ class _Thread:
 
 
 def _report(loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-    """Report an error in a callback, but not a wake-up that a program's own grpc.aio loop has read first.
+    """Report an error in a callback, except for a wake-up that another grpc.aio loop of the program has read first.
 
-    Loops of one process share the socket on which grpc reports finished work, and one may read a wake-up of another.
+    All loops of a process share the socket on which gRPC reports finished work, so one may read another's wake-up.
     """
     if not isinstance(context.get("exception"), BlockingIOError):
         loop.default_exception_handler(context)

@@ -1,7 +1,6 @@
-"""A summary of a view of Nullern: the strengths of cards, the trick on the table, the seats that want tricks, the
-unseen cards.
+"""A summary of a view of Nullern: card strengths, the trick on the table, seats that want tricks, unseen cards.
 
-It computes everything from one decision and stores nothing. The better samples use it.
+It is computed from one decision; nothing is stored. The better samples use it.
 """
 
 from __future__ import annotations
@@ -11,26 +10,26 @@ from typing import NamedTuple
 from arena_client import Catalog, NullernView
 
 PLAIN = 20
-"""The highest strength of a card that is no trump."""
+"""The highest strength of a card that is not a trump."""
 HUPFER = 5
 """Points that a missed bid costs at the end of the game."""
 
 
 class Table(NamedTuple):
-    """A seat's knowledge at its choice, beyond its own hand."""
+    """A seat's knowledge when it chooses, apart from its own hand."""
 
     strengths: list[int]
-    """By card: its value, whatever its colour, and 20 more for a trump. The strongest card takes the trick."""
+    """Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick."""
     trick: list[int]
     """The strengths of the cards on the table. The first of equally strong cards takes the trick."""
     to_come: list[int]
     """The seats that play to this trick after this one."""
     unseen: list[int]
-    """The strengths of the unseen cards: with the others or in the stock."""
+    """The strengths of the unseen cards, which the others hold or which are in the stock."""
 
 
 def read(game: Catalog, view: NullernView) -> Table:
-    """The table as the view shows it."""
+    """Read the table from a view."""
     trump = game.cards[view.turned].colour
     strengths = [card.values[0] + (PLAIN if card.colour == trump else 0) for card in game.cards]
     trick = [strengths[card] for card in view.plays[len(view.takers) * view.seats :]]
@@ -41,7 +40,7 @@ def read(game: Catalog, view: NullernView) -> Table:
 
 
 def taker(game: Catalog, view: NullernView) -> int | None:
-    """The seat that takes the trick so far; None if the table is empty."""
+    """Return the seat that takes the trick so far; None if the table is empty."""
     trick = read(game, view).trick
     if not trick:
         return None
@@ -49,17 +48,17 @@ def taker(game: Catalog, view: NullernView) -> int | None:
 
 
 def wanted_tricks(view: NullernView, seat: int) -> int:
-    """Number of tricks that a seat's bid still needs; negative if it has too many."""
+    """Return the number of tricks that a seat's bid still needs; negative if it has too many."""
     return view.bids.get(seat, -1) - view.taken[seat]
 
 
 def eager(view: NullernView, seat: int) -> bool:
-    """True if a seat wants a trick: for its bid or, if that is lost, for the point."""
+    """True if a seat wants a trick: for its bid or, if the bid is lost, for the point."""
     return wanted_tricks(view, seat) != 0
 
 
 def points(bid: int, tricks: int) -> int:
-    """Return the points of a round with this bid and this many tricks, including the later cost of a missed bid."""
+    """Return the points of a round with this bid and these tricks, including the later cost of a missed bid."""
     if bid != tricks:
         return tricks - HUPFER
     return 10 + tricks if tricks else 20

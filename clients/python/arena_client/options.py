@@ -12,14 +12,14 @@ from arena_client.errors import ArgumentError
 Tls: TypeAlias = bool | str | Path | None
 """False or None: no TLS. True: the system's certificate authorities. A path: the authorities in that PEM file."""
 OnError: TypeAlias = Literal["raise", "continue"]
-"""The effect of an exception in the bot: end the run, or log it and play the first legal action."""
+"""Effect of an exception in the bot: end the run, or log it and play the first legal action."""
 
 DEFAULT_ADDRESS = "localhost:50051"
 """The default address of a server."""
 DRAIN = 30.0
 """Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN has another number."""
 DRAIN_TERMINATED = 8.0
-"""Maximum time in seconds after SIGTERM: its sender usually kills after 10 s."""
+"""Maximum time in seconds to finish matches after SIGTERM; its sender usually kills after 10 s."""
 
 
 class Options(TypedDict, total=False):
@@ -28,14 +28,14 @@ class Options(TypedDict, total=False):
     token: str | None
     """The token itself."""
     token_file: str | Path | None
-    """The file of the token; by default ARENA_TOKEN_FILE, or a file of the bot's own in `~/.arena/tokens`."""
+    """The file of the token; by default ARENA_TOKEN_FILE, or a separate file for each bot in `~/.arena/tokens`."""
     invitation: str | None
-    """For a server that registers bots by invitation."""
+    """The invitation to a server that registers bots by invitation only."""
     owner: str | None
-    """Overrides the bot's own owner; by default ARENA_OWNER."""
+    """Owner that overrides the bot's own; by default ARENA_OWNER."""
     tls: Tls
     matches: int | None
-    """Stop after this number of matches with a result."""
+    """Number of matches with a result after which to stop; None for no limit."""
     on_error: OnError
     give_up_after: float | None
     """Seconds without any connection after which the run ends."""
@@ -44,7 +44,7 @@ class Options(TypedDict, total=False):
     casual: bool
     """True to play unrated matches with house bots only."""
     challenges: bool | Iterable[str]
-    """True to accept challenges; or the names of the bots whose challenges it accepts."""
+    """True to accept challenges, or the names of the bots to accept challenges from."""
 
 
 def check_names(told: Mapping[str, object], function: str) -> None:
@@ -61,7 +61,11 @@ def set_in_environment(name: str) -> str | None:
 
 
 def drain_seconds() -> float:
-    """Return the seconds in which to finish matches after Ctrl-C. `ArgumentError` for an invalid ARENA_DRAIN."""
+    """Return the seconds for finishing matches after Ctrl-C.
+
+    Raises:
+        ArgumentError: ARENA_DRAIN is invalid.
+    """
     text = set_in_environment("ARENA_DRAIN")
     if text is None:
         return DRAIN

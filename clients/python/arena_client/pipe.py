@@ -1,7 +1,8 @@
 """A bot that is a command and speaks JSON lines: `arena-bot pipe -- COMMAND`.
 
-Its standard input gets the server's messages, `PlayResponse` in protobuf's JSON mapping, one a line. Its standard
-output has answers, `PlayRequest` likewise. This module handles invitations, heartbeats and reconnecting.
+The command reads the server's messages from standard input, one `PlayResponse` per line in protobuf's JSON mapping. It
+writes its answers to standard output as `PlayRequest` messages, in the same form. This module handles invitations,
+heartbeats and reconnecting.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ from arena_client.v1 import game_pb2, play_pb2
 from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, PlayRequest, PlayResponse, RoundReport
 
 MOST_CLOSED = 10_000
-"""Closed decisions to which an answer may still come."""
+"""Maximum number of closed decisions to remember because an answer to them may still come."""
 END = 2.0
-"""Seconds in which the command must end after its standard input."""
+"""Seconds in which the command must end after its standard input was closed."""
 
 
 class PipeBot(Bot):
-    """Passes decisions to a command."""
+    """Bot that passes its decisions to a command."""
 
     games = GAMES
 
@@ -48,11 +49,11 @@ class PipeBot(Bot):
         self._told: set[str] = set()
         self._answers: dict[tuple[int, int], int] = {}
         self._asked: set[tuple[int, int]] = set()
-        """The open decisions that the command has been asked and has not answered."""
+        """Open decisions that were sent to the command and not yet answered."""
         self._closed: deque[tuple[int, int]] = deque(maxlen=MOST_CLOSED)
-        """Decisions that were closed before the command answered; it may still do so."""
+        """Decisions that were closed before the command answered; it may still answer."""
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
-        """The command's lines, empty after the last; None where a decision was closed."""
+        """Lines from the command, an empty one after the last; None wakes the reader after a decision was closed."""
         self._writing = Lock()
         try:
             self._command = subprocess.Popen(  # noqa: S603 - it is what the user wants run
@@ -64,7 +65,7 @@ class PipeBot(Bot):
         self._reader.start()
 
     def end(self) -> None:
-        """End the command: its input first, then itself."""
+        """End the command: close its input, and kill it if it does not end in time."""
         assert self._command.stdin is not None, "it is a pipe"
         with suppress(OSError):
             self._command.stdin.close()
@@ -73,7 +74,7 @@ class PipeBot(Bot):
         except subprocess.TimeoutExpired:
             self._command.kill()
             self._command.wait()
-        self._reader.join(END)  # a process of the command's may have its output open still
+        self._reader.join(END)  # a child process of the command may still hold its output open
 
     def decide_many(self, decisions: Sequence[Decision]) -> Iterator[int | None]:
         """Send the decisions to the command. It may answer in any order and in any number of lines."""
@@ -83,7 +84,7 @@ class PipeBot(Bot):
         self._asked.update((each.match_id, each.decision_id) for each in decisions)
         self._tell(PlayResponse(decisions=map(_message, decisions)))
         for decision in decisions:
-            if decision.closed:  # before it was asked: nobody has said so to the command
+            if decision.closed:  # before it was asked, so the command has not been told
                 self._on_closed(decision.match_id, [decision.decision_id])
         for decision in decisions:
             key = decision.match_id, decision.decision_id
@@ -110,7 +111,7 @@ class PipeBot(Bot):
         if asked:
             self._closed.extend((match_id, each) for each in asked)
             self._asked.difference_update((match_id, each) for each in asked)
-            with suppress(BadAnswerError):  # of a command that has ended the bot's thread says so
+            with suppress(BadAnswerError):  # the bot's thread reports a command that has ended
                 closed = [play_pb2.ClosedDecision(match_id=match_id, decision_id=each) for each in asked]
                 self._tell(PlayResponse(closed=closed))
             self._lines.put(None)
@@ -129,11 +130,11 @@ class PipeBot(Bot):
             with self._writing:
                 self._command.stdin.write(json.dumps(document, separators=(",", ":")).encode() + b"\n")
                 self._command.stdin.flush()
-        except (OSError, ValueError):  # closed at the other end, or here
+        except (OSError, ValueError):  # closed by the command or by this program
             raise self._ended() from None
 
     def _take(self) -> None:
-        """Handle a line of the command, or return when a decision is closed."""
+        """Handle the next line of the command, or return if a decision is closed first."""
         line = self._lines.get()
         if line is None:
             return
@@ -196,9 +197,9 @@ def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _mapped(value: Any) -> object:
-    """Return one or several messages as JSON.
+    """Convert a message or a list of them to JSON.
 
-    Zero and empty fields are present; absent optional fields are left out.
+    Zero and empty fields are included; absent optional fields are left out.
     """
     if isinstance(value, Message):
         return MessageToDict(value, always_print_fields_with_no_presence=True)
@@ -233,13 +234,13 @@ def _catalogue(game: Catalog) -> game_pb2.GameCatalog:
 
 
 def _name(words: Sequence[str]) -> str:
-    """Return the name of the file with the command's program."""
+    """Return the name of the file that contains the command's program."""
     files = [word for word in words[1:] if os.path.isfile(word)]  # noqa: PTH113 - Path raises if a word is too long
     return re.sub(r"[^A-Za-z0-9._-]", "-", Path((files or words)[0]).stem).strip("-._")[:40] or "bot"
 
 
 def _version(words: Sequence[str]) -> str:
-    """Return a digest of the words and of the files that they name."""
+    """Return a digest of the command's words and of the files that they name."""
     digest = hashlib.sha256()
     for word in words:
         digest.update(f"{len(word)} {word}".encode())

@@ -1,8 +1,8 @@
-"""The first import of gRPC, set to poll its sockets in the thread that waits for completed operations.
+"""The first import of gRPC, configured to poll its sockets in the thread that waits for completed operations.
 
-Otherwise other threads poll, and each message must also wake that thread. This is done only on systems where it was
-measured. It never overrides the environment and leaves nothing in it, since a server started from here may want another
-setting. gRPC reads the setting on import; after an earlier import nothing changes.
+Otherwise other threads poll, and each message must wake the waiting thread, too. The setting is made only on systems
+where it was measured. It never overrides the environment and is removed afterwards, since a server started from here
+may need another one. gRPC reads it on import; if gRPC was imported earlier, nothing changes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Diagnosis of permanent errors when a first connection fails: an unknown host, TLS on one side only."""
+"""Diagnosis of permanent errors if the first connection fails: an unknown host, or TLS on one side only."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def _handshake(host: str, port: int, tls: Tls) -> None:
 
 async def _speaks_tls(host: str, port: int) -> bool:
     context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # Nothing was sent to it.
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # No secret is sent.
     context.set_alpn_protocols(["h2"])
     try:
         _, writer = await asyncio.open_connection(host, port, ssl=context)
@@ -71,7 +71,7 @@ async def _speaks_plainly(host: str, port: int) -> bool:
     try:
         writer.write(_PREFACE)
         return (await reader.readexactly(9))[3] == _SETTINGS
-    except (asyncio.IncompleteReadError, ConnectionError):  # The server took that for a broken handshake.
+    except (asyncio.IncompleteReadError, ConnectionError):  # The server expected a TLS handshake.
         return False
     finally:
         writer.close()

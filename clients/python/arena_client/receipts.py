@@ -24,12 +24,12 @@ from arena_client.v1.play_pb2 import MatchReport
 _log = logging.getLogger("arena_client")
 
 KEPT = 1000
-"""Number of newest receipts that a file keeps; for a while up to twice as many."""
+"""Number of newest receipts that a file keeps; it may grow to twice as many before it is shortened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A bot's knowledge of a match at its beginning."""
+    """Facts that a bot knows about a match at its beginning."""
 
     seat: int
     nonce: bytes
@@ -43,11 +43,11 @@ class Pin:
     """The known state of a server's log."""
 
     keys: list[bytes]
-    """The leaves that name its keys."""
+    """The leaves that name the log's keys."""
     restores: list[bytes]
-    """The leaves of restorations that were known when it was pinned."""
+    """The leaves of restorations known at the time of pinning."""
     head: LogHead
-    """The newest head that was proved to continue the one before."""
+    """The newest head that is proved to continue the one before."""
 
 
 @dataclass(slots=True)
@@ -55,12 +55,12 @@ class Receipts:
     """The receipts of one bot at one server."""
 
     file: Path | None
-    """Path of the file; None stores nothing on the disk."""
+    """Path of the file; None to store nothing on disk."""
     pin: Pin | None = None
     heads: list[LogHead] = field(default_factory=list)
     """Heads of receipts, the oldest first."""
     matches: list[tuple[int, int]] = field(default_factory=list)
-    """Number of the leaf, and match, of each receipt."""
+    """Leaf number and match of each receipt."""
     _lines: int = 0
     _read: bool = False
     _troubled: bool = False
@@ -80,7 +80,7 @@ class Receipts:
             self._warn(error)
 
     def _whole_lines(self, content: bytes) -> bytes:
-        """Return the content of a file, after cutting off an unfinished last line."""
+        """Return the content of a file without an unfinished last line, which is also cut off the file."""
         assert self.file is not None, "the caller has read it"
         whole = content[: content.rfind(b"\n") + 1]
         if len(whole) < len(content):
@@ -100,9 +100,9 @@ class Receipts:
         return max(known, key=lambda head: head.size, default=None)
 
     def pin_to(self, state: LogState, cut: int | None = None) -> None:
-        """Store keys, restorations and head of a server.
+        """Store a server's keys, restorations and head.
 
-        `cut` is the number of leaves that a restoration left of those known.
+        `cut`: the number of known leaves that a restoration has left; None without a restoration.
         """
         if cut is not None:
             self._forget(cut)
@@ -171,7 +171,7 @@ class Receipts:
             self._warn(error)
 
     def _shorten(self) -> None:
-        """Keep the newest receipts, and the newest pin before them."""
+        """Remove all but the newest receipts and the newest pin before them."""
         assert self.file is not None, "the caller has checked"
         lines = self.file.read_text("utf-8").splitlines(keepends=True)
         pins = [line for line in lines if line.startswith('{"arena_receipts"')]
@@ -198,7 +198,7 @@ def _head(head: LogHead) -> dict[str, Any]:
 
 
 def _write_whole(file: FileIO, line: bytes) -> None:
-    """Append a line to the file; on failure leave the file unchanged, as half a line would spoil the next."""
+    """Append a line to the file; on failure leave the file unchanged, since half a line would spoil the next."""
     before = file.seek(0, os.SEEK_END)
     try:
         if file.write(line) < len(line):

@@ -1,6 +1,6 @@
-"""`run` for a program of its own, and `play` for a program with an event loop.
+"""`run` for a separate program, and `play` for a program with an event loop.
 
-The bot's code runs in the thread of either; the connection does not.
+The bot's code runs in the thread that calls either; the connection has its own thread.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from arena_client.thinking_watch import ThinkingWatch
 _log = logging.getLogger("arena_client")
 
 GLANCE = 0.5
-"""Seconds between two checks for Ctrl-C: on Windows it does not interrupt a waiting event loop."""
+"""Seconds between two checks for Ctrl-C, which on Windows does not interrupt a waiting event loop."""
 
 
 async def play(bot: Bot, address: str | None = None, **options: Unpack[Options]) -> None:
-    """Play like `run`, inside the caller's event loop, which waits while the bot computes.
+    """Play like `run`, but in the caller's event loop, which is blocked while the bot computes.
 
-    Cancel it to stop: the bot leaves its running matches in order. A second cancellation does not wait for that.
+    Cancel it to stop: the bot properly leaves its running matches. A second cancellation does not wait for that.
     """
     check_names(options, "play")
     await _play(Caller(bot, options.get("on_error", "raise")), Connection(bot, address, **options))
@@ -45,22 +45,27 @@ def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options
     """Connect a bot to the server at "host:port" and play until Ctrl-C or until enough matches are finished.
 
     The default address is ARENA_SERVER, or localhost:50051. At Ctrl-C it begins no more matches and finishes the
-    current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it leaves the
-    rest in order: house bots play on.
+    current ones, for at most 30 s (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it properly
+    leaves the rest, and house bots take its seats.
 
     At the first run the bot is registered (`owner` overrides the bot's own; `invitation` is for servers that require
-    one). Its token is stored in `token_file`, by default a file of its own in `~/.arena/tokens`; a `token` given here
-    is used instead. `tls` is True or the path of a PEM file with the certificate authorities to trust. `matches` ends
-    the run after this number of matches with a result. If the bot thinks for more than 10 s, a warning names the
-    decision and its time. An exception in the bot ends the run and is raised here; with `on_error="continue"` it is
-    logged, and the first legal action is played. After a lost connection it reconnects. The pauses are a random part of
-    the outage so far, at most 5 s in the first two minutes and 30 s later. It gives up after `give_up_after` seconds
-    without a connection (`UnreachableError`), by default never. Permanent failures are other kinds of `ArenaError`; a
-    program that catches none ends with its message and status instead of a traceback. `receipts` stores the server's
-    log entries of the matches in a file beside the token, and compares the log with it at each connection. With
-    `casual` all its matches are unrated and with house bots only, so that a first crash costs nothing. `challenges`
-    accepts challenges, unrated matches between named bots; it may be the names of the bots whose challenges it accepts.
-    `verbose` logs to standard error, unless the program has set up logging.
+    one). Its token is stored in `token_file`, by default a separate file in `~/.arena/tokens`; a `token` given here is
+    used instead. `tls` is True or the path of a PEM file with the certificate authorities to trust.
+
+    `matches` ends the run after this number of matches with a result. With `casual` all matches are unrated and against
+    house bots only, so that a first crash costs nothing. `challenges` accepts challenges, which are unrated matches
+    between named bots; it may list the bots whose challenges are accepted.
+
+    If the bot thinks for more than 10 s, a warning names the decision and its time. An exception in the bot ends the
+    run and is raised here; with `on_error="continue"` it is logged, and the first legal action is played.
+
+    After a lost connection the bot reconnects. The pauses are a random part of the outage so far, at most 5 s in the
+    first two minutes and 30 s later. After `give_up_after` seconds without a connection it raises `UnreachableError`;
+    by default it never gives up. Permanent failures raise other kinds of `ArenaError`. If the program does not catch
+    them, it ends with their message and status instead of a traceback.
+
+    `receipts` stores the log entries of the bot's matches in a file beside the token; the server's log is compared with
+    it at each connection. `verbose` logs to standard error, unless the program has set up logging.
     """
     check_names(options, "run")
     if _in_event_loop():
@@ -121,11 +126,14 @@ async def _play(caller: Caller, connection: Connection) -> None:
 
 
 async def answer(caller: Caller, inbox: Inbox) -> None:
-    """Call the bot for each message in its inbox, and send its replies, until the end. Raises the errors of either."""
+    """Call the bot for each message in its inbox and send its replies, until the end.
+
+    Errors of the bot and of the connection are raised.
+    """
     while (delivery := await inbox.get()) is not None:
         session = delivery.session
         said = caller.react(delivery.message, session, delivery.received)
-        del delivery  # Its memory serves the next one.
+        del delivery  # Frees its memory for the next one.
         for request in said:
             session.send(request)
 
@@ -156,14 +164,14 @@ async def _glance() -> None:
 
 
 class _Stopping:
-    """The end by Ctrl-C or SIGTERM: in order at the first signal, at once at the second."""
+    """Ending by Ctrl-C or SIGTERM: orderly at the first signal, at once at the second."""
 
     def __init__(self, caller: Caller, connection: Connection, drain: float) -> None:
-        """`drain` is the number of seconds in which current matches are finished."""
+        """Set up the ending; `drain`: the number of seconds for finishing current matches."""
         self.asked = False
-        """True if there was a signal."""
+        """True after a signal."""
         self.at_once = False
-        """True if no match is to be finished."""
+        """True if no match is to be finished any more."""
         self._caller, self._connection = caller, connection
         self._drain = drain
 

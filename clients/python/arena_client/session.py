@@ -1,7 +1,7 @@
-"""The part of a stream's conversation that does not need the bot: heartbeats, invitations, the running matches.
+"""The part of a stream's conversation that does not need the bot: heartbeats, invitations, running matches.
 
-So it continues while the bot thinks. It never waits, does no input or output (`connection` does) and calls no bot
-(`caller` does).
+So it continues while the bot thinks. It never waits, does no input or output (`connection` does that) and calls no
+methods of the bot (`caller` does that).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from arena_client.v1.play_pb2 import (
 _log = logging.getLogger("arena_client")
 
 MOST_ENDED = 1000
-"""Matches that are over whose messages may still wait for the bot, at most."""
+"""Maximum number of ended matches to remember, since their messages may still wait for the bot."""
 _NO_MATCH = (NoticeKind.NOTICE_KIND_WITHDRAWN, NoticeKind.NOTICE_KIND_TAKEN)
 """Notices after which an accepted invitation leads to no match."""
 
@@ -41,20 +41,20 @@ class Progress:
     """The state that outlives a stream: the number of matches to play, and those in progress."""
 
     wanted: int | None = None
-    """Number of matches to play; None for no limit."""
+    """Number of matches still to play; None for no limit."""
     finished: int = 0
     playing: set[int] = field(default_factory=set)
     """Matches that have begun."""
     accepted: dict[int, bytes] = field(default_factory=dict)
-    """Invitations accepted whose matches have yet to begin, with their commitments."""
+    """Commitments of the accepted invitations whose matches have not begun."""
     nonces: dict[int, bytes] = field(default_factory=dict)
-    """The bot's random bytes for their deals, by invitation."""
+    """The bot's random bytes for the deal, by invitation."""
     seats: dict[int, Seat] = field(default_factory=dict)
-    """The known facts of the matches that have begun."""
+    """The known facts about the matches that have begun."""
     ending: bool = False
-    """True if no more matches are to begin, whatever their number."""
+    """True if no more matches are to begin, whatever `wanted` says."""
     parked: str = ""
-    """The reason why the server gives the bot no seats; empty if it does."""
+    """The server's reason for giving the bot no seats; empty if it gives seats."""
 
     @property
     def more(self) -> bool:
@@ -64,7 +64,7 @@ class Progress:
         return self.wanted is None or self.finished + len(self.playing) + len(self.accepted) < self.wanted
 
     def room(self, capacity: int) -> int:
-        """Return the number of matches that may be played at once, given a capacity."""
+        """Return the number of matches that may be played at once with this capacity."""
         if self.ending:
             return 0
         return capacity if self.wanted is None else min(capacity, self.wanted - self.finished)
@@ -75,9 +75,9 @@ class Progress:
         return not (self.more or self.playing or self.accepted)
 
     def reconnect(self) -> None:
-        """Forget the state that the server sends again at a new connection: invitations and running matches.
+        """Forget the state that the server sends again on a new connection: invitations and running matches.
 
-        While the last matches are being finished they stay: each gets its report, or begins again.
+        While the last matches are being finished they are kept: each gets its report or begins again.
         """
         if not self.ending:
             self.playing.clear()
@@ -97,14 +97,17 @@ class Session:
         receipts: Receipts | None = None,
         challengers: Set[str] | None = None,
     ) -> None:
-        """`send` sends the bot's messages, in the bot's thread. `receipts` stores the log's entries of its matches.
-        `challengers` are the bots whose challenges it accepts, in small letters; None for all.
+        """Begin the conversation.
 
-        Raises `NoGameInCommonError` when the welcome has none of the bot's games.
+        `send`: function that sends the bot's messages, called in the bot's thread. `receipts`: store for the log's
+        entries of its matches. `challengers`: lower-case names of the bots whose challenges it accepts; None for all.
+
+        Raises:
+            NoGameInCommonError: The welcome has none of the bot's games.
         """
         self.send = send
         self.over = False
-        """True if the stream has ended: its open questions are asked again by the next one."""
+        """True if the stream has ended; the next one repeats its open decisions."""
         self.games = {game.name: Catalog.of(game) for game in welcome.games}
         """The games that both the server and the bot play, by name."""
         self.open: set[tuple[int, int]] = set()
@@ -117,14 +120,14 @@ class Session:
         self._receipts = receipts
         self._challengers = challengers
         self._room = progress.room(bot.capacity)
-        """The capacity that the server knows; smaller than any other if it must be sent again."""
+        """The capacity last sent to the server; negative if it must be sent again."""
         if not self.games.keys() & set(bot.games):
             raise NoGameInCommonError(
                 f"the server plays none of the bot's games ({', '.join(bot.games) or 'it names none'})"
             )
 
     def plays(self, match_id: int) -> bool:
-        """Return whether a match goes on on this stream, as far as is known."""
+        """Return whether a match is still running on this stream, as far as is known."""
         return match_id not in self._ended and not self.over
 
     def receive(self, message: PlayResponse) -> PlayRequest | None:
@@ -135,7 +138,7 @@ class Session:
             progress.playing.add(decision.match_id)
             self.open.add((decision.match_id, decision.decision_id))
         reply = None
-        # Other fields than decisions: cheaper than to look for each kind.
+        # Checks for other fields than decisions, which is cheaper than looking for each kind.
         if len(message.ListFields()) > bool(decisions):
             reply = self._news(message)
         if (room := progress.room(self._capacity)) > self._room:
@@ -179,7 +182,7 @@ class Session:
         self._bot._on_closed(match_id, decision_ids)
 
     def _takes(self, challenge: Invitation) -> bool:
-        """Decide whether a challenge is accepted, and log it."""
+        """Decide whether to accept a challenge, and log it."""
         taken = self._challengers is None or any(name.lower() in self._challengers for name in challenge.bots)
         _log.info("a challenge of %s: %s", ", ".join(challenge.bots), "accepted" if taken else "declined")
         return taken
@@ -207,9 +210,9 @@ class Session:
 
 
 def _opens(start: MatchStart, promised: bytes) -> bool:
-    """Return true if the beginning of a match fits the commitment of its invitation."""
+    """Return true if the start of a match fits the commitment in its invitation."""
     made = hashlib.sha256(start.salt + start.commitment)
-    # In other sizes the same bytes could be all salt, and commit to no deal.
+    # With other sizes all the bytes could be salt, which would commit to no deal.
     return len(start.salt) == len(start.commitment) == made.digest_size and made.digest() == promised
 
 

@@ -1,6 +1,6 @@
 """A summary of a view of 6th Sense: the trick on the table, its taker, the unseen cards, the seats void of a colour.
 
-It computes everything from one decision and stores nothing. The better samples use it.
+It is computed from one decision; nothing is stored. The better samples use it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from arena_client import Action, Catalog, SixthSenseView
 
 
 class Laid(NamedTuple):
-    """A card in a trick that counts."""
+    """A card in a trick that is not blocked and so counts."""
 
     seat: int
     place: int
@@ -21,22 +21,22 @@ class Laid(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A seat's knowledge at its choice, beyond its own hand."""
+    """A seat's knowledge when it chooses, apart from its own hand."""
 
     trump: int | None
-    """The trump colour; None if there is none, or none yet."""
+    """The trump colour; None if there is none (yet)."""
     trick: list[Laid]
-    """The cards of the current trick that count, in the order they were laid."""
+    """The cards of the current trick that count, in the order in which they were played."""
     to_come: list[int]
     """The seats that play to this trick after this one."""
     unseen: list[int]
-    """The unseen cards: with the others or in the stock."""
+    """The unseen cards, which the others hold or which are in the stock."""
     void: set[tuple[int, int]]
-    """Seats and colours: this seat has proved that it has no card of this colour."""
+    """Pairs of a seat and a colour that the seat has proved not to hold."""
 
 
 def read(game: Catalog, view: SixthSenseView) -> Table:
-    """The table as the view shows it."""
+    """Read the table from a view."""
     seats = view.seats
     trump = game.cards[view.turned].colour if view.HasField("turned") else None
     colours = len(game.colours) - (seats == 2)
@@ -67,7 +67,7 @@ def read(game: Catalog, view: SixthSenseView) -> Table:
 
 
 def after(trick: list[Laid], game: Catalog, action: Action, seat: int, place: int) -> list[Laid]:
-    """The counting cards of a trick after one more action: a block removes its victim and does not count itself."""
+    """Return a trick's counting cards after one more action; a block removes its victim and does not count itself."""
     if action.kind == "block":
         return [laid for laid in trick if laid.place != action.place]
     assert action.card is not None
@@ -76,7 +76,7 @@ def after(trick: list[Laid], game: Catalog, action: Action, seat: int, place: in
 
 
 def taker(trick: Sequence[Laid], trump: int | None) -> int | None:
-    """The seat that takes a trick so far; None if no card counts."""
+    """Return the seat that takes a trick so far; None if no card counts."""
     if not trick:
         return None
     led = trick[0].colour
@@ -84,18 +84,18 @@ def taker(trick: Sequence[Laid], trump: int | None) -> int | None:
 
     def rank(laid: Laid) -> tuple[int, int, int]:
         standing = 2 if laid.colour == trump else 1 if laid.colour == led else 0
-        return standing, laid.value, -laid.place  # The last of equally low cards takes it.
+        return standing, laid.value, -laid.place  # Of equally high cards the first wins, of equally low ones the last.
 
     return (min if odd_fours else max)(trick, key=rank).seat
 
 
 def targets(game: Catalog, card: int) -> tuple[int, ...]:
-    """The numbers of tricks that a prediction card predicts: two for a 6/9."""
+    """Return the numbers of tricks that a prediction card predicts; two numbers for a 6/9."""
     return game.cards[card].values
 
 
 def points(aims: Sequence[int], tricks: int, *, novice: bool) -> int:
-    """Return the points of a round with these predicted numbers and this many tricks."""
+    """Return the points of a round with these predicted numbers and the tricks taken."""
     distance = min(abs(aim - tricks) for aim in aims)
     if novice:
         return (6, 4, 3, 2, 1, 0)[min(distance, 5)]

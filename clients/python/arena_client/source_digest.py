@@ -1,7 +1,7 @@
 """The default version of a bot: a digest of everything that decides.
 
 It covers the bot's module, the modules imported so far from its project folder, the files named in `Bot.files`, and the
-arguments of its constructor. Comments and formatting do not count, and every Python from 3.11 on gives the same.
+arguments of its constructor. Comments and formatting do not count, and it is the same in every Python from 3.11 on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 from arena_client.errors import ArgumentError
 
 DIGITS = 12
-"""Hexadecimal digits of a digest."""
+"""Number of hexadecimal digits of a digest."""
 NO_CODE = frozenset({"name", "owner", "games", "capacity", "version"})
 """Arguments of `Bot` that do not affect its decisions."""
 _INSTALLED = ("site-packages", "dist-packages")
@@ -39,9 +39,13 @@ _log = logging.getLogger("arena_client")
 
 
 def source_digest(bot: object, arguments: tuple[Sequence[object], Mapping[str, object]], files: Sequence[str]) -> str:
-    """Return the digest of a bot made with these arguments; a random one, with a warning, if its code is in no file.
+    """Return the digest of a bot created with these arguments.
 
-    `files` are relative to the folder of the bot's module. Raises ArgumentError for one that cannot be read.
+    If its code is not in a file, log a warning and return a random digest. `files` are relative to the folder of the
+    bot's module.
+
+    Raises:
+        ArgumentError: One of `files` cannot be read.
     """
     module = inspect.getmodule(type(bot))
     code = None if module is None else _file(module)
@@ -64,18 +68,18 @@ def source_digest(bot: object, arguments: tuple[Sequence[object], Mapping[str, o
 
 
 def canonical(source: str) -> str:
-    """Return Python source without comments and formatting, in a form that is the same for every version of Python.
+    """Convert Python source to a form without comments and formatting that is the same in every version of Python.
 
-    Fields of the syntax tree that are empty are left out: newer versions have more of them. Raises: SyntaxError.
+    Empty fields of the syntax tree are left out, since newer versions have more of them. Raises: SyntaxError.
     """
     return _tree(_parsed(source))
 
 
 def _parsed(source: str | bytes) -> ast.AST:
-    """Parse one source at a time: before Python 3.11.8, two threads that parse raise SystemError (gh-106905).
+    """Parse one source at a time: before Python 3.11.8, parsing in two threads raises SystemError (gh-106905).
 
-    The same happens if a traceback is made meanwhile, by a finalizer or in another thread, which takes no lock. So it
-    is tried again. Raises: SyntaxError, SystemError.
+    A traceback that is created meanwhile, by a finalizer or in another thread, has the same effect and takes no lock.
+    So failures are retried. Raises: SyntaxError, SystemError.
     """
     with _parsing:
         for _ in range(ATTEMPTS - 1):
@@ -123,7 +127,7 @@ def _file(module: ModuleType) -> Path | None:
 
 @cache
 def _content(suffix: str, content: bytes) -> str:
-    """Return the digest of a module's source in `canonical` form, or of its bytes if it is no source."""
+    """Return the digest of a module's source in `canonical` form, or of its bytes if it is not Python source."""
     if suffix == ".py":
         with suppress(SyntaxError, ValueError, RecursionError):
             content = _tree(_parsed(content)).encode()
@@ -143,7 +147,7 @@ def _tree(node: object) -> str:
 
 
 def _is_no_text(node: object) -> bool:
-    """True if it is an empty piece of an f-string, as Python 3.12 creates."""
+    """True for an empty piece of an f-string, which Python 3.12 creates."""
     return isinstance(node, ast.Constant) and node.value == ""
 
 

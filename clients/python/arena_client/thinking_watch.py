@@ -1,4 +1,4 @@
-"""A watch that reports a bot that thinks for long, in the thread of the network, since the bot's own is busy."""
+"""A watch that reports a bot that thinks too long; it runs in the network's thread, since the bot's own is busy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("arena_client")
 
 LONG = 10.0
-"""Seconds of thinking after which a bot is reported; while it continues, again at pauses that double."""
+"""Seconds of thinking after which a bot is reported; further reports follow at pauses that double."""
 LONGEST_PAUSE = 60.0
-"""Least seconds between two lines about a bot."""
+"""Minimum number of seconds between two lines about a bot."""
 LOOK = 1.0
 """Seconds between two checks."""
 
@@ -27,11 +27,11 @@ class ThinkingWatch:
         self._caller = caller
         self._pause = LONG
         self._next = 0.0
-        """When the bot may be named again, in seconds of `time.monotonic`."""
+        """The earliest time of the next report, in seconds of `time.monotonic`."""
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """Look again and again."""
+        """Start checking at intervals."""
         self._timer = asyncio.get_running_loop().call_later(LOOK, self.begin)
         now = time.monotonic()
         if now >= self._next and (thought := self._caller.long_thought(LONG)):
@@ -39,6 +39,6 @@ class ThinkingWatch:
             _log.warning("%s", thought)
 
     def end(self) -> None:
-        """Look no more."""
+        """Stop checking."""
         if self._timer is not None:
             self._timer.cancel()

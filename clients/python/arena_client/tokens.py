@@ -1,4 +1,4 @@
-"""Keep a bot's token between runs: a small file of its own, readable only by its owner where modes exist."""
+"""Storage of a bot's token between runs: a small separate file, readable only by its owner if the system has modes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 
 def default_token_file(address: str, name: str) -> Path:
-    """Return the file for one bot on one server, in the user's home. As on the server, capitals make no difference."""
+    """Return the file for one bot on one server, in the user's home. As on the server, case does not matter."""
     safe_address, safe_name = (re.sub(r"[^a-z0-9._-]", "_", text.lower()) for text in (address, name))
     return Path.home() / ".arena" / "tokens" / f"{safe_address}-{safe_name}.token"
 
 
 def read_token(file: Path) -> str | None:
-    """Return the token in the file; None where there is no file or nothing in it."""
+    """Return the token in the file; None if the file is missing or empty."""
     try:
         return file.read_text(encoding="ascii").strip() or None
     except FileNotFoundError:
@@ -24,13 +24,17 @@ def read_token(file: Path) -> str | None:
 
 
 class NewToken:
-    """A token for a bot that is to be registered. It lies beside its place until the server has answered.
+    """A token for a bot that is about to register. Until the server answers it is stored beside its final place.
 
-    So nothing is lost to a full disk, nor where an answer is: the next try offers the same token.
+    So a full disk or a lost answer does no harm: the next try offers the same token.
     """
 
     def __init__(self, file: Path) -> None:
-        """Take the token that an earlier try left beside `file`, or make a new one. OSError: it cannot be written."""
+        """Take the token that an earlier try left beside `file`, or make a new one.
+
+        Raises:
+            OSError: The token cannot be written.
+        """
         self._file = file
         self._draft = file.with_name(f"{file.name}.new")
         if (offered := read_token(self._draft)) is not None:
@@ -41,8 +45,8 @@ class NewToken:
         self._write(self.token)
 
     def keep(self, token: str) -> None:
-        """Put the token that the server answered with in its place, atomically."""
-        if token != self.token:  # the server is an older one, which makes its own
+        """Store the token from the server's answer in the final file, atomically."""
+        if token != self.token:  # an older server, which creates tokens itself
             self._write(token)
         self._draft.replace(self._file)
 

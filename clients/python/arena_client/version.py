@@ -1,6 +1,6 @@
-"""The version of the client: the arena's, with a mark that no package registry takes.
+"""The version of the client: the arena's version with a local mark that no package registry accepts.
 
-So whoever requires this very version is given our file or nothing, whatever a registry may hold under the name.
+So a requirement of exactly this version is met only by our file, whatever a registry offers under the name.
 """
 
 __version__ = "0.1.0+file"

@@ -1,6 +1,6 @@
-"""A bot that counts cards: it estimates the worth of the round after each choice, given the unseen cards.
+"""A bot that counts cards: it estimates the value of the round after each choice, given the unseen cards.
 
-Each game has a module for that: `counter_sixth_sense` and `counter_nullern`.
+Each game has its own module for that: `counter_sixth_sense` and `counter_nullern`.
 """
 
 import random
@@ -17,7 +17,7 @@ class CounterBot(Bot):
     games = GAMES
 
     def decide(self, decision: Decision) -> int:
-        """The action with the highest expected worth; a random legal one in a game that it cannot count."""
+        """Choose the action with the highest expected score; a random one in a game whose cards it cannot count."""
         outlook = outlook_of(decision.game, decision.view)
         if outlook is None:
             return random.choice(decision.legal)  # noqa: S311  # a game, no secret

@@ -1,8 +1,8 @@
-"""The worth of a round of Nullern, by counting cards: bid and play for the most points.
+"""The expected value of a round of Nullern, by counting cards: bid and play for the most points.
 
-Every card left in hand will be played to take a trick or to avoid one, whichever is better at that point. Its chance to
-take one depends on the unseen stronger cards, and on the tricks that the others want: all bids are open. The constants
-were tuned by playing.
+Every card left in hand will be played to take a trick or to avoid one, whichever is better at that point. Its chance of
+taking one depends on the unseen stronger cards and on the tricks that the others want, since all bids are open. The
+constants were tuned by playing.
 """
 
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ from arena_client import Action, Catalog, NullernView
 from arena_client.nullern import PLAIN, eager, points, read, wanted_tricks
 
 WANTED = (0.95, 0.45)
-"""Weight of each opponent against a wanted trick: the least, and the increase with the others' wants."""
+"""Weight of each opponent against a wanted trick: the minimum, and the increase with the tricks that others want."""
 UNWANTED = (0.6, 1.5)
-"""Weight of each opponent's help against an unwanted trick, in the same way."""
+"""Weight of each opponent's help to avoid an unwanted trick: the minimum, and the increase likewise."""
 TRUMP_WANTED = 0.35
 TRUMP_UNWANTED = 1.65
-"""The changed factors of a trump: it takes a wanted trick more surely and an unwanted one more rarely."""
+"""Different factors for a trump: it takes a wanted trick more surely and an unwanted one more rarely."""
 OVERTAKES = 0.62
-"""Frequency with which an opponent that wants the trick, and holds a card to take it, plays that card."""
+"""Frequency with which an opponent that wants the trick plays a card that takes it, if it holds one."""
 LOST = 0.4
-"""Tricks that an opponent with a lost bid wants, as a part of the tricks left."""
+"""Tricks that an opponent with a lost bid wants, as a share of the tricks left."""
 
 
 class Outlook:
@@ -31,10 +31,10 @@ class Outlook:
         self.view = view
         self.table = read(game, view)
         self.chances = {card: self.chance(self.table.strengths[card]) for card in view.hand}
-        """For each card in hand, the chances that it takes a trick: if that is not wanted, and if it is."""
+        """For each card in hand, its chances of taking a trick: if that is unwanted, and if it is wanted."""
 
     def worth_of(self, action: Action) -> float:
-        """The expected score after an action."""
+        """Return the expected score after an action."""
         if not self.view.hand:  # Blind: only a card that takes the trick 5 times in 8 is worth a bid of 1.
             return -(action.value or 0)
         if action.kind == "bid":
@@ -51,10 +51,10 @@ class Outlook:
         return kept * self.worth(bid, taken + 1, rest) + (1 - kept) * without
 
     def worth(self, bid: int, tricks: int, rest: Sequence[tuple[float, float]]) -> float:
-        """The expected score with a bid, the tricks taken, and cards with these chances still to play.
+        """Return the expected score with a bid, the tricks taken, and cards with these chances still to play.
 
-        Worked backwards: with no card left the score is certain; with one more, the better of wanting it to take a
-        trick and not wanting it.
+        It is computed backwards: with no card left the score is certain. Each further card adds a choice: the better
+        of wanting it to take a trick and not wanting it.
         """
         worths = [self.outcome(bid, tricks + more) for more in range(len(rest) + 1)]
         for unwanted, wanted in sorted(rest, key=lambda chance: chance[1] - chance[0]):
@@ -62,14 +62,14 @@ class Outlook:
         return worths[0]
 
     def outcome(self, bid: int, tricks: int) -> float:
-        """The points of a round. With two seats, each gains the other's loss, once both have bid."""
+        """Return the points of a round. With two seats, once both have bid, each also gains the other's loss."""
         own = points(bid, tricks)
         if self.view.seats == 2 and (theirs := self.view.bids.get(1 - self.view.seat)) is not None:
             return own - points(theirs, self.view.cards_each - tricks)
         return own
 
     def chance(self, strength: int) -> tuple[float, float]:
-        """Return the chances that a card takes a trick later in the round: against its player's wish, and with it."""
+        """Return a card's chances of taking a later trick in the round: if that is unwanted, and if it is wanted."""
         out = self.table.unseen
         beaten = sum((other > strength) + (other == strength) / 2 for other in out) / len(out)
         demand = self.demand()
@@ -83,20 +83,20 @@ class Outlook:
         return min(wanted, survives(*UNWANTED, TRUMP_UNWANTED)), wanted
 
     def demand(self) -> float:
-        """The others' wanted tricks, as a multiple of the tricks left."""
+        """Return the number of tricks that the others want, as a multiple of the tricks left."""
         left, total = len(self.view.hand), 0.0
         for seat in range(self.view.seats):
             missing = wanted_tricks(self.view, seat)
             if seat == self.view.seat:
                 continue
             if seat not in self.view.bids:
-                total += left / self.view.seats  # An opponent that has yet to bid counts with its share.
+                total += left / self.view.seats  # An opponent that has yet to bid counts with an equal share.
             else:
                 total += missing if 0 <= missing <= left else LOST * left
         return total / left
 
     def keeps(self, strength: int) -> float:
-        """Return the chance that a card which takes the trick so far keeps it against the seats still to play."""
+        """Return the chance that the card that takes the trick so far keeps it against the seats still to play."""
         out, cards = self.table.unseen, len(self.view.hand)
         trumps = sum(other > PLAIN for other in out)
         stronger = sum(other > strength for other in out)

@@ -1,8 +1,8 @@
-"""The worth of a round of 6th Sense, by counting cards: the chance that an action takes this trick, and the rest.
+"""The expected value of a round of 6th Sense, by counting cards: the chance of this trick, and the rest of the round.
 
-The worth of a round is a small computation over the cards left in hand: each will be played to take a trick or to avoid
-one, whichever is better at that point, and takes it with a chance that comes from the cards still out. Predicting is
-the same question: the worth of the round with this card as the prediction. The constants were tuned by playing.
+It is a small computation over the cards left in hand. Each will be played to take a trick or to avoid one, whichever is
+better at that point, and its chance of taking it depends on the unseen cards. Predicting is the same question: the
+value of the round with this card as the prediction. The constants were tuned by playing.
 """
 
 import math
@@ -12,21 +12,21 @@ from arena_client import Action, Catalog, SixthSenseView
 from arena_client.sixth_sense import Laid, after, points, read, taker, targets
 
 OVERTAKES = 0.55
-"""Frequency with which an opponent that holds a card to overtake plays it."""
+"""Frequency with which an opponent that can overtake does so."""
 HIGHER = 0.37
-"""Over the rest of a round: how much an opponent with a higher card of the colour counts against a card."""
+"""Weight of an opponent with a higher card of the same colour against a card, over the rest of a round."""
 SHED = 0.93
-"""Further factor for a card that is no trump: it can be thrown away on another colour."""
+"""Additional factor for a card that is not a trump, since it can be thrown away on another colour."""
 CONTENT = 0.3
-"""The same for an opponent known to have all the tricks that it predicted."""
+"""Frequency with which an opponent known to have all its predicted tricks overtakes if it can."""
 RUFFS = 0.53
-"""Frequency with which an opponent that cannot follow and holds a trump plays one."""
+"""Frequency with which an opponent that cannot follow suit plays a trump if it holds one."""
 RUFFED_IN = 0.55
 """Frequency with which a trump takes a trick of another colour that it could not take by leading."""
 WAITING = 1.3
-"""An exponent: over a whole round more happens to a card than in a single trick."""
+"""Exponent that allows for the fact that more can happen to a card over a whole round than in a single trick."""
 UNWILLING = 5.5
-"""An exponent: a card takes a trick more rarely if its player avoids it."""
+"""Exponent that makes a card take a trick more rarely if its player avoids it."""
 
 
 class Outlook:
@@ -43,10 +43,10 @@ class Outlook:
         for card in table.unseen:
             self.out[game.cards[card].colour].append(card)
         self.chances = {card: self.chance(card) for card in view.hand}
-        """For each card in hand, the chances that it takes a trick: if that is not wanted, and if it is."""
+        """For each card in hand, its chances of taking a trick: if that is unwanted, and if it is wanted."""
 
     def worth_of(self, action: Action) -> float:
-        """The expected score after an action."""
+        """Return the expected score after an action."""
         taken = self.view.taken[self.view.seat]
         rest = {card: chance for card, chance in self.chances.items() if card != action.card}
         if action.kind == "predict":
@@ -68,10 +68,10 @@ class Outlook:
         return kept * with_it + (1 - kept) * without
 
     def worth(self, prediction: int, tricks: int, rest: dict[int, tuple[float, float]]) -> float:
-        """The expected score with a prediction, the tricks taken, and the rest of the hand still to play.
+        """Return the expected score with a prediction, the tricks taken, and the rest of the hand still to play.
 
-        Worked backwards: with no card left the score is certain; with one more, the better of wanting it to take a
-        trick and not wanting it.
+        It is computed backwards: with no card left the score is certain. Each further card adds a choice: the better
+        of wanting it to take a trick and not wanting it.
         """
         aims, novice = targets(self.game, prediction), self.view.novice
         worths: list[float] = [points(aims, tricks + more, novice=novice) for more in range(len(rest) + 1)]
@@ -80,7 +80,7 @@ class Outlook:
         return worths[0]
 
     def chance(self, card: int) -> tuple[float, float]:
-        """Return the chances that a card takes a trick later in the round: against its player's wish, and with it."""
+        """Return a card's chances of taking a later trick in the round: if that is unwanted, and if it is wanted."""
         colour, trump = self.game.cards[card].colour, self.table.trump
         values = self.game.cards[card].values
         rivals = [self.game.cards[other].values[-1] for other in self.out[colour]]
@@ -103,7 +103,7 @@ class Outlook:
         return 1 - (1 - self.share) ** cards
 
     def keeps(self, trick: list[Laid]) -> float:
-        """Return the chance that the seat which takes the trick so far keeps it against the seats still to play."""
+        """Return the chance that the seat that takes the trick so far keeps it against the seats still to play."""
         trump, led = self.table.trump, trick[0].colour
         follow = other = 0
         for card in self.table.unseen:
@@ -127,7 +127,7 @@ class Outlook:
         return taker([*trick, Laid(-1, later, colour, values[-1])], self.table.trump) == -1
 
     def eagerness(self, seat: int) -> float:
-        """Return the frequency with which an opponent overtakes when it can."""
+        """Return the frequency with which an opponent overtakes if it can."""
         known = self.view.known_predictions.get(seat)
         content = known is not None and self.view.taken[seat] >= max(targets(self.game, known))
         return CONTENT if content else OVERTAKES

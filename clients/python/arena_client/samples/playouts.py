@@ -1,8 +1,8 @@
 """Continuations of a round: sampled games that fit a seat's view, played to the end of the round.
 
-A seat that bid five tricks holds other cards than one that bid none. So several games are sampled, and the one is used
-whose hands fit the announcements best. In it every seat plays by one plain rule. The value of points depends on the
-match: a leader before the last round need not win it, only not lose much.
+A seat that bid five tricks holds other cards than one that bid none. So several games are sampled, and the one whose
+hands fit the announcements best is used. In it every seat plays by one plain rule. The value of points depends on the
+match: a leader before the last round need not win that round, only not lose much.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ except ModuleNotFoundError as error:
 
 
 TOGETHER = 4
-"""Games sampled at once, which costs less than one by one."""
+"""Number of games to sample at once, which is cheaper than one by one."""
 FAR = 10
-"""Rounds assumed to follow in a match that ends by score."""
+"""Number of rounds assumed to follow in a match that ends by score."""
 
 
 class Playouts(ABC):
     """The rest of a round from one seat's view."""
 
     tried = 1
-    """Number of games from which the best fitting one is used; more if announcements tell much about the hands."""
+    """Number of games of which the best fitting one is used; more if announcements say much about the hands."""
     word = 0
-    """Number of sampled games, by card in hand, that the counter's choice counts for."""
+    """Number of sampled games per card in hand that the counter's choice is worth."""
     spread: float
     """Standard deviation of the difference between two seats' points in a round."""
 
     def __init__(self, game: Game, view: Any) -> None:
-        """`view` is the game's `SeatView`."""
+        """Start from `view`, the game's `SeatView`."""
         self.game = game
         self.view = view
         self.made: Sequence[Any] = ()
@@ -50,7 +50,7 @@ class Playouts(ABC):
         """The value of one more point now."""
 
     def standing(self) -> Sequence[int]:
-        """The points by seat before the round, including all later costs."""
+        """Return the points by seat before the round, including all later costs."""
         scores: Sequence[int] = self.view.scores
         return scores
 
@@ -60,7 +60,7 @@ class Playouts(ABC):
 
     @abstractmethod
     def copy(self, state: Any) -> Any:
-        """A copy whose next round is dealt without shuffling, since its cards do not matter."""
+        """Return a copy whose next round is dealt without shuffling, since its cards do not matter."""
 
     @abstractmethod
     def choose(self, state: Any, seat: int) -> int:
@@ -71,11 +71,11 @@ class Playouts(ABC):
         """Return the points of the round by seat, including all later costs."""
 
     def ahead(self, more: float) -> float:
-        """The chance to end the match ahead of another seat, given the points more than each in this round."""
+        """Return the chance of ending the match ahead of another seat, with `more` points than each in this round."""
         return self.worth([more * (seat == self.view.seat) for seat in range(self.view.seats)])
 
     def worth(self, points: Sequence[float]) -> float:
-        """The mean chance to end the match ahead of another seat, with these points by seat."""
+        """Return the mean chance of ending the match ahead of another seat, with these points by seat."""
         seat, chances = self.view.seat, 0.0
         for other, lead in enumerate(self.leads):
             if other != seat:
@@ -84,7 +84,7 @@ class Playouts(ABC):
         return chances / (len(points) - 1)
 
     def imagine(self) -> Any:
-        """A game that fits the view and whose hands fit the announcements."""
+        """Sample a game that fits the view and whose hands fit the announcements."""
         if not self.made:
             self.made = self.game.sample_many(self.view, random, TOGETHER * self.tried)
         fits, self.made = self.made[: self.tried], self.made[self.tried :]
@@ -104,13 +104,15 @@ class Playouts(ABC):
 
 
 def in_order(_round: int, _size: int, count: int) -> Sequence[int]:
-    """A deck that is not shuffled."""
+    """Return a deck that is not shuffled."""
     return range(count)
 
 
 def take_or_duck(legal: Sequence[int], ranks: bytes, ahead: int, *, wanted: bool, last: bool) -> int:
-    """Takes the trick, as cheaply as possible if no seat follows; or throws away the highest card that does not take
-    it."""
+    """Take the trick, or throw away the highest card that does not take it.
+
+    If no seat follows, the trick is taken as cheaply as possible.
+    """
     taking = [number for number in legal if ranks[number] > ahead]
     if wanted:
         if not taking:

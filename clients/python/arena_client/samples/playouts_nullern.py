@@ -14,9 +14,9 @@ from engine.nullern.tricks import RANKING
 from engine.nullern.view import NullernRound
 
 PLAIN = 20
-"""The highest rank of a card that is no trump."""
+"""The highest rank of a card that is not a trump."""
 MARGIN = 0.1
-"""Largest missing part of the next trick with which it is still bid."""
+"""Maximum fraction of the next trick that a hand may lack if that trick is still to be bid."""
 
 
 class NullernPlayouts(Playouts):
@@ -34,8 +34,7 @@ class NullernPlayouts(Playouts):
             for seat, bid in enumerate(view.bids)
             if bid and view.hand and seat != view.seat
         ]
-        """The other seats that have bid on cards that they saw, and the strength of hands with which the counter makes
-        such bids."""
+        """The other seats that saw their cards when they bid, and the hand strength at which the counter bids so."""
         self.played = [0.0] * view.seats
         for number, card in enumerate(view.plays):
             self.played[(view.leaders[number // view.seats] + number) % view.seats] += self.looks[card]
@@ -61,7 +60,7 @@ class NullernPlayouts(Playouts):
         return NullernState(state.seats, in_order, like=state)  # type: ignore[arg-type]
 
     def choose(self, state: NullernState, seat: int) -> int:
-        """Takes tricks that it wants, and ducks the others."""
+        """Take tricks that the seat wants, and duck the others."""
         legal = state.legal(seat)
         if legal[0] >= BID:
             return legal[0 if state.blind else int(self.strength(state.hands[seat]) + MARGIN)]
@@ -77,13 +76,13 @@ class NullernPlayouts(Playouts):
         return [points - HUPFER_COST * missed for points, missed in zip(over.points, over.missed, strict=True)]
 
     def strength(self, hand: bytes) -> float:
-        """Estimate the number of tricks of a hand."""
+        """Estimate the number of tricks that a hand takes."""
         return sum([self.looks[card] for card in hand])
 
 
 @cache
 def looks_of(seats: int) -> list[float]:
-    """By rank, how often such a card takes a trick."""
+    """Return for each rank how often such a card takes a trick."""
     plain = [(rank / PLAIN) ** (2 * (seats - 1)) for rank in range(PLAIN + 1)]
     return plain + [0.55 + 0.02 * rank for rank in range(1, 256 - PLAIN)]
 
@@ -92,7 +91,7 @@ def looks_of(seats: int) -> list[float]:
 def of_use(bid: int, rival: int, size: int, taken: int, seats: int, left: int) -> bool:
     """True if a seat is better off with this trick, whoever takes the later ones.
 
-    With two seats, each gains the other's loss, so the bid of the other (`rival`, else −1) counts, too.
+    With two seats, each gains the other's loss, so the other's bid counts, too: `rival`, which is −1 with more seats.
     """
     with_it, without = (prospect(bid, rival, size, taken + more, seats, left - 1) for more in (1, 0))
     return with_it > without
@@ -100,7 +99,7 @@ def of_use(bid: int, rival: int, size: int, taken: int, seats: int, left: int) -
 
 @cache
 def prospect(bid: int, rival: int, size: int, taken: int, seats: int, left: int) -> float:
-    """The expected points with this many tricks taken and left."""
+    """Return the expected points with this many tricks taken and left."""
     if left:
         with_it, without = (prospect(bid, rival, size, taken + more, seats, left - 1) for more in (1, 0))
         return without + (with_it - without) / seats

@@ -24,7 +24,7 @@ class SixthSensePlayouts(Playouts):
         return SixthSenseState(state.setting._replace(decks=in_order), like=state)  # type: ignore[arg-type]
 
     def choose(self, state: SixthSenseState, seat: int) -> int:
-        """Takes tricks that it wants, and ducks the others."""
+        """Take tricks that the seat wants, and duck the others."""
         legal = state.legal(seat)
         if len(legal) == 1:
             return legal[0]
@@ -41,7 +41,7 @@ class SixthSensePlayouts(Playouts):
             if PLACE_BLOCKED[action] >= 0:
                 lying[PLACE_BLOCKED[action]] = 255
         led = next((COLOUR_OF[action] for action in lying if VALUES[action] != 255), -1)
-        if led < 0:  # The table is empty: the highest card of a colour that is not trump comes before the trumps.
+        if led < 0:  # The table is empty: non-trump colours rank below the trumps.
             ranks = RANKING[self.trump][0][self.trump - 1 if self.trump else len(COLOURS) - 1]
             return take_or_duck(legal, ranks, 0, wanted=wanted, last=False)
         ranks = RANKING[self.trump][bytes(lying).translate(VALUES).count(4) & 1][led]

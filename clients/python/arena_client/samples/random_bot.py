@@ -7,13 +7,13 @@ from arena_client.command import main
 
 
 class RandomBot(Bot):
-    """Plays at random."""
+    """Bot that plays at random."""
 
     name = "random"
     games = GAMES
 
     def decide(self, decision: Decision) -> int:
-        """Picks one of the legal actions."""
+        """Choose one of the legal actions."""
         return random.choice(decision.legal)  # noqa: S311  # a game, no secret
 
 

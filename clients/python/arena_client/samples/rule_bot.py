@@ -1,4 +1,4 @@
-"""A bot with a few plain rules: announce the worth of the hand, take tricks until it is reached, then duck."""
+"""A bot with a few plain rules: announce the value of the hand, take tricks until it is reached, then duck."""
 
 import random
 from collections.abc import Callable
@@ -8,13 +8,13 @@ from arena_client.command import main
 
 
 class RuleBot(Bot):
-    """Knows which card takes the trick on the table, and counts nothing."""
+    """Bot that knows which card takes the trick on the table, but does not count cards."""
 
     name = "rules"
     games = GAMES
 
     def decide(self, decision: Decision) -> int:
-        """Sends each game to its rules; plays at random where there are none."""
+        """Play by the rules for the game; play at random in other games."""
         if isinstance(decision.view, NullernView):
             return play_nullern(decision, decision.view)
         if isinstance(decision.view, SixthSenseView):
@@ -23,7 +23,7 @@ class RuleBot(Bot):
 
 
 def play_sixth_sense(decision: Decision, view: SixthSenseView) -> int:
-    """Sends each kind of choice to its rule."""
+    """Choose by the rule for the kind of choice."""
     game = decision.game
     table = sixth_sense.read(game, view)
     kind = decision.actions[0].kind
@@ -49,7 +49,7 @@ def play_sixth_sense(decision: Decision, view: SixthSenseView) -> int:
 
 
 def predict(decision: Decision, view: SixthSenseView, table: sixth_sense.Table) -> int:
-    """The prediction nearest to the number of good cards among the others of the hand: high trumps, 13 and 14."""
+    """Choose the prediction nearest to the number of good cards in the rest of the hand: high trumps, 13 and 14."""
     game = decision.game
 
     def good(card: int) -> bool:
@@ -65,14 +65,14 @@ def predict(decision: Decision, view: SixthSenseView, table: sixth_sense.Table) 
 
 
 def wanted_tricks(game: Catalog, view: SixthSenseView) -> int:
-    """Number of tricks that the prediction still needs; for a 6/9 the 9 counts once the 6 is passed."""
+    """Return the number of tricks that the prediction still needs; for a 6/9, the 9 counts once the 6 is passed."""
     taken = view.taken[view.seat]
     aims = sixth_sense.targets(game, view.prediction)
     return min((aim - taken for aim in aims if aim >= taken), default=0)
 
 
 def play_nullern(decision: Decision, view: NullernView) -> int:
-    """Bids the number of good cards: trumps, and with few opponents a 19 or 20. Then it plays for that bid."""
+    """Bid the number of good cards (trumps, and with few opponents a 19 or 20), then play for that bid."""
     table = nullern.read(decision.game, view)
     if decision.actions[0].kind == "bid":
         lowest = nullern.PLAIN + 1 if view.seats > 3 else 19
@@ -95,7 +95,7 @@ def play_nullern(decision: Decision, view: NullernView) -> int:
 def take_or_duck(
     decision: Decision, takes: Callable[[int], bool], strength: Callable[[int], int], *, eager: bool, last: bool
 ) -> int:
-    """Takes the trick as cheaply as possible, or throws away the highest card that does not take it."""
+    """Take the trick as cheaply as possible, or throw away the highest card that does not take it."""
     taking = [number for number in decision.legal if takes(number)]
     losing = [number for number in decision.legal if not takes(number)]
     if eager:

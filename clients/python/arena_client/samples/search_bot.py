@@ -1,6 +1,6 @@
-"""A bot that searches: it plays on in sampled games that fit its view, and takes the choice with the most points.
+"""A bot that searches: it plays sampled games that fit its view to the end, and takes the choice with the most points.
 
-The counter selects the choices to try. `playouts` and a module for each game beside it play the rounds on.
+The counter selects the choices to try. `playouts` and its modules for each game play the rounds to their end.
 """
 
 import random
@@ -15,9 +15,9 @@ from arena_client.samples.playouts_nullern import NullernPlayouts
 from arena_client.samples.playouts_sixth_sense import SixthSensePlayouts
 
 PLAYOUTS = {"nullern": NullernPlayouts, "sixth_sense": SixthSensePlayouts}
-# By kind, the number of choices to try, and the work for one.
+# The number of choices to try and the work for each, by kind of choice.
 CHOICES = {"bid": (3, 3.0), "play": (4, 6.0), "block": (4, 6.0)}
-# Number of sampled games for the least work; after each round the worse half of the choices is dropped.
+# Numbers of sampled games per unit of work; after each round of games the worse half of the choices is dropped.
 ROUNDS = (4, 4, 8)
 
 
@@ -36,7 +36,7 @@ class Search:
             self.total = {number: word * worths[number] for number in self.open}
 
     def look(self, games: int) -> None:
-        """Play on after each remaining choice, in the same games for all, and keep the better half."""
+        """Play the same games to the end after each remaining choice, and keep the better half of the choices."""
         for _ in range(max(1, int(games * self.work))):
             for number, worth in self.playouts.worths(self.open).items():
                 self.total[number] += worth
@@ -44,7 +44,7 @@ class Search:
 
 
 class SearchBot(Bot):
-    """Takes all decisions in turn, as long as there is time."""
+    """Bot that searches all open decisions in turn, as long as there is time."""
 
     name, games = "search", GAMES
 

@@ -1,4 +1,4 @@
-"""Effects: what a match asks the server to do. The replay records all of them, questions as a digest.
+"""Effects: what a match asks the server to do. The replay records all of them; questions are recorded as a digest.
 
 `Ask` is created for every decision and has its own `__init__`: compiled, a named tuple takes eight times as long.
 """
@@ -17,7 +17,7 @@ from engine.game import RoundReport, SeatView
 class Ask:
     """Ask a seat for a decision.
 
-    Repeated, with the time that is left, when its bot returns and when a house bot takes the seat over.
+    The question is repeated, with the time that is left, when its bot returns and when a house bot takes the seat over.
     """
 
     seat: int
@@ -40,7 +40,7 @@ class Ask:
 
 
 class Refusal(Enum):
-    """Why an answer was not applied."""
+    """The reason why an answer was not applied."""
 
     ILLEGAL = "illegal"
     """The action is not legal. The decision stays open, unless this rejection reaches a limit and `Force` follows."""
@@ -60,23 +60,23 @@ class Refuse(NamedTuple):
     action: int
     why: Refusal
     legal: Sequence[int]
-    """Legal actions if the decision is still open; else empty."""
+    """Legal actions if the decision is still open; otherwise empty."""
     time: int
-    """Microseconds left, bank included, if the decision is open; how late the answer was if the decision was forced
-    by time; else 0."""
+    """Microseconds left, bank included, if the decision is open.
+    If the decision was forced by time, how late the answer was; otherwise 0."""
 
 
 class Cause(Enum):
-    """Why the server made a decision for a seat."""
+    """The reason why the server made a decision for a seat."""
 
     TIME = "time"
     """Time ran out."""
     ILLEGALITY = "illegality"
     """Too many of its answers were illegal."""
     SUSPENSION = "suspension"
-    """It is suspended."""
+    """The seat was suspended."""
     ABSENCE = "absence"
-    """Absence: a house bot played. This has no `Force`, because the choice is an input."""
+    """The bot was absent and a house bot played. This has no `Force`, because the choice is an input."""
 
 
 class Force(NamedTuple):
@@ -99,7 +99,7 @@ class Gone(NamedTuple):
 
     seat: int
     time: int
-    """Microseconds to return before a house bot plays its seat; 0 if it left in order or was gone too often."""
+    """Microseconds to return before a house bot plays its seat; 0 if it signed off or was gone too often."""
 
 
 class Substitute(NamedTuple):
@@ -118,7 +118,7 @@ class Hold(NamedTuple):
     """Stop all clocks after a restart of the server, until every bot is back or this time has passed."""
 
     time: int
-    """Longest time in microseconds."""
+    """The longest hold in microseconds."""
 
 
 class Release(NamedTuple):
@@ -132,19 +132,19 @@ class Show(NamedTuple):
 
 
 class Over(NamedTuple):
-    """End the match. Without a result, all but `forced` and `troubled` is empty and `interrupted` says why."""
+    """End the match. Without a result, all fields but `forced` and `troubled` are empty and `interrupted` says why."""
 
     scores: tuple[int, ...]
     places: tuple[int, ...]
     """Seats whose bots vanished share the last place."""
     forced: tuple[int, ...]
-    """By seat, number of decisions that the server made."""
+    """By seat, the number of decisions that the server made."""
     troubled: tuple[bool, ...]
     """By seat, whether it was ever suspended or played by a house bot."""
     counts: tuple[bool, ...]
     """By seat, whether the result counts for its bot."""
     interrupted: str
-    """Why the match was broken off; empty if it has a result."""
+    """Why the match was interrupted; empty if it has a result."""
     spoilt: tuple[bool, ...] = ()
     """By seat, true if house bots played too much of it for the result to move its opponents' ratings; empty under
     rating rule 1."""

@@ -1,4 +1,4 @@
-"""Inputs of a match, each with its instant. Fed to a new `Match`, the same inputs give the same match again.
+"""Inputs of a match, each with its instant. A new `Match` that is fed the same inputs takes the same course.
 
 `Sent` and `Acted` come with every decision and have their own `__init__`: compiled, a named tuple takes eight times as
 long.
@@ -27,7 +27,7 @@ class Sent:
     seat: int
     decision: int
     lag: int
-    """Measured round trip to the bot, in microseconds. The clock starts later by this, up to the lag allowance."""
+    """Measured round trip to the bot, in microseconds. It delays the start of the clock, up to the lag allowance."""
 
     def __init__(self, at: Instant, seat: int, decision: int, lag: int) -> None:
         self.at = at
@@ -53,7 +53,7 @@ class Acted:
 
 
 class StoodIn(NamedTuple):
-    """The house bot that plays for a bot that is gone made a decision."""
+    """A house bot made a decision for a bot that is gone."""
 
     at: Instant
     seat: int
@@ -73,7 +73,7 @@ class Left(NamedTuple):
     at: Instant
     seat: int
     in_order: bool = False
-    """True if it announced that it leaves: a house bot plays its seat on at once, and that is no trouble."""
+    """True if the bot signed off: a house bot takes its seat over at once, and this is no trouble."""
 
 
 class Returned(NamedTuple):
@@ -84,13 +84,14 @@ class Returned(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """The server was restarted and the match continues where it stood; all bots have yet to return."""
+    """The server was restarted, and the match continues where it was; all bots have yet to return."""
 
     at: Instant
     stand_in: str = ""
-    """The house bot, with its version, that plays on for bots that are gone from here on; empty for no change."""
+    """The house bot, with its version, that plays for absent bots from here on; empty for no change."""
     removed: tuple[int, ...] = ()
-    """Seats of house bots that this server lacks, in order. The stand-in plays them from here on, in their names."""
+    """Seats of house bots that this server lacks, in ascending order. The stand-in plays them from here on, in their
+    names."""
 
 
 class Interrupted(NamedTuple):

@@ -1,18 +1,18 @@
 """The match state machine: it gets timestamped inputs, holds the game and the clocks, and returns effects.
 
 We wanted one piece of code to decide everything about a match, on the server, in a replay and on an author's machine.
-So a match never waits, reads no clock, draws no random numbers and never raises on the contents of an input. All it
-knows of time are the instants of its inputs. Whoever feeds the same inputs gets the same effects: the driver in the
-server, `arena.replay.verify`, and a server that resumes from its journal.
+So a match never waits, reads no clock, draws no random numbers and never raises because of the contents of an input.
+All that it knows of time is the instants of its inputs. Every caller that feeds it the same inputs gets the same
+effects: the driver in the server, `arena.replay.verify`, and a server that resumes from its journal.
 
-Timers and answers arrive in any order, and that must not matter. So `receive` first settles everything due by the
-input's instant, at the instant when it was due: clocks that ran out, bots that did not return, the hold after a
+Timers and answers arrive in any order, and that must not matter. So `receive` first settles everything that is due by
+the input's instant, as of the instant when it was due: clocks that ran out, bots that did not return, the hold after a
 restart. Then it handles the input. A late answer finds its decision already forced, whether or not the timer fired
 first; `TimeUp` itself does nothing. A driver that misses a deadline is therefore slow but never wrong.
 
-Decisions are numbered over the whole match. An answer names its decision, and is applied or refused, never both and
-never neither. After each change `_advance` asks all seats that must choose. It loops because a suspended seat is played
-at once, which may make the next seats choose.
+Decisions are numbered over the whole match. An answer names its decision and is either applied or refused. After each
+change `_advance` asks all seats that must choose. It loops because the choice for a suspended seat is made at once,
+which may make the next seats choose.
 
 Two things are ugly. `_expired_at` remembers every forced decision until the end, only to tell a late bot how late it
 was. And `_presence` (absences, holds, clocks) mutates the same `Seat` objects as this class: clocks stop for absences,
@@ -60,7 +60,7 @@ class Match:
     ) -> None:
         """Set up the game before its first question. `newcomers`: the seats of bots without a finished match.
 
-        `rating_rule`: as in `arena.match.result`.
+        `rating_rule`: the rule of `arena.match.result` that applies.
 
         Raises `OptionError` for a number of seats or options that the game does not have.
         """
@@ -79,13 +79,13 @@ class Match:
 
     @property
     def deadline(self) -> Instant | None:
-        """Instant at which a `TimeUp` is due; None if nothing happens without an input."""
+        """Instant at which a `TimeUp` is due; None if nothing will happen without an input."""
         due = self._presence.due
         return None if due == NEVER else Instant(due)
 
     @property
     def over(self) -> bool:
-        """True if the match has ended, with a result or without."""
+        """True if the match has ended, with or without a result."""
         return self._over
 
     @property
@@ -98,21 +98,21 @@ class Match:
         return self._seats[seat].clock.left(self._now)
 
     def open_decision(self, seat: int) -> int | None:
-        """Return the number of the decision that a seat is asked for; None if there is none or no such seat."""
+        """Return the number of the decision that a seat owes; None if it owes none or there is no such seat."""
         known = self._seat(seat)
         return None if known is None else known.decision or None
 
     def owes(self, seat: int, decision: int) -> bool:
-        """True if a seat is asked for this decision and its own bot is to make it."""
+        """Return whether a seat is asked for this decision and its own bot should make it."""
         asked = self._seats[seat]
         return asked.decision == decision and not asked.substituted
 
     def substituted(self, seat: int) -> bool:
-        """True if a house bot plays the seat."""
+        """Return whether a house bot plays the seat."""
         return self._seats[seat].substituted
 
     def suspended(self, seat: int) -> bool:
-        """True if the server plays for a seat at once until its bot is ready again."""
+        """Return whether the server plays for a seat at once until its bot is ready again."""
         return self._seats[seat].suspended
 
     def receive(self, event: Input) -> list[Effect]:
@@ -196,7 +196,7 @@ class Match:
             self._advance(effects)
 
     def _stood_in(self, event: StoodIn, effects: list[Effect]) -> None:
-        """Apply a house bot's choice for a bot that is gone; an illegal one is our fault and replaced by the server."""
+        """Apply a house bot's choice for an absent bot; an illegal one is our fault, and the server replaces it."""
         _, number, decision, action = event
         seat = self._seat(number)
         if seat is not None and seat.substituted and decision == seat.decision != NO_DECISION:
@@ -245,7 +245,7 @@ class Match:
             pass
 
     def _ask(self, effects: list[Effect]) -> bool:
-        """Ask every seat that must choose. Return True after a choice made for a suspended seat: ask again then."""
+        """Ask every seat that must choose. Return True, meaning to ask again, after a choice for a suspended seat."""
         state = self._state
         waiting = state.waiting()
         if not waiting or state.round != self._round:
@@ -277,7 +277,7 @@ class Match:
             self._presence.next_round(effects)
 
     def _seat(self, number: int) -> Seat | None:
-        """Return the seat with a number; None if there is none."""
+        """Return the seat with a number; None if there is no such seat."""
         return self._seats[number] if 0 <= number < len(self._seats) else None
 
     def _question(self, number: int, seat: Seat) -> Ask:

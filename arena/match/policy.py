@@ -1,4 +1,5 @@
-"""The conduct policy of a match: limits on time, mistakes and absences. Sent in the welcome, recorded in the replay."""
+"""The conduct policy of a match: limits on time, mistakes and absences. It is sent in the welcome and recorded in the
+replay."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Limits of one match; durations in microseconds. Operators set them in seconds, by the metadata of the fields."""
+    """Limits of one match, with durations in microseconds. The fields' metadata let operators set them in seconds."""
 
     soft_limit: int = field(
         default=1_000_000,

@@ -1,4 +1,4 @@
-"""Presence of the bots of a match and their clocks: absences, stand-ins and the hold after a restart of the server.
+"""Presence and clocks of the bots of a match: absences, stand-ins, and the hold after a restart of the server.
 
 It knows nothing of the game: `Match` asks the questions that follow from a `Substitute`. Methods that change something
 take the instant and append their effects.
@@ -52,7 +52,7 @@ class Presence:
             self._update_due()
 
     def settle_due(self, effects: list[Effect]) -> int | None:
-        """Do one thing that is due at `due`, for the lowest seat first. Return the seat if its time ran out."""
+        """Settle one thing that is due at `due`, for the lowest seat first. Return the seat if its time ran out."""
         due = Instant(self.due)
         if self._held_until == due:
             self._release(due, effects)
@@ -70,7 +70,7 @@ class Presence:
                 self._mark_gone(number, seat, now, effects)
 
     def leave(self, number: int, begun: bool, in_order: bool, now: Instant, effects: list[Effect]) -> None:
-        """Note that the bot of a seat is gone; it costs nothing before the match begins or while clocks are held.
+        """Record that the bot of a seat is gone; this costs nothing before the match begins or while clocks are held.
 
         A bot that leaves `in_order` hands its seat over at once, even then.
         """
@@ -85,7 +85,8 @@ class Presence:
                 self._mark_gone(number, seat, now, effects)
 
     def come_back(self, number: int, now: Instant, effects: list[Effect]) -> None:
-        """Note that the bot of a seat is back or ready again. If a house bot plays, it gets the seat next round."""
+        """Record that the bot of a seat is back or ready again. If a house bot plays, the bot gets its seat next
+        round."""
         seat = self.seats[number]
         if seat.substituted:
             seat.away = False
@@ -101,7 +102,7 @@ class Presence:
         self._release_if_complete(now, effects)
 
     def next_round(self, effects: list[Effect]) -> None:
-        """Give seats that house bots play back to their own bots, if they have returned."""
+        """Return seats that house bots play to their own bots, if these have come back."""
         for number, seat in enumerate(self.seats):
             if seat.substituted and seat.away:
                 seat.substituted_rounds += 1
@@ -110,7 +111,8 @@ class Presence:
                 effects.append(Back(number))
 
     def hold(self, now: Instant, effects: list[Effect]) -> None:
-        """Stop all clocks after a restart of the server until all bots are back: its outage costs nobody anything."""
+        """Stop all clocks after a restart of the server until all bots are back, so that its outage costs nobody
+        anything."""
         for seat in self.seats:
             seat.away = True
             seat.away_until = NEVER
@@ -155,7 +157,7 @@ class Presence:
         self._update_due()
 
     def _hand_over(self, number: int, seat: Seat, now: Instant, effects: list[Effect]) -> None:
-        """Have a house bot play on for a bot that leaves in order, which is no trouble."""
+        """Have a house bot play on for a bot that signs off, which is no trouble."""
         seat.away = True
         seat.sent = False
         if seat.substituted:

@@ -12,15 +12,16 @@ from arena.match.policy import Policy
 from arena.match.seat import Seat
 
 RATING_RULE: Final = 2
-"""The rating rule: the way from a result to ratings (docs/ladder.md) and the pairs that count (docs/conduct.md).
+"""The rating rule, which determines how ratings follow from a result (docs/ladder.md) and which pairs count
+(docs/conduct.md).
 
 Rule 1: if a seat is spoilt, the result counts only for the bots that vanished, against every opponent. Rule 2: each
-pair of seats counts or not by itself; see `Standing.spoilt`.
+pair of seats counts or not independently of the others; see `Standing.spoilt`.
 """
 
 
 class Standing(NamedTuple):
-    """The result of a match besides its points, by seat."""
+    """The result of a match apart from its points, by seat."""
 
     places: tuple[int, ...]
     counts: tuple[bool, ...]
@@ -28,7 +29,7 @@ class Standing(NamedTuple):
     spoilt: tuple[bool, ...]
     """True if house bots played too much of the seat.
 
-    It then loses to every seat that is not spoilt, and their ratings do not move by it. Empty under rule 1.
+    Such a seat loses to every seat that is not spoilt, whose rating it does not move. Empty under rule 1.
     """
 
 

@@ -13,13 +13,14 @@ from arena.match.inputs import Instant
 from arena.match.policy import Policy
 
 NEVER: Final = Instant((1 << 62) - 1)
-"""Deadline that never comes, later than any instant. Not larger, because compiled code compares big integers slowly."""
+"""Deadline that never comes, later than any instant. It is no larger because compiled code compares big integers
+slowly."""
 NO_DECISION: Final = 0
-"""Value of `Seat.decision` while none is open; decisions are numbered from 1."""
+"""Value of `Seat.decision` while no decision is open; decisions are numbered from 1."""
 
 
 class Clock:
-    """Time left for one seat. All times are microseconds of the match."""
+    """Time left for one seat. All times are in microseconds of the match."""
 
     __slots__ = ("_policy", "bank", "due", "soft", "started")
 
@@ -32,7 +33,7 @@ class Clock:
         self.started: int | None = None
         """Instant from which the clock runs; None while it is stopped."""
         self.due: int = NEVER
-        """Instant at which the time runs out: an answer at this instant is late."""
+        """Instant at which the time runs out; an answer at this instant is late."""
 
     def start(self, now: Instant, lag: int = 0) -> None:
         """Start the clock `lag` microseconds from now, when the question reaches the bot. No effect while it runs."""
@@ -89,7 +90,7 @@ class Seat:
     def __init__(self, policy: Policy, newcomer: bool) -> None:
         self.clock = Clock(policy)
         self.grace = min(policy.grace, policy.newcomer_grace) if newcomer else policy.grace
-        """Microseconds in which its bot must come back."""
+        """Microseconds within which its bot must come back."""
         self.decision = NO_DECISION
         """Number of the open decision."""
         self.legal: Sequence[int] = ()
@@ -101,9 +102,9 @@ class Seat:
         self.rejections = 0
         """Rejected answers in the match so far."""
         self.lates_in_a_row = 0
-        """Late decisions in a row."""
+        """Number of late decisions in a row."""
         self.forced = 0
-        """Decisions that the server made."""
+        """Number of decisions that the server made."""
         self.suspended = False
         """True if the server decides for it at once."""
         self.away = False
@@ -115,11 +116,11 @@ class Seat:
         self.substituted = False
         """True if a house bot plays it."""
         self.substituted_rounds = 0
-        """Rounds in which a house bot played it, at least in part."""
+        """Number of rounds in which a house bot played it, at least in part."""
         self.troubled = False
         """True if it was ever suspended or substituted."""
 
     @property
     def clocked(self) -> bool:
-        """True if its clock runs although its bot is gone: from the second absence on."""
+        """True if its clock runs while its bot is gone, as it does from the second absence on."""
         return self.away and self.incidents > 1 and not self.substituted

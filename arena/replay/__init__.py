@@ -1,1 +1,1 @@
-"""A finished match as text: recording, reading, verifying, rendering. docs/replay-format.md describes the format."""
+"""Finished matches as text: recording, reading, verifying, rendering. docs/replay-format.md describes the format."""

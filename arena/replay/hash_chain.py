@@ -1,9 +1,9 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """The hash chain over the lines of a replay, and the gzip file around them.
 
 Digest 0 is 32 zero bytes; digest i = SHA-256(digest i−1 ‖ body i), where the body is the line without its last 76 bytes
 `,"chain":"<64 hex digits>"}`. A line that is changed, removed, added or moved breaks the chain at that point.
-Servers store replays without the chain, which can be computed and would be three quarters of the packed file.
+Servers store replays without the chain, which can be recomputed and would be three quarters of the packed file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAGIC: Final = b"\x1f\x8b"
 
 
 class PackingError(ValueError):
-    """A file that is not one intact gzip member of at most `LIMIT` bytes unpacked; the message says why."""
+    """The file is not one intact gzip member of at most `LIMIT` bytes unpacked; the message says why."""
 
 
 class PackedReplay(NamedTuple):
@@ -45,7 +45,7 @@ class Chain:
         self._digest = bytes(sha256().digest_size)
 
     def line(self, text: str) -> str:
-        """Return the next line, a JSON object without newline, with its chain field added at the end."""
+        """Return the next line, a JSON object without newline, with its chain field appended."""
         body = text[:-1]
         self._digest = sha256(self._digest + body.encode()).digest()
         return f"{body}{_OPENING}{self._digest.hex()}{_CLOSING}"

@@ -21,13 +21,13 @@ class MatchKind(Enum):
 
     RATED = "rated"
     CASUAL = "casual"
-    """It moves no rating."""
+    """The match moves no rating."""
     CHALLENGE = "challenge"
-    """It moves no rating; its bots were named and agreed."""
+    """The match moves no rating; its bots were named and agreed."""
 
 
 class OfferOutcome(Enum):
-    """The outcome of a seat's offer to a bot."""
+    """The outcome of the offer of a seat to a bot."""
 
     ACCEPTED = "accepted"
     DECLINED = "declined"
@@ -46,15 +46,15 @@ class SeatOffer(NamedTuple):
     outcome: OfferOutcome
     invitation_id: int
     salt: bytes
-    """32 bytes; SHA-256 of these and the match's commitment is the commitment that the invitation showed."""
+    """32 bytes. SHA-256 of the salt and the match's commitment is the commitment that the invitation showed."""
 
 
 DEALT_BY_SERVER: Final = "server"
-"""The party that drew a match's seed: the server, which committed to it before the bots sent their nonces."""
+"""Value of `dealt_by` if the server drew the seed, having committed to it before the bots sent their nonces."""
 
 
 DEALT_BY_MATCH_RUNNER: Final = "match runner"
-"""The party that drew the seed of a game of `arena match`: there is no commitment, and nonces are zero."""
+"""Value of `dealt_by` for games of `arena match`: there is no commitment, and nonces are zero."""
 
 
 class SeatedBot(NamedTuple):
@@ -64,7 +64,7 @@ class SeatedBot(NamedTuple):
     house: bool
     """True if it is a house bot."""
     newcomer: bool = False
-    """True if it had not finished a match yet, and so has less time to return."""
+    """True if it had not finished a match yet and so has less time to return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Header:
     seed: bytes = field(repr=False)
     """The server's seed, 32 bytes."""
     commitment: bytes
-    """Commitment to the seed, published before any nonce was accepted."""
+    """The commitment to the seed, published before any nonce was accepted."""
     nonces: tuple[bytes, ...] = field(repr=False)
     """The bots' nonces by seat, 16 bytes each; a house bot's are zero."""
     stand_in: str
@@ -93,7 +93,7 @@ class Header:
     dealt_by: str = DEALT_BY_SERVER
     """The party that drew the seed."""
     rating_rule: int = RATING_RULE
-    """Number of the rule by which ratings follow from the result: `arena.match.result`."""
+    """Number of the rule that determines how ratings follow from the result; see `arena.match.result`."""
     offers: tuple[SeatOffer, ...] = ()
     """The seats offered to bots, in the order of the answers; unknown before format 4."""
 

@@ -1,4 +1,4 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """The lines of a replay: header, inputs, effects, result and ratings of a match as JSON objects.
 
 The order of the fields is fixed and there are no spaces, so that the same match always gives the same text.
@@ -77,7 +77,7 @@ def _header(header: Header, rated: bool, version: int) -> dict[str, Any]:
 
 
 def _without_4(line: dict[str, Any]) -> dict[str, Any]:
-    """Remove what format 4 added to the header."""
+    """Remove from a header the fields that format 4 added."""
     older = {name: value for name, value in line.items() if name not in ADDED_TO_HEADER_IN_4}
     older["bots"] = [{"name": bot["name"], "house": bot["house"]} for bot in line["bots"]]
     older["policy"] = {name: value for name, value in line["policy"].items() if name != "newcomer_grace"}
@@ -94,7 +94,7 @@ def written_instant(microseconds: int) -> str:
 
 
 def read_instant(text: str) -> int:
-    """Parse an instant as `written_instant` formats it. Raises ValueError for any other text."""
+    """Parse an instant in the form that `written_instant` produces. Raises ValueError for any other text."""
     try:
         microseconds = (datetime.fromisoformat(text) - _EPOCH) // timedelta(microseconds=1)
         if written_instant(microseconds) == text:
@@ -126,7 +126,7 @@ def input_line(event: Input, game: Game, version: int = VERSION) -> str:
 
 
 def effect_line(effect: Effect, game: Game, rating_rule: int = RATING_RULE) -> str:
-    """Write the line of an effect in a match under a rating rule. Raises ValueError for an `Ask`, which has none."""
+    """Write the line of an effect in a match under a rating rule. Raises ValueError for an `Ask`, which has no line."""
     match effect:
         case Show(report):
             return _report_line(report)
@@ -143,7 +143,7 @@ def view_digests_line(shown: RoundDigests) -> str:
 
 
 def result_line(over: Over, names: Sequence[str], rating_rule: int = RATING_RULE) -> str:
-    """Write the line of the result under a rating rule; `names` are the bots' by seat."""
+    """Write the line of the result under a rating rule; `names`: the bots' names by seat."""
     result = "finished" if over.places else "interrupted"
     return _write({"result": result, "bots": names, **_result(over, rating_rule)})
 
@@ -193,7 +193,7 @@ def _effect(effect: _Plain, game: Game, rating_rule: int) -> dict[str, Any]:
 
 
 def _result(over: Over, rating_rule: int) -> dict[str, Any]:
-    """Return the fields of a result; rule 1 knows no spoilt seats."""
+    """Return the fields of a result; rule 1 has no spoilt seats."""
     line = over._asdict()
     if rating_rule == 1:
         del line["spoilt"]

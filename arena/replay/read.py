@@ -1,4 +1,4 @@
-"""Reading of replay files: checks their form and hash chain. The contents are checked by `verify`."""
+"""Reading of replay files: checks their form and hash chain; `verify` checks the contents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from engine.registry import GAMES
 
 
 def read(source: Path | bytes, name: str = "replay") -> Replay:
-    """Read a replay file, or the bytes of one called `name` in messages. Raises ReplayError."""
+    """Read a replay file, or the bytes of a file that messages call `name`. Raises ReplayError."""
     if isinstance(source, bytes):
         return _Reader(name).replay(source)
     try:
@@ -33,12 +33,12 @@ def read(source: Path | bytes, name: str = "replay") -> Replay:
 
 
 def read_unfinished(lines: Sequence[str], name: str) -> tuple[Header, tuple[Input, ...]]:
-    """Read header and inputs of an unfinished match from its lines without a chain. Raises ReplayError."""
+    """Read the header and inputs of an unfinished match from its lines without a chain. Raises ReplayError."""
     return _Reader(name).unfinished(lines)
 
 
 class _Reader:
-    """Reader of one file, which knows the current line for messages."""
+    """A reader of one file, which keeps track of the current line for messages."""
 
     def __init__(self, source: str) -> None:
         self._source = source

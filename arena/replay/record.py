@@ -1,8 +1,8 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """Recording of a match while it runs, as the lines of its replay.
 
-Many matches run at once, so a `Recorder` stores lines instead of inputs and effects, and questions only until the end
-of their round. It never changes its arguments.
+Many matches run at once, so a `Recorder` keeps lines instead of inputs and effects, and keeps questions only until the
+end of their round. It never changes its arguments.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from arena.replay.view_digests import ViewDigests
 
 
 class Draft(NamedTuple):
-    """The replay of a match without its ratings. The process that computes them adds them."""
+    """The replay of a match without its ratings, which are added by the process that computes them."""
 
     text: str
     """All lines except that of the ratings."""
@@ -83,9 +83,9 @@ class Recorder:
         self._lines += lines
 
     def lines(self, ratings: Sequence[ChangeLike] | None = None) -> list[str]:
-        """Return the lines of the replay without their chain; `ratings` by seat, None for a match that is not rated.
+        """Return the lines of the replay without their chain; `ratings`: by seat, None for a match that is not rated.
 
-        Before the end of the match the lines of the result and the ratings are missing.
+        Before the end of the match, the lines of the result and the ratings are missing.
         """
         lines = self._all_but_ratings(rated=ratings is not None)
         if self._over is not None and ratings is not None:
@@ -93,14 +93,14 @@ class Recorder:
         return lines
 
     def draft(self) -> Draft:
-        """Return the replay without its ratings. Raises ValueError when the match is not over."""
+        """Return the replay without its ratings. Raises ValueError if the match is not over."""
         self._require_over()
         return Draft("\n".join(self._all_but_ratings(self._header.kind is MatchKind.RATED)), self._names())
 
     def replay(self, ratings: Sequence[ChangeLike] | None = None) -> bytes:
         """Return the packed replay without its chain, the stored form; `ratings` as for `lines`.
 
-        Raises ValueError when the match is not over.
+        Raises ValueError if the match is not over.
         """
         self._require_over()
         return pack(self.lines(ratings))
@@ -120,7 +120,7 @@ class Recorder:
             raise ValueError(f"match {self._header.match_id} is not over")
 
     def thinking(self) -> tuple[Thinking, ...]:
-        """Return the bots' use of their time, by seat."""
+        """Return, by seat, how the bots used their time."""
         return self._stopwatch.thinking()
 
     def due_so_far(self) -> list[int]:
@@ -137,8 +137,8 @@ def record(header: Header, entries: Iterable[Entry], version: int = VERSION) -> 
 
 
 def encode(header: Header, entries: Iterable[Entry], ratings: Sequence[ChangeLike] | None = None) -> bytes:
-    """Encode the replay file of a match that is over; `ratings` by seat, None for a match that was not rated.
+    """Encode the replay file of a match that is over; `ratings`: by seat, None for a match that was not rated.
 
-    Equal arguments give equal bytes. Raises ValueError when the match is not over.
+    Equal arguments give equal bytes. Raises ValueError if the match is not over.
     """
     return with_chain(record(header, entries).replay(ratings))

@@ -9,7 +9,7 @@ from arena.replay.header import Header
 
 
 class ReplayError(ValueError):
-    """A file that is no replay, or a damaged one; the message names the file, the line and the problem."""
+    """The file is no replay, or is damaged; the message names the file, the line and the problem."""
 
     def __init__(self, source: str, line: int | None, problem: str) -> None:
         super().__init__(f"{source}, line {line}: {problem}" if line else f"{source}: {problem}")
@@ -39,7 +39,7 @@ class RecordedRatingChange:
 
 @dataclass(frozen=True, slots=True)
 class RecordedResult:
-    """The recorded result by seat. Without one, scores and places are empty and `interrupted` says why."""
+    """The recorded result, by seat. Without a result, scores and places are empty and `interrupted` says why."""
 
     scores: tuple[int, ...]
     places: tuple[int, ...]
@@ -50,7 +50,7 @@ class RecordedResult:
     counts: tuple[bool, ...]
     """True if the result counts for the bot."""
     interrupted: str
-    """Why the match was broken off; empty if it has a result."""
+    """Why the match was interrupted; empty if it has a result."""
     spoilt: tuple[bool, ...] = ()
     """True if house bots played too much of the seat to move its opponents' ratings; empty under rating rule 1."""
 

@@ -22,7 +22,7 @@ class Made(NamedTuple):
     decision: int
     action: int
     forced: Cause | None
-    """The reason why the server or a house bot made it; None if the bot did."""
+    """The reason why the server or a house bot made the choice; None if the bot made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class Step:
     round: int
     """Round of that choice, from 0."""
     state: State[SeatView, RoundReport] = field(repr=False)
-    """The position, which must not be changed. After the last choice of a round it has the next deal."""
+    """The position, which must not be changed. After the last choice of a round, it has the next deal."""
     ended: RoundReport | None
-    """Report of the round that this choice ended; None if it ended none."""
+    """Report of the round that this choice ended; None if it ended no round."""
 
 
 def steps(replay: Replay) -> Sequence[Step]:
@@ -83,7 +83,7 @@ class Course:
     """A replay with its positions, which can be looked up by round."""
 
     def __init__(self, replay: Replay, positions: Sequence[Step] | None = None) -> None:
-        """`positions` if they are known, as for a running game."""
+        """`positions`: all positions if they are already known, as for a running game."""
         self.replay = replay
         self.steps = steps(replay) if positions is None else positions
         ends = [number for number, step in enumerate(self.steps) if step.ended is not None]
@@ -109,7 +109,7 @@ class Course:
         return self._ends[round_number]
 
     def choices(self, index: int) -> Iterator[Made]:
-        """Iterate over the choices of a round up to and including that of a step."""
+        """Iterate over the choices of a round up to and including the one that led to a step."""
         for step in self.steps[self.begins(self.steps[index].round) + 1 : index + 1]:
             assert step.made is not None, "only the first deal comes from no choice"
             yield step.made

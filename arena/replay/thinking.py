@@ -1,5 +1,5 @@
-# Compiled: every decision comes by here.
-"""Think times of the bots of a match, as sums that can be added over matches, without blame."""
+# Compiled: every decision passes through here.
+"""Think times of the bots of a match, as sums that can be added over matches; they imply no blame."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Thinking(NamedTuple):
     decisions: int
     """Number of decisions that were due."""
     missed: int
-    """Decisions that the server or a house bot made in its bot's place."""
+    """Number of decisions that the server or a house bot made in the bot's place."""
     times: tuple[int, ...]
     """Think times of the bot's own decisions in microseconds on its clock: from sending to answer, less the round trip
-    up to the allowance."""
+    up to the lag allowance."""
 
 
 class _Seat:
@@ -26,16 +26,16 @@ class _Seat:
     __slots__ = ("decision", "due", "own", "sent", "since", "times")
 
     def __init__(self) -> None:
-        self.decision = 0  # its latest decision: it never has two at once
+        self.decision = 0  # the seat's latest decision: it never has two at once
         self.due = 0
         self.own = 0
-        self.sent = 0  # its latest decision that was sent
-        self.since = 0  # the instant from which its clock runs
+        self.sent = 0  # the seat's latest decision that was sent
+        self.since = 0  # the instant from which the seat's clock runs
         self.times: list[int] = []
 
 
 class Stopwatch:
-    """Measures the think times of a match. House bots have none, as they get no messages."""
+    """A stopwatch for the think times of a match. House bots have none, because they get no messages."""
 
     __slots__ = ("_lag_allowance", "_seats")
 
@@ -52,7 +52,8 @@ class Stopwatch:
             seat.due += 1
 
     def sent(self, event: Sent) -> None:
-        """Start the time of a decision that the transport got; ignore one that the seat does not owe."""
+        """Start the clock for a decision whose question was sent; ignore the event if the seat does not owe that
+        decision."""
         if 0 <= event.seat < len(self._seats):
             seat = self._seats[event.seat]
             if seat.decision == event.decision:
@@ -60,7 +61,7 @@ class Stopwatch:
                 seat.since = event.at + min(event.lag, self._lag_allowance)
 
     def made(self, event: Acted) -> None:
-        """Stop the time of a decision that a bot made itself; the seat's next may be due already."""
+        """Stop the clock for a decision that a bot made itself; the seat's next decision may already be due."""
         seat = self._seats[event.seat]
         seat.own += 1
         if seat.sent == event.decision:

@@ -1,7 +1,7 @@
-"""Verification of a replay: its seed must open the commitment, and playing its inputs again must give every line.
+"""Verification of a replay: its seed must open the commitment, and playing its inputs again must reproduce every line.
 
-Only the inputs are trusted and, as the ladder is not part of a match, the ratings before it. The views that were shown
-are checked by the digests of `arena.replay.view_digests`.
+Only two things are trusted: the inputs, and the ratings before the match, since the ladder is not part of it. The views
+that were shown are checked by the digests of `arena.replay.view_digests`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ Rate: TypeAlias = Callable[
     ],
     Sequence[RecordedRating],
 ]
-"""Computes the ratings after a match from those before it, the places, the bots' names, for whom it counts and which
-seats are spoilt (empty: none), by seat, and the pairs of seats beyond a quota, the lower seat first."""
+"""A function that computes the ratings after a match. Its first arguments are, by seat: the ratings before the match,
+the places, the bots' names, whether the result counts for each bot, and whether each seat is spoilt (empty if none is).
+The last one holds the pairs of seats beyond a quota, the lower seat first."""
 
 
 class ReplayDifference(NamedTuple):
@@ -42,7 +43,7 @@ class ReplayDifference(NamedTuple):
     found: str
     """The line in the file."""
     text: str
-    """Description of the difference, in words."""
+    """Description of the difference in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class ReplayVerdict:
     inputs: int
     result: RecordedResult
     ratings: bool
-    """True if the rating changes were computed again and agreed."""
+    """True if the rating changes were recomputed and agreed."""
 
     @property
     def verified(self) -> bool:
@@ -65,7 +66,7 @@ class ReplayVerdict:
 
 
 def verify(replay: Replay, rate: Rate | None = None) -> ReplayVerdict:
-    """Verify a replay by playing it again. Without `rate` the ratings after the match are not checked."""
+    """Verify a replay by playing it again. Without `rate`, the ratings after the match are not checked."""
     difference = _commitment(replay) or _offers(replay) or _body(replay, rate)
     rated = replay.ratings is not None and rate is not None and difference is None
     return ReplayVerdict(replay.source, difference, len(replay.lines), len(replay.inputs), replay.result, rated)
@@ -109,7 +110,7 @@ def _body(replay: Replay, rate: Rate | None) -> ReplayDifference | None:
 
 
 def _rated(replay: Replay, rate: Rate | None) -> tuple[RecordedRatingChange, ...] | None:
-    """Compute the expected rating changes from the file's places; its result line is compared as well."""
+    """Compute the expected rating changes from the file's places; its result line is checked separately."""
     if replay.ratings is None or rate is None:
         return replay.ratings
     before = [change.before for change in replay.ratings]
@@ -136,7 +137,7 @@ def _difference_text(expected: str | None, found: str) -> str:
 
 
 def _first_difference(should: Any, stands: Any, path: str) -> tuple[str, Any, Any]:
-    """Find the first value that differs: its path, as deep as both have the same structure, and both values."""
+    """Find the first value that differs: its path, as deep as the structures agree, and both values."""
     if isinstance(should, dict) and isinstance(stands, dict) and should.keys() == stands.keys():
         parts = [(f"{path}.{name}" if path else name, should[name], stands[name]) for name in should]
     elif isinstance(should, list) and isinstance(stands, list) and len(should) == len(stands):

@@ -1,9 +1,9 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """Digests of the views that each seat was shown in a round, so that a replay proves the views themselves.
 
-A seat's digest is SHA-256 over its questions of the round in order. A question is the decision's number, the list of
-its legal actions, and the view's fields in the order of the game's proto file. A question that is repeated unchanged
-counts once. The time left is not part of the digest; the banks are recorded beside it.
+A seat's digest is SHA-256 over its questions of the round, in order. A question consists of the decision's number, the
+list of its legal actions, and the view's fields in the order of the game's proto file. A question that is repeated
+unchanged counts once. The time left is not part of the digest; the banks are recorded beside it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from arena.match.effects import Ask
 QuestionFields: TypeAlias = tuple[Any, ...]
 """Values of a question's fields, in order."""
 _LIST: Final = len(dumps([], 2))
-"""Bytes before the first item of a marshalled list."""
+"""Number of bytes before the first item of a marshalled list."""
 
 
 class RoundDigests(NamedTuple):
@@ -30,16 +30,16 @@ class RoundDigests(NamedTuple):
     views: tuple[str, ...]
     """Digests in hex, by seat."""
     banks: tuple[int, ...]
-    """Microseconds in the bank according to the latest question, by seat."""
+    """Microseconds in the bank as of the latest question, by seat."""
 
 
 class ViewDigests:
-    """Collector of the questions of a match, digested at the end of each round."""
+    """A collector of the questions of a match, which are digested at the end of each round."""
 
     __slots__ = ("_banks", "_bytes", "_questions", "_round")
 
     def __init__(self, seats: int, bank: int, version: int) -> None:
-        """Begin a match with `bank` microseconds in each bank; `version` is the replay format's."""
+        """Begin a match with `bank` microseconds in each bank; `version`: the version of the replay format."""
         self._round = 0
         self._banks = [bank] * seats
         self._questions: list[list[QuestionFields]] = [[] for _ in range(seats)]
@@ -72,7 +72,7 @@ def _marshalled(questions: list[QuestionFields]) -> bytes:
 
 
 def _packed(questions: list[QuestionFields]) -> bytes:
-    """Encode the questions as signed big-endian 32-bit numbers: a list as length and items, true as 1, None as −1."""
+    """Encode the questions as signed big-endian 32-bit numbers: a list as length and items, True as 1, None as −1."""
     numbers: list[int] = []
     for question in questions:
         for value in question:
@@ -90,4 +90,4 @@ QUESTION_ENCODERS: Final[Mapping[int, Callable[[list[QuestionFields]], bytes]]] 
     3: _marshalled,
     4: _marshalled,
 }
-"""Encoders of the questions of a seat in a round, by version of the replay format."""
+"""Encoders of the questions to a seat in a round, by version of the replay format."""

@@ -1,4 +1,4 @@
-"""Text of cards and of the signs beside them: a colour's letter and a value, such as R0, G6/9 or P12."""
+"""Text for cards and for the signs beside them: a colour's letter and a value, such as R0, G6/9 or P12."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STYLES: Final = {
     "blue": "bright_blue",
     "purple": "magenta",
 }
-"""Rich style by name of the colour; cards of other colours have none."""
+"""Rich styles by name of the colour; other colours have no style."""
 _FORCED: Final = {Cause.TIME: "!t", Cause.ILLEGALITY: "!i", Cause.SUSPENSION: "!s", Cause.ABSENCE: "!a"}
 
 
@@ -50,7 +50,7 @@ class Faces:
         return Text(f"{self.letter(card)}{self._values(card)}", style=self.style(card))
 
     def hand(self, hand: bytes) -> Text:
-        """List the cards of a hand by colour: the letter once, then the values."""
+        """List the cards of a hand by colour: each colour's letter once, then the values."""
         text = Text("" if hand else "nothing")
         for _, group in groupby(hand, self.colour):
             cards = list(group)
@@ -59,7 +59,7 @@ class Faces:
         return text
 
     def face(self, card: int) -> CardFace:
-        """Return a card as it lies on a table."""
+        """Return a card's appearance on a table."""
         return CardFace(self.colour(card), self._values(card))
 
     def _values(self, card: int) -> str:

@@ -33,7 +33,7 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         super().__init__(Faces(NULLERN), _LEGEND, picture, dealt, marks)
 
     def kept(self, report: RoundReport) -> Sequence[bool]:
-        """Return by seat whether it fulfilled its bid."""
+        """Return, by seat, whether it fulfilled its bid."""
         assert isinstance(report, NullernRound)
         return [bid == taken for bid, taken in zip(report.bids, report.taken, strict=True)]
 
@@ -137,7 +137,8 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
         return text.append(forced_words(made.forced))
 
     def _trump_is_due(self, seen: NullernPicture, number: int, place: int) -> bool:
-        """True if the player at this place must play a trump if able (N5); in the blind round nobody chooses (N8)."""
+        """Return whether the player at this place must play a trump if able (N5); nobody chooses in the blind round
+        (N8)."""
         return place > 0 and not seen.last and self._is_trump(seen, seen.trick(number)[0])
 
     def _winner(self, seen: NullernPicture, number: int) -> str:

@@ -1,4 +1,4 @@
-"""Visible state of a round of Nullern at one step, for one seat or with all hands open."""
+"""The visible state of a round of Nullern at one step, for one seat or with all hands open."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from engine.nullern.score import HUPFER_COST
 
 @dataclass(frozen=True, slots=True)
 class NullernPicture(Picture):
-    """A round of Nullern; sequences have one entry a seat or trick. `scores` do not include the cost of Hupfers."""
+    """A round of Nullern; sequences have one entry per seat or trick. `scores` do not include the cost of Hupfers."""
 
     hand_size: int
     """Cards dealt to each seat."""
     last: bool
-    """True if it is the last round: the blind one, after which Hupfers are paid for."""
+    """True in the last round, which is blind and after which Hupfers are paid for."""
     bids: tuple[int | None, ...]
     """Bids by seat; None for a seat that has not bid yet."""
     hupfers: bytes
-    """Hupfers by seat: with those of this round if it is over, else before it."""
+    """Hupfers by seat: including those of this round once it is over."""
     missed: bytes | None
-    """By seat, 1 if this round brought a Hupfer, else 0; None until the round is over."""
+    """By seat, 1 if this round brought a Hupfer, otherwise 0; None until the round is over."""
 
     @property
     def bidding_order(self) -> list[int]:
@@ -41,20 +41,20 @@ class NullernPicture(Picture):
 
     @property
     def net(self) -> tuple[int, ...]:
-        """Scores less the cost of the Hupfers so far: the result once the game is over (N7)."""
+        """Scores less the cost of the Hupfers so far, which are the result once the game is over (N7)."""
         return tuple(score - HUPFER_COST * count for score, count in zip(self.scores, self.hupfers, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class NullernMarks(Marks):
-    """The reasons why the server made choices of a round; None for a bot's own choice."""
+    """The reasons for choices that the server made in a round; None for a bot's own choice."""
 
     bids: Mapping[int, Cause | None]
     """Causes of bids, by seat."""
 
 
 def picture(course: Course, index: int, seat: int | None) -> NullernPicture:
-    """Return the round at a step; after a choice that ended a round, that round and not the next."""
+    """Return the round at a step; after a choice that ended a round, this is that round rather than the next."""
     report = course.steps[index].ended
     if report is None:
         return _from_views(course.steps[index].state, seat)
@@ -80,7 +80,7 @@ def dealt(course: Course, number: int, seat: int | None) -> NullernPicture:
 
 
 def marks(course: Course, index: int) -> NullernMarks:
-    """Collect the reasons of forced choices of the round up to a step."""
+    """Collect the reasons for forced choices in the round up to a step."""
     bids: dict[int, Cause | None] = {}
     plays: list[Cause | None] = []
     actions = course.replay.header.game.actions
@@ -96,7 +96,7 @@ def _from_views(state: State[SeatView, RoundReport], seat: int | None) -> Nuller
     seen = views(state, seat, NullernView)
     first = seen[0]
     last = first.round == first.rounds - 1
-    # In the last round a view has no hand, because nobody may see it, its owner included (N8).
+    # In the last round a view has no hand, because nobody may see it, not even its owner (N8).
     hands = {} if last else {view.seat: view.hand for view in seen}
     return NullernPicture(
         dealer=first.dealer,

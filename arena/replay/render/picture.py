@@ -1,4 +1,4 @@
-"""Visible state of a round of a trick-taking game at one step, for one seat or with all hands open.
+"""The visible state of a round of a trick-taking game at one step, for one seat or with all hands open.
 
 A picture comes from the engine's views, so it shows exactly what the seat was shown. Games extend it.
 """
@@ -20,7 +20,7 @@ ViewT = TypeVar("ViewT", bound=SeatView)
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A round; sequences have one entry a seat or trick."""
+    """A round; sequences have one entry per seat or trick."""
 
     dealer: int
     turned: int | None
@@ -28,14 +28,14 @@ class Picture:
     hands: tuple[bytes | None, ...]
     """Hands by seat; None for a hidden hand."""
     plays: bytes
-    """Plays of all tricks, one after the other."""
+    """Plays of all tricks, one trick after another."""
     leaders: bytes
     takers: bytes
     """Takers of the finished tricks; the number of seats for a trick that nobody took."""
     taken: bytes
     """Tricks taken by seat."""
     scores: tuple[int, ...]
-    """Scores by seat: with this round if it is over, else before it."""
+    """Scores by seat: including this round once it is over."""
     points: tuple[int, ...] | None
     """Points of the round by seat; None until the round is over."""
 
@@ -64,7 +64,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The reasons why the server made choices of a round; None for a bot's own choice."""
+    """The reasons for choices that the server made in a round; None for a bot's own choice."""
 
     plays: Sequence[Cause | None]
     """Causes in the order of play."""
@@ -81,5 +81,5 @@ def views(state: State[SeatView, RoundReport], seat: int | None, kind: type[View
 
 
 def emptied(hands: tuple[bytes | None, ...]) -> tuple[bytes | None, ...]:
-    """Return the hands after the last card was played."""
+    """Return the hands after the last card of a round was played."""
     return tuple(None if hand is None else b"" for hand in hands)

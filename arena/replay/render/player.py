@@ -1,4 +1,4 @@
-"""A replay to step through in a notebook: one frame of HTML that loads nothing and is independent of its page.
+"""A replay to step through in a notebook: one HTML frame that loads nothing and is independent of the page around it.
 
 The frame is a separate document, so that its styles and names do not clash with those of the page or of another replay.
 Its content security policy lets it load nothing.
@@ -35,12 +35,12 @@ _DOCUMENT: Final = Markup(
 
 
 class Player:
-    """A replay that Jupyter can show, or `document()` as a file."""
+    """A replay that Jupyter can show, or that `document()` returns as a file."""
 
     def __init__(self, replay: Replay, seat: int | None = None) -> None:
-        """Show a replay from a seat's view, or with all hands open for None.
+        """Show a replay from the view of `seat`, or with all hands open if it is None.
 
-        Raises: ShowError: there is no such seat.
+        Raises: ShowError: There is no such seat.
         """
         self._course = Course(replay)
         self._seat = seat

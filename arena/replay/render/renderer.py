@@ -17,7 +17,7 @@ class CardFace(NamedTuple):
     colour: str
     """Name of its colour, such as "red"; empty for a card that is face down."""
     text: str
-    """Value, or the value as which it was played."""
+    """The card's value, or the value as which it was played."""
     note: str = ""
     """A sign beside it, such as "*" for trump."""
     blocked: bool = False
@@ -37,7 +37,7 @@ class SeatScene(NamedTuple):
     points: int | None
     """Points of the round; None until it is over."""
     card: CardFace | None
-    """The card of the seat in the shown trick; None before it has played."""
+    """The seat's card in the shown trick; None before it has played."""
     deals: bool
     leads: bool
     takes: bool
@@ -59,19 +59,19 @@ class TableScene(NamedTuple):
 class Renderer(Protocol):
     """Renderer of one game. It shows what `seat` knew at that step, or all hands if `seat` is None.
 
-    Rounds and steps are numbered from 0, and callers pass existing ones only. A game divides its rounds into parts,
-    such as tricks or betting rounds; a round without parts is one part.
+    Rounds and steps are numbered from 0, and callers pass only existing ones. A game divides its rounds into parts,
+    such as tricks or betting rounds; a round without parts counts as one part.
     """
 
     def kept(self, report: RoundReport) -> Sequence[bool] | None:
-        """Return by seat whether it took the tricks that it had bid or predicted; None in a game without bids."""
+        """Return, by seat, whether it took the tricks that it had bid or predicted; None in a game without bids."""
 
     def worth(self, report: RoundReport) -> Sequence[int]:
-        """Return a round's points by seat, including later costs at the end of the game."""
+        """Return a round's points by seat, including costs that are charged at the end of the game."""
 
     @property
     def part(self) -> str:
-        """Word for a part of a round, such as "trick"; its plural is formed with s."""
+        """The word for a part of a round, such as "trick"; its plural is formed with s."""
 
     def stops(self, course: Course, number: int) -> Sequence[int]:
         """Return the last step of each part of a round, in order; the last part may be unfinished."""

@@ -13,7 +13,7 @@ from rich.text import Text
 from arena.replay.render.tricks import Fitted
 
 WIDE: Final = 200
-"""Columns available to drawings: a page can scroll."""
+"""Columns available to drawings, many because a page can scroll."""
 _CONSOLE: Final = Console(width=WIDE, color_system="truecolor", force_terminal=True)
 
 

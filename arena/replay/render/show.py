@@ -1,8 +1,8 @@
-"""Shows a replay: the whole match, a round, a part of a round or a step, for one seat or with all hands open.
+"""Showing a replay: the whole match, a round, a part of a round or a step, for one seat or with all hands open.
 
 A part is a game's division of its rounds, such as a trick. Rounds, parts and steps are numbered from 1, or from the end
-with −1, −2 …; seats are numbered from 0. Drawings are for a Rich console of at least 80 columns, colours or not. All
-functions raise ShowError.
+with −1, −2 …; seats are numbered from 0. Drawings are for a Rich console of at least 80 columns, with or without
+colours. All functions raise ShowError.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ def round_results(course: Course) -> tuple[RoundResult, ...]:
 
 
 def bids_kept(rounds: Iterable[RoundResult], seats: Sequence[int]) -> list[bool]:
-    """Return for each bid of these seats whether it was fulfilled."""
+    """Return, for each bid of these seats, whether it was fulfilled."""
     return [each.kept[seat] for each in rounds for seat in seats if each.kept]
 
 
 class ShowError(LookupError):
-    """The replay has no such round, part, step or seat, or its game no renderer; the message names the valid range."""
+    """The replay has no such round, part, step or seat, or its game has no renderer; the message names the valid
+    range."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -99,7 +100,7 @@ def _renderer(course: Course) -> Renderer:
 def renderer_of(game: Game) -> Renderer:
     """Return a game's renderer.
 
-    Raises: ShowError: there is none.
+    Raises: ShowError: The game has no renderer.
     """
     if game.name not in RENDERERS:
         where = f"write arena/replay/render/{game.name}.py and name it in arena/replay/render/show.py"

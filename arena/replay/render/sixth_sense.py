@@ -30,7 +30,7 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
         super().__init__(Faces(SIXTH_SENSE), _LEGEND, picture, dealt, marks)
 
     def kept(self, report: RoundReport) -> Sequence[bool]:
-        """Return by seat whether its prediction was right; a card may predict several numbers."""
+        """Return, by seat, whether its prediction was right; a card may predict several numbers."""
         assert isinstance(report, SixthSenseRound)
         return [taken in CARDS[card].values for card, taken in zip(report.predictions, report.taken, strict=True)]
 
@@ -157,7 +157,7 @@ def _blocked(seen: SixthSensePicture, number: int) -> dict[int, int]:
 
 
 def _reversed(seen: SixthSensePicture, number: int) -> bool:
-    """True if the lowest card takes the trick (S10)."""
+    """Return whether the lowest card takes the trick (S10)."""
     blocked = _blocked(seen, number)
     actions = [ACTIONS[action] for action in seen.trick(number)]
     fours = [place for place, action in enumerate(actions) if action.value == 4 and place not in blocked]

@@ -1,4 +1,4 @@
-"""Visible state of a round of 6th Sense at one step, for one seat or with all hands open."""
+"""The visible state of a round of 6th Sense at one step, for one seat or with all hands open."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.sixth_sense.cards import ACTIONS, HIDDEN_BLOCKS, PEEK
 
 @dataclass(frozen=True, slots=True)
 class SixthSensePicture(Picture):
-    """A round of 6th Sense; sequences have one entry a seat or trick."""
+    """A round of 6th Sense; sequences have one entry per seat or trick."""
 
     predictions: tuple[int | None, ...]
     """Predicted cards by seat; None if hidden or not chosen yet."""
@@ -34,7 +34,7 @@ class YesNoAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SixthSenseMarks(Marks):
-    """The reasons why the server made choices of a round, and the answers that no card shows."""
+    """The reasons for choices that the server made in a round, and the answers that no card shows."""
 
     predictions: Mapping[int, Cause | None]
     """Causes of predictions, by seat; None for a bot's own choice."""
@@ -45,7 +45,8 @@ class SixthSenseMarks(Marks):
 
 
 def picture(course: Course, index: int, seat: int | None) -> SixthSensePicture:
-    """Return the round at a step; after a choice that ended a round, that round, without revealing hidden cards."""
+    """Return the round at a step; after a choice that ended a round, this is that round, with hidden cards still
+    hidden."""
     step = course.steps[index]
     if step.ended is None or step.made is None:
         return _from_views(step.state, seat)
@@ -84,7 +85,8 @@ def _from_views(state: State[SeatView, RoundReport], seat: int | None) -> SixthS
         turned=first.turned,
         hands=tuple(hands.get(each) for each in range(first.seats)),
         predictions=tuple(card - 1 if card else None for card in known),
-        # Hidden forms of a block are numbered after all real actions: the minimum is the action as its player saw it.
+        # Hidden forms of a block are numbered after all real actions, so the minimum is the action as its player saw
+        # it.
         plays=bytes(map(min, zip(*(view.plays for view in seen), strict=True))),
         leaders=first.leaders,
         takers=first.takers,

@@ -1,8 +1,8 @@
-"""A table at one step as SVG: the seats around it with their hands, the trick in the middle.
+"""A table at one step as SVG: the seats around it with their hands, and the trick in the middle.
 
 It needs no style sheet, script or font. Text has the colour of the surrounding page. Each seat and each played card is
-a group around its own origin, moved to its place by `transform`, so that a style sheet can move it: in narrow windows,
-one seat below the other.
+a group around its own origin, which `transform` moves to its place. So a style sheet can move it, and in narrow windows
+put one seat below another.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ INKS: Final = {
     "blue": "#1f4fb0",
     "purple": "#7b2a8f",
 }
-"""Colours dark enough on a white card: a contrast of at least 4.5 (WCAG 2.2 AA). Other colours are black."""
+"""Colours that are dark enough on a white card: a contrast of at least 4.5 (WCAG 2.2 AA). Other colours become
+black."""
 PAPER: Final = "#ffffff"
 BACK: Final = "#4a5568"
 CARD: Final = (34, 46)
 SMALL: Final = (22, 28)
 """Width and height of a played card, and of one in a hand."""
 ROW: Final = 9
-"""Cards of a hand in one row."""
+"""Maximum number of a hand's cards in one row."""
 NAME: Final = 18
-"""Most letters of a name, of usual width."""
+"""Maximum number of a name's letters, if they have the usual width."""
 
 
 def table_svg(scene: TableScene, title: str) -> str:
@@ -68,7 +69,7 @@ def _turned(card: CardFace | None) -> Iterator[str]:
 
 
 def _seat(number: int, seat: SeatScene, angle: float) -> Iterator[str]:
-    """Draw a seat at an angle: clockwise from the bottom, in the order of play."""
+    """Draw a seat at an angle, clockwise from the bottom in the order of play."""
     x, y = WIDTH / 2 + 268 * cos(angle), HEIGHT / 2 + 176 * sin(angle)
     rows = max(-(-len(seat.hand or ()) // ROW), 1)
     x, y = min(max(x, 106), WIDTH - 106), min(max(y, 50), HEIGHT - 30 - rows * (SMALL[1] + 2))
@@ -126,6 +127,6 @@ def _text(
 
 
 def _short(name: str) -> str:
-    """Return a name shortened to fit over a hand: some characters are as wide as two usual letters."""
+    """Return a name shortened to fit over a hand, since some characters are as wide as two usual letters."""
     widths = [*accumulate(2 if letter in "MWmw" or letter > "ÿ" else 1 for letter in name)]
     return name if not widths or widths[-1] <= NAME else name[: bisect_right(widths, NAME - 1)] + "…"

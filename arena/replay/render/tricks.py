@@ -1,6 +1,6 @@
 """Base of the renderers of trick-taking games: rounds, tricks and steps as tables.
 
-In tables a card is its colour's letter and its value. The other signs are explained below each table.
+In tables, a card is shown as its colour's letter and its value. The other signs are explained below each table.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Fitted:
 
     def __init__(self, draw: Callable[[int], RenderableType]) -> None:
         self.drawn = draw
-        """Returns the drawing for a number of columns."""
+        """A function that returns the drawing for a number of columns."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self.drawn(options.max_width)
@@ -157,7 +157,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         """Return a seat's bid or prediction; empty if unknown."""
 
     def _may_know(self, scene: Scene[PictureT, MarksT], made: Made) -> bool:
-        """True if the scene's seat may know who made the last choice."""
+        """Return whether the scene's seat may know who made the last choice."""
         return True
 
     @abstractmethod
@@ -186,7 +186,7 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
 
     @abstractmethod
     def _outcome(self, scene: Scene[PictureT, MarksT], number: int) -> list[Text]:
-        """Describe the outcome of a trick, one sentence a line."""
+        """Describe the outcome of a trick, one sentence per line."""
 
     @abstractmethod
     def _choice(self, scene: Scene[PictureT, MarksT], made: Made) -> Text:
@@ -221,12 +221,13 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         return title if seat is None else title.append(f"\nAs {seat_in_words(header, seat)} sees it", "italic")
 
     def _tricks_table(self, scene: Scene[PictureT, MarksT], numbers: Sequence[int]) -> RenderableType:
-        """Draw a table with a row for each trick and a column for each seat, narrower ones on a narrow screen."""
+        """Draw a table with a row for each trick and a column for each seat; columns are narrower on a narrow
+        screen."""
         return Fitted(lambda columns: self._tricks(scene, numbers, columns))
 
     def _tricks(self, scene: Scene[PictureT, MarksT], numbers: Sequence[int], columns: int) -> Table:
         seen, table = scene.seen, plain_table()
-        # Some columns are for the other cells, and two for each seat's spacing.
+        # Some columns are for the other cells, and each seat needs two for spacing.
         width = max(4, min(9, (min(columns, 80) - 6) // seen.seats - 2))
         table.add_column("#", justify="right")
         for seat in range(seen.seats):

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class AuthorizedChange:
-    """A data directory or server, and the bot's token file if the author makes the change."""
+    """The data directory or server to change, and the bot's token file if the author makes the change."""
 
     place: DataPlace
     token_file: Path | None = None

@@ -62,7 +62,7 @@ class DemoProgress:
             self._live.stop()
 
     def show(self, passed: float, matches: int, ladder: LadderRows) -> None:
-        """Show the state after `passed` seconds with this many finished matches."""
+        """Show the state after `passed` seconds. `matches`: the number of finished matches."""
         rate = f"{matches / passed:.1f} matches/s" if passed >= 1 else ""
         if self._live is not None:
             self._live.update(self._picture(passed, matches, rate, ladder), refresh=True)

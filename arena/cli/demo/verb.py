@@ -122,7 +122,7 @@ def _serving(data: Path, game: str) -> tuple[str, ...]:
 def _watch(
     console: Console, signals: Signals, programs: Children, client: Client, game: str, before: int, seconds: float
 ) -> None:
-    """Show the progress from the first match on, for this many seconds or until a signal."""
+    """Show the progress from the first match on, for the given number of seconds or until a signal."""
     from arena.cli.demo.children import ChildFailed
     from arena.cli.demo.progress import DemoProgress, MatchCounter
 

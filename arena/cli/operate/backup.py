@@ -18,9 +18,9 @@ from arena.cli.terminal.screen import json_option, print_json
 def command(to: Path, data: Path, as_json: bool) -> None:
     """Copy a data directory to DIR, which must not exist.
 
-    The copy has the database with all replays, the journal, the operator's token and the log's key, all of one moment.
-    The server continues meanwhile. DIR appears when the backup is complete and on the disk. It holds secrets, so only
-    its user can read it. An incomplete backup is called DIR.unfinished-… and can be deleted.
+    The copy has the database with all replays, the journal, the operator's token and the log's key, all from the same
+    moment. The server continues meanwhile. DIR appears when the backup is complete and on the disk. It holds secrets,
+    so only its user can read it. An incomplete backup is called DIR.unfinished-… and can be deleted.
 
     \b
     JSON: {"backup", "at", "bytes", "matches", "running", "replays"}

@@ -25,7 +25,7 @@ from engine.registry import GAMES
     "--config",
     "file",
     type=click.Path(path_type=Path),
-    help="File of settings (TOML), under the names of the flags; a flag overrides the file.",
+    help="TOML file of settings, which are named like the flags; a flag overrides the file.",
 )
 @click.option("--print-config", is_flag=True, help="Print all settings as such a file and exit.")
 @click.option(
@@ -35,14 +35,14 @@ from engine.registry import GAMES
     "--seats",
     metavar="[GAME:]N",
     multiple=True,
-    help=f"Seats at a table, of every game or of one; repeatable. [default: {SEATS}]",
+    help=f"Seats at a table, for all games or for one; repeatable. [default: {SEATS}]",
 )
 @click.option(
     "--option",
     "options",
     metavar="[GAME:]NAME=VALUE",
     multiple=True,
-    help="Option of every game that has it, or of one, as novice=true; repeatable.",
+    help="Option for all games that have it or for one, such as novice=true; repeatable.",
 )
 @setting_options
 def command(
@@ -55,9 +55,10 @@ def command(
 ) -> None:
     """Run a server until SIGINT or SIGTERM.
 
-    It listens only on this machine unless --address names another interface. It plays every game that has a table of
-    the requested size, or those of --game; of several table sizes one is drawn for every match. A stop lets matches run
-    on for --drain seconds. The next start continues matches that run still longer; a second signal stops at once.
+    It listens only on this machine unless --address names another interface. It plays the games of --game, or else
+    every game that has a table of the requested size. If there are several table sizes, one is drawn for every match.
+    At a stop, matches may continue for --drain seconds. Those that take longer continue after the next start; a second
+    signal stops at once.
 
     Every setting can be in the file of --config: `arena serve --print-config > arena.toml` makes one.
     """

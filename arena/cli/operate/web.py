@@ -50,7 +50,7 @@ DEFAULT_LISTEN: Final = "127.0.0.1:8080"
     "--web-origin",
     metavar="ORIGINS",
     default="",
-    help="Other names and sites under which readers may ask for analyses, as https://HOST, with commas between.",
+    help="Other sites on which readers may ask for analyses: https://HOST, separated by commas.",
 )
 @click.option("--access-log", is_flag=True, help="Log every request: address, method, path, status, time, bytes.")
 @takes_source

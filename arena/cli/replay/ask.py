@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 1000),
     default=1,
     show_default=True,
-    help="Times that each decision is asked, for bots that choose at random.",
+    help="Number of times to ask each decision, for bots that choose at random.",
 )
 @click.option(
     "--show",

@@ -74,7 +74,7 @@ def asked_document(found: Sequence[PastSeat], cost: AskingCost) -> dict[str, Any
 def ask_report(
     bot: str, version: str, times: int, found: Sequence[PastSeat], cost: AskingCost, most: int
 ) -> RenderableType:
-    """Draw the answers of a bot, with at most this many differences."""
+    """Draw the answers of a bot, with at most `most` differences."""
     decisions, different = sum(len(each.free) for each in found), list(_different(found))
     parts: list[RenderableType] = [
         Text.assemble((bot, "bold"), (f" · {version}", "dim")),

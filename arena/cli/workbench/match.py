@@ -67,12 +67,12 @@ INTERRUPTED: Final = 130
     type=click.IntRange(1, 256),
     help="Games at once.  [default: one per core, 8 with commands]",
 )
-@click.option("--dask", metavar="ADDRESS", help="Play on the workers of this Dask scheduler, as tcp://10.0.0.5:8786.")
+@click.option("--dask", metavar="ADDRESS", help="Play on the workers of a Dask scheduler: tcp://10.0.0.5:8786.")
 @sandbox_option
 @click.option("--seed", metavar="N", type=int, help="Seed of the deals.  [default: a random one, which is shown]")
-@click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="File for every set.")
+@click.option("--out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="File for all sets.")
 @click.option(
-    "--replays", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help="Folder for every game's replay."
+    "--replays", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), help="Folder for all games' replays."
 )
 @click.option(
     "--plot",

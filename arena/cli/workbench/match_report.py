@@ -157,7 +157,7 @@ def errors_in_words(test: SequentialTest) -> str:
 
 
 def measured(measure: Measure, digits: int, sets: int, sign: str = "+") -> str:
-    """Format a figure with the half width of its 95 % interval, from this many sets."""
+    """Format a figure, computed from `sets` sets, with the half width of its 95 % interval."""
     error = "" if measure.error is None else f" ± {half_width(sets) * measure.error:.{digits}f}"
     return f"{measure.value:{sign}.{digits}f}{error}"
 

@@ -22,7 +22,7 @@ WIDTH: Final = 400
 
 
 class Program:
-    """A running bot, with no input."""
+    """A running bot, which gets no input."""
 
     def __init__(self, command: RunningCommand) -> None:
         self._command = command

@@ -183,7 +183,7 @@ class CheckServer:
 
 
 class _BotService:
-    """Registration; other methods are not implemented."""
+    """The registration of bots; the service's other methods are not implemented."""
 
     def __init__(self, server: CheckServer) -> None:
         self._server = server

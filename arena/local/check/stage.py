@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 PATIENCE: Final = 15.0
 """Seconds within which an immediate reaction must come, even on a slow machine."""
 START: Final = 30.0
-"""Seconds for a bot's start and first message."""
+"""Seconds within which a bot must start and send its first message."""
 A_MATCH: Final = 45.0
-"""Seconds for matches of a bot that answers."""
+"""Seconds within which the matches of a bot that answers must end."""
 TICK: Final = 0.01
 """Seconds between two checks of a condition."""
 SHARED: Final = "shared"
@@ -79,7 +79,7 @@ class Stage:
         self.notices: list[play_pb2.Notice] = []
         """Notices so far that are the bot's own fault."""
         self.asked = 0
-        """Number of its decisions in the same checks."""
+        """Number of the bot's decisions in the checks that `notices` is from."""
         self.token_file = folder / "token"
         self.token_given = sandbox is not None or any("{token}" in word for word in command)
         """True if the bot has a given token: in a box it could not store one."""
@@ -92,7 +92,7 @@ class Stage:
 
     @property
     def session_wire(self) -> Wire | None:
-        """The open stream after its welcome; None without one."""
+        """The open stream, if it has been welcomed; otherwise None."""
         bot = self.server.bot
         if bot is None or bot.session is None:
             return None
@@ -240,7 +240,7 @@ class Stage:
         return [notice for message in said for notice in message.notices if notice.kind in kinds]
 
     def absentee(self) -> BotPlayer:
-        """Return another bot, which never comes."""
+        """Return another bot, which never accepts its seat."""
         return BotPlayer(2, "somebody", "somebody", lambda _: None)
 
     def puppet(self) -> Puppet:

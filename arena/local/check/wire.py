@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NONCE_SIZES: Final = (0, 16)
 MOST: Final = 65536
-"""Bytes forwarded at once."""
+"""Maximum number of bytes forwarded at once."""
 LOOPBACK: Final = "127.0.0.1"
 
 

@@ -123,7 +123,7 @@ class _Tables:
         self._said.put(None)
 
     def stop(self) -> None:
-        """Stop it, from another thread."""
+        """Stop playing; called from another thread."""
         with self._lock:
             self._stopped = True
             if self._token is not None:

@@ -79,7 +79,7 @@ class PlayerProcess:
             self._process.join()
 
     def _say(self, message: object) -> None:
-        with suppress(OSError):  # it is gone, as the missing answer shows
+        with suppress(OSError):  # it is gone; the missing answer will show that
             self._pipe.send(message)
 
     def _answer(self) -> Any:

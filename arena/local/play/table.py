@@ -111,7 +111,7 @@ class LiveGame:
 
 
 class PlayedGame(NamedTuple):
-    """The end of a game; sequences are by seat."""
+    """The result of a game; sequences are by seat."""
 
     scores: tuple[int, ...]
     places: tuple[int, ...]

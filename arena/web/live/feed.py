@@ -117,7 +117,7 @@ class LiveFeed:
                         event.match_id, event.game, event.kind.value, event.bots, list(event.rounds)
                     )
                 case RoundRow() | EndRow() if event.match_id not in self.tables:
-                    continue  # only a faulty server sends events before a match begins; ignore them
+                    continue  # only a faulty server sends events of a match before its beginning
                 case RoundRow():
                     table = self.tables[event.match_id]
                     table.points.append(PointsRow(event.points, event.scores))

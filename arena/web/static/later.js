@@ -14,7 +14,7 @@ function put(part, fresh) {
   if (at >= 0) part.querySelectorAll(FOCUSABLE)[at]?.focus({ preventScroll: true });
 }
 
-// True while the page is incomplete.
+// Update the parts from the server; return true while more is to come.
 async function looked() {
   const answer = await fetch(location.href);
   if (!answer.ok) return answer.status === 429 || answer.status >= 500;

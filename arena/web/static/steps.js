@@ -51,7 +51,7 @@ function shown(step) {
   slider.value = step;
   index = step;
   round = found.round;
-  // Wait until a held key is released, as browsers let a page change its address only a hundred times in 30 s.
+  // Change the address only after the last of several quick steps: browsers allow a hundred changes in 30 s.
   clearTimeout(settled);
   settled = setTimeout(() => history.replaceState(null, "", address(index)), SETTLED);
   for (const link of steps.querySelectorAll("[data-way]")) {

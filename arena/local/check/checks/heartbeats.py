@@ -87,5 +87,5 @@ async def heartbeat_thinking(stage: Stage) -> None:
         if thought:
             waits.append(answered - sent)
     await stage.end(match)
-    if len(waits) > 1 and (again := sorted(waits)[-2]) > SOON:  # once may be due to the machine
+    if len(waits) > 1 and (again := sorted(waits)[-2]) > SOON:  # a single delay may be the machine's
         raise Doubt(f"while it thought it took {again:.2f} s to answer a heartbeat")

@@ -1,4 +1,4 @@
-"""Checks of a bot's behaviour in all undisturbed checks."""
+"""Checks that judge the bot's behaviour in all undisturbed checks together."""
 
 from __future__ import annotations
 

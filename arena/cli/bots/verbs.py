@@ -40,9 +40,8 @@ def list_bots(place: DataPlace, as_json: bool) -> None:
     \b
     JSON: {"bots": [BotRow]}
     Fields that only a running server knows (connected, playing, round_trip_ms, declined,
-    silent, pace_ms) are null with
-    --data; parked is the reason why a bot gets no seats, banned the reason why its owner's
-    bots may not connect; both are empty if there is none.
+    silent, pace_ms) are null with --data. "parked" is the reason why a bot gets no seats,
+    "banned" the reason why its owner's bots may not connect; each may be empty.
     """
     with place.open() as source:
         rows = source.bots()

@@ -40,9 +40,9 @@ def command(
 
     \b
     JSON: {"matches": [MatchRow]}
-    State is playing, finished or interrupted; fields of the result are null before it. Kind
-    is rated, casual or
-    challenge. Voided is the reason why a result is void, empty if it counts.
+    State is playing, finished or interrupted; the result's fields are null until there is
+    a result. Kind is rated, casual or challenge. Voided is the reason why a result is void,
+    empty if it counts.
     """
     if only_lost and not bot:
         raise click.UsageError("--lost needs a bot that lost: name it with --bot")

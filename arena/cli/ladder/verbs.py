@@ -90,14 +90,14 @@ def command(
     \b
     JSON: {"ladders": [LadderRows]};
     "deviation" is a standard error, "fitted" the rating before it was pulled towards the
-    average, "scale_error" the
-    standard error of 1500, common to all, "through" the last event in it,
-    "not_fitted_since" and "not_fitted_why" are present if newer results cannot be fitted.
+    average, "scale_error" the standard error of 1500, which all ratings share, "through"
+    the last event in the ladder. "not_fitted_since" and "not_fitted_why" are present if
+    newer results cannot be fitted.
     With --history: {"bot", "histories": [{"game", "matches": [RatedRow]}]}
     With --versions: {"bot", "games": [{"game", "versions": [VersionRow]}]}
     With --flags: {"games": [{"game", "flags"}]}, as in the ladder
-    With --at: {"ladders": [PastLadder]}; every published ladder is stored for a day, one an
-    hour for a month, then one a day; "published" is null if none is stored from before.
+    With --at: {"ladders": [PastLadder]}; every published ladder is stored for a day, one per
+    hour for a month, then one per day; "published" is null if none that old is stored.
     """
     if context.invoked_subcommand is not None:
         return

@@ -92,9 +92,10 @@ def audit(context: click.Context, data: Path, replays: bool, as_json: bool) -> N
     \b
     JSON: {"leaves", "signed", "root", "kinds", "replays", "faults": [{"leaf", "words"}],
     "more"}
-    "signed" leaves are under the head, later ones are signed with the server's next
-    start; "kinds" counts them by kind; "replays" were compared, null without --replays;
-    "leaf" is null for a fault of the whole log; "more" counts the faults that are not listed.
+    "signed" counts the leaves under the head (later ones are signed when the server next
+    starts), "kinds" the leaves of each kind, "replays" those compared (null without
+    --replays), "more" the faults that are not listed. "leaf" is null for a fault of the
+    whole log.
     """
     from arena.cli.terminal.screen import copy_progress
     from arena.store.base.errors import StoreError

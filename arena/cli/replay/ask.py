@@ -76,8 +76,8 @@ def ask(
     "differ", "points", "place", "above"}],
     "different": [{"source", "match", "seat", "round", "decision", "kind", "old",
     "new", "same"}], "cost": {"decisions", "processor_us"}}
-    "same" is a share; "rounds" and "above" list first those in which it decides
-    differently first, then the others; "cost" is of a decision.
+    "same" is a share. "rounds" and "above" have two figures: for rounds with a different
+    decision, and for the others. "cost" is per decision.
     """
     if not sources and not bot:
         raise click.UsageError("say which matches: name replays, or a bot with --bot")

@@ -149,9 +149,9 @@ def verify(context: click.Context, source: str, receipts: Path | None, place: Da
     "ratings_checked", "receipt": {"file", "seat", "log", "number"},
     "log": {"log", "number", "size", "void"},
     "difference": {"line", "expected", "found", "words"}}
-    The difference is null when there is none; for a damaged file only its line and
-    words, source and verified are not null. "receipt" and "log" are null if they were not
-    used or do not agree, "number" is the leaf's, "void" the reason of a void, else empty.
+    The difference is null if there is none. For a damaged file, only source, verified and
+    the difference's line and words are not null. "receipt" and "log" are null if they were
+    not used or do not agree. "number" is the leaf's, "void" the reason of a void or empty.
     """
     content, name = replay_content(source, place)
     from arena.replay.read import read

@@ -39,15 +39,14 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
 
     \b
     JSON: {"match", "game", "kind", "policy", "seats": [{"seat", "bot", "house", "lost",
-    "troubles",
-    "median_ms", "p95_ms", "bank_ms", "spoilt", "decisions": [...], "events": [...]}]}; times in
-    milliseconds, "at" and the like since the match began; --seat and --slowest choose. With
-    --game: {"match", "game",
-    "house", "seats": [{"seat", "bot", "points", "house", "rounds": [{"round", "points",
-    "house", "kept"}], "costly":
-    [{"decision", "round", "action", "name", "better", "better_name", "cost", "error"}]}]};
-    costly is null without
-    --seat.
+    "troubles", "median_ms", "p95_ms", "bank_ms", "spoilt", "decisions": [...],
+    "events": [...]}]}
+    Times are in milliseconds; instants such as "at" count from the match's beginning.
+    --seat and --slowest select what is listed.
+    With --game: {"match", "game", "house", "seats": [{"seat", "bot", "points", "house",
+    "rounds": [{"round", "points", "house", "kept"}], "costly": [{"decision", "round",
+    "action", "name", "better", "better_name", "cost", "error"}]}]}
+    "costly" is null without --seat.
     """
     if of_game:
         _show_game(source, seat, slowest, place, as_json)

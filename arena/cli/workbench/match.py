@@ -131,7 +131,7 @@ def command(
     "versions", "compared", "pairing"}, "comparison": {"sets", "games",
     "difference", "interval", "likely", "normalised", "elo", "won", "drawn",
     "lost", "gain", "bots"}, "test": {"outcome", "ratio", "sets"} or null}
-    Of more than two bots {"match", "pairs": [{"one", "other", "comparison",
+    With more than two bots: {"match", "pairs": [{"one", "other", "comparison",
     "test", "p_holm"}]}.
     """
     from arena.local.errors import LocalMatchError

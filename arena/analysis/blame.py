@@ -2,15 +2,15 @@
 
 1. The server: any trouble of a house bot's seat, an interruption, the hold after a restart.
 2. The bot: refused answers and decisions forced because of them, except late answers (rule 5).
-3. The bot: an absence that it announced (an orderly leave), and a house bot's choices meanwhile. The bot or the
-   network: any other absence and the choices meanwhile, as a crashed bot and a broken connection look alike; a decision
-   lost to time during an absence, or without any message of the bot until it vanished.
+3. The bot: an absence that it announced (signing off), and a house bot's choices meanwhile. The bot or the network: any
+other absence and the choices meanwhile, as a crashed bot and a broken connection look alike; and a decision lost to
+time during an absence, or without any message from the bot until it vanished.
 4. The bot: any other decision lost to time, since its clock started when the question was handed to the transport, plus
-   the round trip up to the allowance. But the network if the answer was late by no more than the round trip's excess
-   over the allowance, and either of them if there was such an excess and no answer.
+the round trip up to the allowance. There are two exceptions: the network, if the answer was late by no more than the
+round trip's excess over the allowance; either of them, if there was such an excess and no answer.
 5. For a late answer, a suspension and its cost: the same as for the decision lost to time that caused them.
-6. The bot: a question sent later than a soft limit after it was due (it costs nothing). The server holds questions back
-   only from a bot that owes other answers, perhaps of other matches, or does not read.
+6. The bot: a question that was sent more than a soft limit after it was due (this costs nothing). The server holds
+questions back only from a bot that owes other answers, perhaps in other matches, or does not read.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Sign(Enum):
 
     ANSWER = auto()
     LEAVE = auto()
-    """It announced that it leaves."""
+    """The bot signed off."""
     GONE = auto()
-    """It vanished."""
+    """The bot vanished."""
 
 
 class PresenceRecord(NamedTuple):
@@ -75,7 +75,7 @@ def _decisions(decisions: Sequence[Decision], presence: PresenceRecord, policy: 
                 blame = _blame_for_absence(_made(decision), presence)
             case Cause.ILLEGALITY:
                 by_bot = any(answer.at == decision.made for answer in decision.answers)
-                blame = Blame.BOT if by_bot else Blame.SERVER  # a stand-in's choice that was not legal
+                blame = Blame.BOT if by_bot else Blame.SERVER  # the server, for a stand-in's illegal choice
             case _:
                 assert_never(decision.forced)
         blamed[decision.number] = replace(decision, blame=blame)

@@ -1,7 +1,7 @@
-"""A folder of decisions as Parquet files, one for each game and table size, and their list, which is written last.
+"""A folder of decisions as Parquet files, one for each game and table size, and an index of them, written last.
 
 A row is a decision that a bot made itself: its view, its choice and the outcome. Rows are written and read a few
-thousand at a time, so memory does not limit their number. Needs pyarrow, and numpy to be read.
+thousand at a time, so memory does not limit their number. Writing needs pyarrow; reading needs numpy, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engine.game import Game
 from engine.registry import GAMES
 
 INDEX: Final = "dataset.json"
-"""The list of files; a folder without it is incomplete."""
+"""The index of the files; a folder without it is incomplete."""
 ROWS: Final = 4096
 """Number of rows written together."""
 FORMAT: Final = 1
@@ -32,24 +32,24 @@ class DecisionRow(NamedTuple):
     bot: str
     seat: int
     round: int
-    """Round, from 0."""
+    """Number of the round, from 0."""
     decision: int
-    """Number in the match, from 1."""
+    """Number of the decision in the match, from 1."""
     features: bytes
-    """The seat's observation, as `game.observation` describes it: float32 of this machine's byte order."""
+    """The seat's observation, as described by `game.observation`: float32 in this machine's byte order."""
     mask: bytes
-    """By action of the game, 1 if it was legal."""
+    """One byte for each action of the game, 1 if it was legal."""
     action: int
     points: int
     """The seat's points in the round."""
     place: int
-    """Place in the match, 1 the best."""
+    """Place in the match, 1 being the best."""
 
 
 def decision_rows(replay: Replay, bot: str = "") -> Iterator[DecisionRow]:
-    """List the decisions of a finished match that its bots made themselves, of one bot or of all, in order.
+    """Yield the decisions of a finished match that its bots, or the one named `bot`, made themselves, in order.
 
-    Choices of the server or a stand-in are left out. An interrupted match has none: it has no places.
+    Choices of the server or a stand-in are left out. An interrupted match yields none, because it has no places.
     """
     header, places = replay.header, replay.result.places
     if not places:
@@ -82,14 +82,14 @@ def decision_rows(replay: Replay, bot: str = "") -> Iterator[DecisionRow]:
 
 
 class DatasetError(ValueError):
-    """A folder is no dataset, or an incomplete one; the message names it and the problem."""
+    """The folder is no dataset, or an incomplete one; the message names it and the problem."""
 
 
 class DatasetWriter:
-    """Writes a dataset into a new folder; `close` completes it."""
+    """A writer of a dataset into a new folder; `close` completes it."""
 
     def __init__(self, folder: Path, bot: str = "") -> None:
-        """Write to a new or empty folder, and collect the decisions of one bot.
+        """Write to a new or empty folder; with `bot`, only the decisions of the bot with this name.
 
         Raises: DatasetError.
         """
@@ -118,7 +118,7 @@ class DatasetWriter:
         self.matches += 1
 
     def close(self) -> None:
-        """Finish the files, then write the list of them."""
+        """Finish the files, then write their index."""
         for table in self._tables.values():
             table.close()
         index = {
@@ -192,7 +192,7 @@ class _TableWriter:
 def dataset_files(folder: Path) -> dict[str, Path]:
     """Return the files of a dataset by game and seats, such as "nullern-4".
 
-    Raises DatasetError for a folder that is none or that lacks its list, a file or a row.
+    Raises DatasetError for a folder that is no dataset, or that lacks its index, a file or a row.
     """
     from pyarrow import ArrowInvalid
     from pyarrow.parquet import read_metadata
@@ -244,8 +244,8 @@ class DecisionBatch(NamedTuple):
 def batches(folder: Path, table: str, size: int = ROWS) -> Iterator[DecisionBatch]:
     """Yield the decisions of a table, such as "nullern-4", in batches; the last one may be smaller.
 
-    Raises DatasetError like `dataset_files`, for an unknown table, for observations or actions of another version of
-    the game, and for damaged pages of a file.
+    Raises DatasetError like `dataset_files`, and also for an unknown table, for observations or actions of another
+    version of the game, and for damaged pages of a file.
     """
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile

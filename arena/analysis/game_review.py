@@ -1,4 +1,4 @@
-"""The review of a match: each seat's points beside a house bot's on the same cards, and costly choices."""
+"""The review of a match: each seat's points compared with a house bot's on the same cards, and costly choices."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MOST: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class RoundPoints:
-    """One seat's round beside the house bot's."""
+    """One seat's round compared with the house bot's."""
 
     round: int
-    """Round, from 0."""
+    """Number of the round, from 0."""
     points: int
     house: int
     """The house bot's points on the same cards in the same seat."""
@@ -39,7 +39,7 @@ class RoundPoints:
 
 @dataclass(frozen=True, slots=True)
 class SeatReview:
-    """One seat's match beside the house bot's."""
+    """One seat's match compared with the house bot's."""
 
     seat: int
     bot: str
@@ -50,27 +50,27 @@ class SeatReview:
 
     @property
     def points(self) -> int:
-        """Points of all rounds."""
+        """Points in all rounds."""
         return sum(each.points for each in self.rounds)
 
     @property
     def house(self) -> int:
-        """The house bot's points of all rounds."""
+        """The house bot's points in all rounds."""
         return sum(each.house for each in self.rounds)
 
     @property
     def kept(self) -> str:
-        """Number of rounds in which it took the tricks that it had bid, and of all rounds; empty in a game without
-        bids."""
+        """Number of rounds in which it took the tricks that it had bid, and number of all rounds; empty in a game
+        without bids."""
         bids = [each.kept for each in self.rounds if each.kept is not None]
         return f"{sum(bids)} of {len(bids)}" if bids else ""
 
 
 class GameReview:
-    """A match beside a house bot."""
+    """A match compared with a house bot's play."""
 
     def __init__(self, replay: Replay) -> None:
-        """Raise LookupError for a game that no house bot plays, or that has no renderer."""
+        """Raise LookupError for a game that has no house bot or no renderer."""
         self.header: Header = replay.header
         house_bots = HOUSE_BOTS.get(replay.header.game.name)
         if not house_bots:
@@ -152,7 +152,7 @@ def _read(key: str) -> tuple[Costly, ...] | None:
 
 
 def _store(key: str, found: Sequence[Costly]) -> None:
-    """Store the choices for the next time; if that fails, they are computed again."""
+    """Store the choices for the next time; if that fails, they are recomputed then."""
     with suppress(OSError):
         _file(key).parent.mkdir(parents=True, exist_ok=True)
         _file(key).write_text(json.dumps([each._asdict() for each in found]))

@@ -1,4 +1,4 @@
-"""The decisions of a replay that its bots made themselves, each with its question to the bot.
+"""The decisions of a replay that its bots made themselves, each with the question that the bot was asked.
 
 Questions come from playing the recorded inputs again. Choices of the server or a stand-in are left out.
 """
@@ -17,7 +17,7 @@ class OwnDecision(NamedTuple):
     """A decision that a bot made itself."""
 
     round: int
-    """Round, from 0."""
+    """Number of the round, from 0."""
     ask: Ask
     """The question, with the seat, its view and its legal actions."""
     action: int

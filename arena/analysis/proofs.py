@@ -27,7 +27,7 @@ class LogSource(Protocol):
 
 
 class NotProved(Exception):  # noqa: N818 - the name says it
-    """A replay contradicts its proofs, or there is no proof; the message says why."""
+    """The replay contradicts its proofs, or there is no proof; the message says why."""
 
 
 class LogProof(NamedTuple):
@@ -44,10 +44,10 @@ class LogProof(NamedTuple):
 
 
 def find_receipt(replay: Replay, directory: Path) -> Receipt:
-    """Return the receipt of a replay's match among the files of a directory, or in a file.
+    """Return the receipt of a replay's match from a file, or from the files of a directory.
 
-    Bots of several servers may have receipts of a match with this number: one that agrees with the replay comes first.
-    Raises NotProved.
+    Bots of several servers may have receipts of matches with the same number. One that agrees with the replay is
+    preferred. Raises NotProved.
     """
     files = sorted(directory.glob("*.receipts")) if directory.is_dir() else [directory]
     match_id, found = replay.header.match_id, list[Receipt]()
@@ -66,7 +66,7 @@ def find_receipt(replay: Replay, directory: Path) -> Receipt:
 def compare_receipt(replay: Replay, receipt: Receipt) -> None:
     """Compare a replay with a receipt.
 
-    Raises: NotProved: they differ.
+    Raises: NotProved: They differ.
     """
     differing = _differences(replay, receipt.leaf)
     header, seat = replay.header, receipt.seat
@@ -82,7 +82,7 @@ def compare_receipt(replay: Replay, receipt: Receipt) -> None:
 
 
 def compare_log(replay: Replay, source: LogSource, receipt: Receipt | None = None) -> LogProof:
-    """Compare a replay with the current log; with a receipt also check that the log continues the receipt's head.
+    """Compare a replay with the current log; given a receipt, also check that the log continues the receipt's head.
 
     Raises: NotProved.
     """
@@ -145,7 +145,7 @@ def text_of(replay: Replay) -> str:
 
 
 def _differences(replay: Replay, leaf: Mapping[str, Any]) -> list[str]:
-    """Return what differs between a replay and the leaf of a match, in words."""
+    """Return the differences between a replay and the leaf of a match, in words."""
     header, result = replay.header, replay.result
     if LeafKind(leaf["kind"]) not in RESULTS:
         return [f"the match ended without a result ({leaf['reason']})"]

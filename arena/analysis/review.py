@@ -1,11 +1,12 @@
-"""The review of a seat: its points beside a house bot's on the same cards, and its costliest choices.
+"""The review of a seat: its points compared with a house bot's on the same cards, and its costliest choices.
 
 A choice is compared with the other legal ones by playing the round to its end from worlds that fit the seat's view
-(`Game.sample`), with house bots in all seats. Its cost is the gain of the best other choice, in points of the round
-less the mean of the others', averaged over the same worlds for both. There are three sets of worlds, since a choice
-that is selected by some worlds looks costlier in them than it is. The first set decides the best other choice and the
-candidates, the second the named ones, and the third their cost. Close to the end of a round worlds are solved
-(`engine.endings`) instead of played by house bots. If there are few, all of them are solved: then the cost is exact.
+(`Game.sample`), with house bots in all seats. Its cost is the gain of the best other choice, averaged over the same
+worlds for both. The gain is in points of the round, less the mean of the others' points. There are three sets of
+worlds, because a choice that is selected with some worlds looks costlier in those worlds than it is. The first set
+determines the best other choice and the candidates, the second the choices that are named, and the third their cost.
+Close to the end of a round, worlds are solved (`engine.endings`) instead of played by house bots. If there are only a
+few worlds, all are solved, so that the cost is exact.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ from engine.game import OVER, Chance, Game, RoundReport, SeatView, State
 from engine.points import points_above
 
 Worth: TypeAlias = Callable[[RoundReport], Sequence[int]]
-"""The worth of a round by seat, in points, including later costs."""
+"""A function that returns the worth of a round by seat, in points, including later costs."""
 Draws: TypeAlias = Callable[[str], Chance]
-"""Returns a source of random numbers for a text; equal texts give equal numbers."""
+"""A function that returns a source of random numbers for a text; equal texts give equal numbers."""
 
 FIRST_WORLDS: Final = 16
-"""Worlds in which all choices of a seat are compared."""
+"""Number of worlds in which all choices of a seat are compared."""
 WORLDS: Final = 200
-"""Worlds for selecting the named choices, and as many fresh ones for measuring their cost."""
+"""Number of worlds for selecting the named choices, and of fresh ones for measuring their cost."""
 CLOSELY: Final = 3
 """Number of candidates for each named choice."""
 ENDING_LINES: Final = 200
-"""Maximum number of lines of play after a choice that counts as one of an ending."""
+"""Maximum number of lines of play after a choice for its position to count as an ending."""
 ALL_WORLDS: Final = 4_000
-"""Maximum number of worlds of an ending up to which all are solved."""
+"""Maximum number of worlds of an ending for which all are solved."""
 CLEAR: Final = 2.0
-"""Standard errors above which a cost is significant."""
+"""Number of standard errors above which a cost is significant."""
 
 
 class Costly(NamedTuple):
@@ -47,11 +48,11 @@ class Costly(NamedTuple):
 
     decision: int
     round: int
-    """Round, from 0."""
+    """Number of the round, from 0."""
     action: int
     better: int
     cost: float
-    """Mean gain of the better one over the worlds, in points."""
+    """Mean gain of the better choice over the worlds, in points."""
     error: float
     """Standard error of the cost."""
 
@@ -85,10 +86,11 @@ def costly(
     seed: str,
     looked: Callable[[float], None] = lambda _: None,
 ) -> tuple[Costly, ...]:
-    """Find the costliest choices of a seat's own bot, the costliest first; fewer if no others are significant.
+    """Find the costliest choices of a seat's own bot, the costliest first; fewer than `most` if no others are
+    significant.
 
-    A cost comes from worlds that had no part in its selection, so its interval may include 0. Equal `seed`s give equal
-    results. `looked` is called with the progress.
+    A cost is measured in worlds that had no part in its selection, so its interval may include 0. Equal `seed`s give
+    equal results. `looked` is called with the progress.
     """
     own = [number for number in range(1, len(course.steps)) if _chose(course.steps, number, seat)]
     table, compared = _Table(course.replay.header.game, bot, worth, draws), []
@@ -122,7 +124,7 @@ def costly(
 
 
 def _chose(steps: Sequence[Step], number: int, seat: int) -> bool:
-    """True if a seat's own bot had several legal actions at a step."""
+    """Return whether a seat's own bot had several legal actions at a step."""
     made = steps[number].made
     return (
         made is not None and (made.seat, made.forced) == (seat, None) and len(steps[number - 1].state.legal(seat)) > 1
@@ -177,7 +179,7 @@ class _Table:
         return found
 
     def _brings(self, state: State[SeatView, RoundReport], action: int, seat: int, chance: Chance) -> float:
-        """Play a choice and the rest of the round; return the seat's points less the mean of the others."""
+        """Play a choice and the rest of the round; return the seat's points less the mean of the others' points."""
         number = state.round
         state.apply(action, seat)
         over = state.round != number or state.player == OVER
@@ -196,6 +198,6 @@ def _play_round(state: State[SeatView, RoundReport], bot: HouseBot, chance: Chan
 
 
 def _difference(better: Sequence[float], chosen: Sequence[float]) -> tuple[float, float]:
-    """Return the mean difference and its standard error, of values from the same worlds."""
+    """Return the mean difference between values from the same worlds, and its standard error."""
     differences = [one - other for one, other in zip(better, chosen, strict=True)]
     return fmean(differences), stdev(differences) / sqrt(len(differences))

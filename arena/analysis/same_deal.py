@@ -1,4 +1,4 @@
-"""Two matches on one deal, compared round by round up to the first different choice.
+"""Two matches on one deal, compared round by round up to the first choice that differs.
 
 A round's cards follow from the deal alone, so each round begins alike, whatever happened before; only the points so far
 may differ.
@@ -16,7 +16,7 @@ from engine.game import RoundReport
 
 
 class DealsDiffer(ValueError):  # noqa: N818 - the name says what is the matter
-    """Two replays are not of one deal; the message says what differs."""
+    """The two replays are not of one deal; the message says what differs."""
 
 
 class ChosenOtherwise(NamedTuple):
@@ -28,14 +28,14 @@ class ChosenOtherwise(NamedTuple):
 
 
 class RoundTwice(NamedTuple):
-    """A round that was played twice; a match that was interrupted lacks reports."""
+    """A round that was played twice; an interrupted match lacks reports."""
 
     round: int
-    """Round, from 0."""
+    """Number of the round, from 0."""
     alike: int
     """Number of choices before the first different one."""
     otherwise: tuple[ChosenOtherwise, ...]
-    """The first seats with a different choice: several if seats choose at once, none if the rounds are alike."""
+    """The first seats with a different choice: several if seats choose at once; empty if the rounds are alike."""
     one: RoundReport | None
     other: RoundReport | None
 

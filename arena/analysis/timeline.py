@@ -1,7 +1,7 @@
 """The timeline of each seat of a match: every decision from due to made, and every trouble with its cause.
 
-Values only: `arena.analysis.timeline_builder` computes them and `arena.analysis.blame` attributes blame. Instants are
-microseconds since the match began.
+This module has values only: `arena.analysis.timeline_builder` computes them and `arena.analysis.blame` attributes
+blame. Instants are microseconds since the match began.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from arena.replay.header import SeatedBot
 
 
 class Blame(Enum):
-    """Party responsible for a trouble, by the rules of `arena.analysis.blame`."""
+    """The party responsible for a trouble, by the rules of `arena.analysis.blame`."""
 
     BOT = "bot"
     NETWORK = "network"
@@ -41,9 +41,9 @@ class AnswerReceived(NamedTuple):
     at: Instant
     action: int
     refused: Refusal | None
-    """The reason of a refusal; None if it was applied."""
+    """The reason for a refusal; None if the answer was applied."""
     late_by: int
-    """Microseconds since the decision was lost to time; 0 if it was not."""
+    """Microseconds between the loss of the decision to time and the answer; 0 if it was not lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Decision:
 
     number: int
     round: int
-    """Round from 0."""
+    """Number of the round, from 0."""
     due: Instant
     """Instant at which the seat was first asked."""
     soft: int
@@ -60,19 +60,19 @@ class Decision:
     bank: int
     """Microseconds in the bank at that instant."""
     sendings: tuple[Sending, ...] = ()
-    """Times at which it was sent to the bot: again after an absence, never if it was made for the bot before."""
+    """Times at which it was sent to the bot: again after each absence; empty if it was made for the bot beforehand."""
     answers: tuple[AnswerReceived, ...] = ()
     made: Instant | None = None
-    """Instant at which it was made; None if it was open when the match was broken off."""
+    """Instant at which it was made; None if it was open when the match was interrupted."""
     action: int | None = None
     forced: Cause | None = None
     """The reason why it was made for the bot; None if the bot made it."""
     spent: int = 0
-    """Microseconds spent on the clock: since sending, less the round trip up to the allowance."""
+    """Microseconds spent on the clock, from sending on, less the round trip up to the allowance."""
     bank_after: int = 0
     """Microseconds left in the bank after it."""
     blame: Blame | None = None
-    """Party responsible for its being forced; None if the bot made it."""
+    """The party responsible for a forced decision; None if the bot made it."""
 
     @property
     def own(self) -> bool:
@@ -96,7 +96,7 @@ class Decision:
 
 
 class EventKind(Enum):
-    """Kind of an event in a seat's timeline."""
+    """The kind of an event in a seat's timeline."""
 
     REFUSED = "refused"
     """An answer was not applied."""
@@ -105,9 +105,9 @@ class EventKind(Enum):
     SUSPENDED = "suspended"
     """The bot was late too often in a row, and the server plays for it."""
     READY = "ready"
-    """The bot reported ready after a suspension."""
+    """The bot reported that it is ready again after a suspension."""
     LEFT = "left"
-    """The bot left at no cost: before the beginning, while clocks were held or while a house bot played."""
+    """The bot left at no cost: before the beginning, while clocks were held, or while a house bot played."""
     GONE = "gone"
     """The bot left and its absence is counted."""
     RETURNED = "returned"
@@ -117,13 +117,13 @@ class EventKind(Enum):
     SUBSTITUTED = "substituted"
     """A house bot took over."""
     REPLACED = "replaced"
-    """Another house bot plays the seat on since a restart of the server."""
+    """Another house bot has played the seat since a restart of the server."""
     HELD = "held"
     """The server was restarted and all clocks are stopped."""
     RELEASED = "released"
     """The clocks run again after a restart."""
     INTERRUPTED = "interrupted"
-    """The match was broken off."""
+    """The match was interrupted."""
 
 
 class Event(NamedTuple):
@@ -137,9 +137,9 @@ class Event(NamedTuple):
     refused: Refusal | None = None
     """Why an answer was refused."""
     time: int = 0
-    """Microseconds: of waiting (WAITED), of lateness (REFUSED), left to return (GONE) or of the hold (HELD)."""
+    """Microseconds of waiting (WAITED), of lateness (REFUSED), left to return (GONE) or of the hold (HELD)."""
     blame: Blame | None = None
-    """Party responsible; None if the event is no trouble."""
+    """The party responsible; None if the event is no trouble."""
     stand_in: str = ""
     """The house bot that takes over (SUBSTITUTED, REPLACED), with its version."""
 
@@ -178,11 +178,12 @@ class SeatTimeline:
         return sum(event.kind is kind for event in self.events)
 
     def slowest(self, most: int) -> Sequence[Decision]:
-        """Return up to `most` decisions that took most time on the clock, including those lost to time."""
+        """Return up to `most` of the decisions that took the most time on the clock, including those lost to time."""
         clocked = [each for each in self.decisions if each.own or each.forced is Cause.TIME]
         return sorted(clocked, key=lambda each: (-each.spent, -(each.took or 0)))[:most]
 
     def took(self, percent: int) -> int | None:
-        """Return a percentile of `Decision.took`, in microseconds, over the bot's own decisions; None without any."""
+        """Return a percentile of `Decision.took`, in microseconds, over the bot's own decisions; None if it made
+        none."""
         values = sorted(each.took for each in self.decisions if each.own and each.took is not None)
         return values[max(0, ceil(len(values) * percent / 100) - 1)] if values else None

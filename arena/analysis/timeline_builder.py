@@ -1,7 +1,7 @@
-"""Builds the timelines of a match's seats by playing its inputs again.
+"""Building the timelines of a match's seats by playing its inputs again.
 
-Recorded effects are not used. Between inputs the match is advanced to every due instant, so that events have their own
-time and not that of the next input.
+Recorded effects are not used. Between inputs the match is advanced to every due instant, so that each event has its own
+time rather than that of the next input.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from arena.replay.header import Header, SeatedBot
 
 
 def timelines(header: Header, inputs: Sequence[Input]) -> tuple[SeatTimeline, ...]:
-    """Build the timelines of all seats, by seat, from the inputs so far."""
+    """Return the timelines of all seats, by seat, from the inputs so far."""
     builder = _TimelineBuilder(header)
     for event in inputs:
         builder.take(event)
@@ -141,7 +141,7 @@ class _TimelineBuilder:
             type(effect) for effect in effects if isinstance(effect, Gone | Back) and effect.seat == event.seat
         }
         if isinstance(event, Left):
-            if not notes.gone:  # the end of the stream after an orderly leave is no event of its own
+            if not notes.gone:  # the end of the stream after a bot signed off is no separate event
                 notes.signs.append((at, Sign.LEAVE if event.in_order else Sign.GONE))
             if not (announced or notes.gone):
                 notes.events.append(Event(at, EventKind.LEFT))

@@ -25,7 +25,7 @@ class Proofs:
     receipt: Receipt | None = None
     log: LogProof | None = None
     problem: str = ""
-    """The reason why the proofs fail or are missing; empty if all requested proofs hold."""
+    """The reason why proofs fail or are missing; empty if all requested proofs hold."""
 
 
 def prove(replay: Replay, receipts: Path | None, source: LogSource | None) -> Proofs:
@@ -62,7 +62,7 @@ def verified(replay: Replay) -> ReplayVerdict:
 
 
 def checked(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> list[str]:
-    """Describe what is proved of a verified replay."""
+    """Describe what has been proved about a verified replay."""
     receipt, log = proofs.receipt, proofs.log
     words = [
         f"the chain of {verdict.lines} lines is unbroken",

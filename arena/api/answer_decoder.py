@@ -1,8 +1,8 @@
-# Compiled: every decision comes by here.
-"""Fast decoder of messages that hold only answers, which are nearly all messages of bots.
+# Compiled: every decision passes through here.
+"""A fast decoder of messages that hold only answers, as nearly all messages of bots do.
 
-Any other message, and any encoding that protobuf libraries do not produce, is left to the protobuf parser. What is
-decoded here, the parser decodes to the same values.
+Any other message, and any encoding that protobuf libraries do not produce, is left to the protobuf parser. Both decode
+the same messages to the same values.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MATCH: Final = tag(play_pb2.Answer, "match_id")[0]
 _DECISION: Final = tag(play_pb2.Answer, "decision_id")[0]
 _ACTION: Final = tag(play_pb2.Answer, "action")[0]
 _LARGE: Final = 1 << 28
-"""Numbers from this on are left to the parser: their varints have five bytes or more, and some are invalid."""
+"""Numbers from this one on are left to the parser: their varints have five bytes or more, and some are invalid."""
 
 
 def read_answers(message: bytes) -> list[Answer] | None:

@@ -107,13 +107,13 @@ class BotService:
         return bots_pb2.ListBotEventsResponse(events=[pack(row, bots_pb2.BotEvent) for row in rows])
 
     async def _require_control(self, call: Call, name: str) -> None:
-        """Trust a call with the token of this bot or of the operator. Raises CallRefused for any other."""
+        """Trust a call with the token of this bot or of the operator. Raises CallRefused for any other token."""
         await looked_up(self._authorization.require_control(bearer(call), name))
         call.trust()
 
 
 async def _of_owner(owner: str, answer: Awaitable[T]) -> T:
-    """Await an answer; a refused name is reported as the owner's where it is."""
+    """Await an answer; if a name is refused that is the owner's, say so in the refusal."""
     try:
         return await answer
     except errors.NameNotAllowed as error:
@@ -124,7 +124,7 @@ async def _of_owner(owner: str, answer: Awaitable[T]) -> T:
 
 
 def _now(row: BotRow, player: BotPlayer | None) -> BotRow:
-    """Complete a bot's row with its connection; `player` is None for a bot that is neither connected nor playing."""
+    """Add a bot's connection to its row; `player` is None for a bot that is neither connected nor playing."""
     row = replace(row, connected=False, playing=0 if player is None else len(player.playing.running))
     if player is not None:
         failed = player.offers.availability.failed

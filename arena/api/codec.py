@@ -1,5 +1,5 @@
-# Compiled: every decision comes by here.
-"""Codec of the Play stream: protobuf messages to and from the server's own. `VIEWS` and `ROUNDS` list the games."""
+# Compiled: every decision passes through here.
+"""The codec of the Play stream, between protobuf messages and the server's own. `VIEWS` and `ROUNDS` list the games."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ LARGEST_HELLO: Final = 4096
 LONGEST_VERSION: Final = 40
 """Maximum number of characters of a bot's version."""
 MOST_AT_ONCE: Final = 10_000
-"""Maximum number of acceptances and answers in one message: more than any bot owes, yet processed quickly."""
+"""Maximum number of acceptances and answers in one message: more than any bot owes, but still quickly processed."""
 RECENT: Final = 128
-"""Serialized round reports that are cached, so that each is encoded once for all seats."""
+"""Number of serialized round reports that are cached, so that each is encoded only once for all seats."""
 
 
 class GameCodec(NamedTuple):
-    """Protobuf field and encoder of a game's views or round reports."""
+    """The protobuf field and the encoder of a game's views or round reports."""
 
     field: str
     encode: Callable[[Any], Any]
@@ -136,7 +136,7 @@ def _parsed(message: bytes) -> play_pb2.PlayRequest:
 
 
 def encode(message: Outgoing) -> bytes:
-    """Encode a message to a bot as a serialized PlayResponse. Concatenating two of them merges their fields."""
+    """Encode a message to a bot as a serialized PlayResponse. Concatenating two of these merges their fields."""
     parts = [_decision(question) for question in message.questions]
     if message.rounds:
         parts += [_round(over) for over in message.rounds]
@@ -161,7 +161,7 @@ PROTOBUF: Final = MessageCodec(decode, encode)
 
 
 def _decision(question: Question) -> bytes:
-    """Encode a question as a serialized PlayResponse with this decision only."""
+    """Encode a question as a serialized PlayResponse that contains only this decision."""
     ask = question.ask
     view, encode_view = _VIEWS[type(ask.view)]
     actions, seen = packed(ask.legal), encode_view(ask.view)
@@ -181,12 +181,12 @@ def _decision(question: Question) -> bytes:
 
 @lru_cache(maxsize=CACHED_PARTS)
 def _time_left(soft: int, bank: int) -> bytes:
-    """Serialize the rest of soft limit and bank. It is cached, as it rarely changes."""
+    """Serialize what is left of soft limit and bank; this is cached because it rarely changes."""
     return _SOFT.of(soft // 1000) + _BANK.of(bank // 1000)
 
 
 def _round(over: RoundOver) -> bytes:
-    """Encode a report as a serialized PlayResponse with this round only."""
+    """Encode a report as a serialized PlayResponse that contains only this round."""
     encoded = encode_report(*over)
     return _ROUNDS.of(len(encoded)) + encoded
 

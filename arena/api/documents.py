@@ -1,7 +1,7 @@
 """A few documents over HTTP/1.1 in the server's own loop, such as figures for a monitoring system.
 
-GET and HEAD only, one request a connection, few connections at once, and a deadline for each: whoever asks wrongly or
-slowly costs next to nothing.
+It serves only GET and HEAD, with one request per connection, few connections at once, and a deadline for each. So a
+client with bad or slow requests costs next to nothing.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import trio
 from trio_grpc.http2.sockets import bind
 
 DEADLINE: Final = 5.0
-"""Seconds that a connection may take in all."""
+"""Seconds that a connection may last in total."""
 MOST: Final = 16
-"""Connections at once; others are closed."""
+"""Maximum number of connections at once; others are closed."""
 LONGEST: Final = 8192
-"""Bytes of a request's head."""
+"""Maximum number of bytes of a request's head."""
 PIECE: Final = 4096
 
 
@@ -34,13 +34,16 @@ class Document(NamedTuple):
 
 
 Documents = Mapping[str, Callable[[str], Document]]
-"""By path, what makes a document from the request's `Accept`."""
+"""Functions that make a document from the request's `Accept` header, by path."""
 
 
 async def serve_documents(
     address: str, documents: Documents, *, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Serve documents at "host:port" until cancelled; reports the port. RuntimeError if it cannot listen there."""
+    """Serve documents at "host:port" until cancelled, and report the port.
+
+    Raises: RuntimeError: It cannot listen there.
+    """
     listeners = [trio.SocketListener(trio.socket.from_stdlib_socket(each)) for each in bind(address)]
     room = trio.CapacityLimiter(MOST)
     async with trio.open_nursery() as nursery:
@@ -49,7 +52,7 @@ async def serve_documents(
 
 
 async def _serve(documents: Documents, room: trio.CapacityLimiter, stream: trio.SocketStream) -> None:
-    """Answer one request of a connection."""
+    """Answer the one request of a connection."""
     async with stream:
         try:
             room.acquire_nowait()
@@ -59,7 +62,7 @@ async def _serve(documents: Documents, room: trio.CapacityLimiter, stream: trio.
             with trio.move_on_after(DEADLINE):
                 await _answer(documents, stream)
         except (trio.BrokenResourceError, trio.ClosedResourceError, h11.LocalProtocolError):
-            pass  # it is gone
+            pass  # the client is gone
         finally:
             room.release()
 

@@ -2,8 +2,8 @@
 
     python -m arena.api.further_process DESCRIPTOR
 
-Connections come through the socket of that number, everything else through standard input. It serves calls of `Play`
-itself, and forwards every other call to the primary, on a connection of its own.
+Connections come through the socket with that number, and everything else through standard input. It serves calls of
+`Play` itself, and forwards every other call to the primary over a separate connection.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class PassedOn:
     """Servicer of a service whose calls are forwarded to the primary."""
 
     def __init__(self, service: ServiceDescriptor, line: socket.socket) -> None:
-        """`line`: connections to the primary are sent on it."""
+        """`line`: the socket through which connections to the primary are sent."""
         self._line = line
         for method in service.methods:
             passed = self._watch if method.server_streaming else self._ask
@@ -84,7 +84,7 @@ class PassedOn:
             setattr(self, method.name, partial(passed, path))
 
     def _calling(self, path: str, call: Call) -> AbstractAsyncContextManager[OutgoingCall]:
-        """Repeat the call at the primary, for the same peer. Raises: CallRefused."""
+        """Repeat the call at the primary, on behalf of the same peer. Raises: CallRefused."""
         try:
             host = _host(call.peer)
             ours = connection_for(self._line, (host, 0, 0, 0) if ":" in host else (host, 0))

@@ -1,4 +1,4 @@
-"""Messages of the log, made of the values of `arena.log`."""
+"""Protobuf messages of the log, made from the values of `arena.log`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def encode_head(head: LogHead) -> log_pb2.LogHead:
 
 
 def encode_state(state: LogState) -> log_pb2.LogState:
-    """Encode a log as it is at one moment."""
+    """Encode the state of a log."""
     return log_pb2.LogState(
         keys=state.keys, head=encode_head(state.head), restores=[encode_entry(each) for each in state.restores]
     )

@@ -43,13 +43,13 @@ _Rows = Iterable[tuple[tuple[str, ...], float]]
 
 
 class ArenaCollector(Collector):
-    """Reads a server's figures."""
+    """A collector that reads a server's figures."""
 
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
 
     def describe(self) -> Iterable[Metric]:
-        """Return nothing: names are known only by collecting."""
+        """Return nothing, because names are known only by collecting."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
@@ -82,7 +82,7 @@ class ArenaCollector(Collector):
 
 
 def registry_of(arena: Arena) -> CollectorRegistry:
-    """Return the registry for Prometheus' client library: the figures of a server and of its process."""
+    """Return the registry for Prometheus's client library, with the figures of a server and of its process."""
     registry = CollectorRegistry()
     registry.register(ArenaCollector(arena))
     ProcessCollector(registry=registry)
@@ -106,7 +106,7 @@ def metric_documents(arena: Arena) -> Documents:
 
 
 def troubles(arena: Arena) -> list[str]:
-    """Return the faults of a server as sentences; none when all is well."""
+    """Return the faults of a server as sentences; an empty list if all is well."""
     storing = arena.turns.storing and (arena.processes is None or arena.processes.storing)
     found = [] if storing else ["the journal cannot be written, and nothing is sent until it can"]
     unfitted = {game: why for game in arena.publisher.fits if (why := arena.publisher.unfitted(game)) is not None}

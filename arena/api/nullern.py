@@ -1,4 +1,4 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """Protobuf encoding of Nullern's views and round reports."""
 
 from __future__ import annotations

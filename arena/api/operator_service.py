@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trio_grpc.grpc.call import Call, Stream
 
 LAST_MESSAGE_TIMEOUT: Final = 1.0
-"""Seconds to send the last message when the server stops."""
+"""Seconds for sending the last message when the server stops."""
 
 
 class OperatorService:
@@ -107,6 +107,7 @@ class OperatorService:
         return operator_pb2.RenameBotResponse()
 
     async def _require_operator(self, call: Call, does: str) -> None:
-        """Check that the call has the operator's token; `does` is the refused action. Raises: CallRefused."""
+        """Check that the call has the operator's token; `does`: the action to name in a refusal. Raises:
+        CallRefused."""
         await looked_up(self._arena.authorization.require_operator(bearer(call), f"only the operator {does}"))
         call.trust()

@@ -1,4 +1,4 @@
-"""`PlayService.Play`: a bot's stream, from its authentication to its end."""
+"""`PlayService.Play`: a bot's stream, from authentication to its end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STATUS: Final = {
     Reason.TOKEN_REVOKED: grpc.StatusCode.UNAUTHENTICATED,
     Reason.OWNER_BANNED: grpc.StatusCode.PERMISSION_DENIED,
 }
-"""A client comes back after UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED, and after no other of these."""
+"""Statuses of closed streams. Clients reconnect only after UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED."""
 
 
 class PlayHost(Protocol):
@@ -43,20 +43,20 @@ class PlayHost(Protocol):
 
     @property
     def config(self) -> Config:
-        """Settings."""
+        """The settings."""
 
     @property
     def authorization(self) -> Authorization:
-        """Return the bot that a token belongs to."""
+        """The authorization, which finds the bot that a token belongs to."""
 
     @property
     def admission(self) -> Admission:
-        """The limits of open streams."""
+        """The admission, which limits open streams."""
 
     async def attend(
         self, link: Link, codec: MessageCodec, authorize: Callable[[], Awaitable[Bot]], hello: Hello
     ) -> None:
-        """Let a bot play on a link until its stream ends, as `Arena.attend`."""
+        """Let a bot play on a link until its stream ends, like `Arena.attend`."""
 
 
 class PlayService:
@@ -68,7 +68,7 @@ class PlayService:
     async def Play(self, stream: PlayStream) -> None:  # noqa: N802 - the proto's name
         """Authenticate a bot, receive its hello, and let it play until the stream ends.
 
-        Raises CallRefused with the status of the reason.
+        Raises CallRefused with the status that corresponds to the reason.
         """
         arena, token = self._arena, bearer(stream)
 

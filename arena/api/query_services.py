@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from trio_grpc.grpc.call import Call, Stream
 
 CHUNK: Final = 64 * 1024
-"""Bytes of a replay in one message."""
+"""Number of bytes of a replay in one message."""
 PAGE: Final = 50
-"""Rows in a list if the request sets no limit."""
+"""Number of rows in a list if the request sets no limit."""
 LARGEST_PAGE: Final = 1000
 HISTORY: Final = 1000
-"""Matches in a history if the request sets no limit."""
+"""Number of matches in a history if the request sets no limit."""
 LARGEST_HISTORY: Final = 10_000
 LADDER_KEPT: Final = 60.0
-"""Seconds for which a ladder with further pages is cached, so that all pages are of the same ladder."""
+"""Seconds for which a ladder with further pages is cached, so that all pages belong to the same ladder."""
 
 
 class QueryServices:
@@ -53,7 +53,7 @@ class QueryServices:
         self._arena = arena
         self._watching = Watching(arena)
         self._ladders: dict[tuple[str, int], tuple[float, LadderRows]] = {}
-        """Ladders with further pages, by game and table size, each with the time of its reading."""
+        """Ladders with further pages, by game and table size, each with the time at which it was read."""
 
     async def ListGames(self, _: game_pb2.ListGamesRequest, __: Call) -> game_pb2.ListGamesResponse:  # noqa: N802
         """Return the catalogues of the games that the server plays."""
@@ -62,7 +62,7 @@ class QueryServices:
     async def GetLadder(  # noqa: N802
         self, request: ladder_pb2.GetLadderRequest, _: Call
     ) -> ladder_pb2.GetLadderResponse:
-        """Return a page of a game's ladder, of all tables or of one table size."""
+        """Return a page of a game's ladder, for all tables or for one table size."""
         game, limit, first = self._game(request.game), row_limit(request, default=LARGEST_PAGE), request.after
         key = (game.name, request.seats if request.HasField("seats") else -1)
         at, ladder = self._ladders.get(key, (-math.inf, None))
@@ -80,7 +80,7 @@ class QueryServices:
     async def GetPastLadder(  # noqa: N802
         self, request: ladder_pb2.GetPastLadderRequest, _: Call
     ) -> ladder_pb2.GetPastLadderResponse:
-        """Return the last ladder of a game that was published until an instant."""
+        """Return the last ladder of a game that was published by a given instant."""
         self._game(request.game)
         try:
             at = request.at.ToMicroseconds() if request.HasField("at") else now_us()
@@ -154,7 +154,7 @@ class QueryServices:
     async def GetMatch(  # noqa: N802
         self, request: matches_pb2.GetMatchRequest, _: Call
     ) -> matches_pb2.GetMatchResponse:
-        """Return one match, and its finished rounds while it is being played."""
+        """Return one match, with its finished rounds if it is still being played."""
         number = min(request.match_id, LARGEST_NUMBER)
         live = self._arena.live.get(number)
         row = await looked_up(self._arena.store.read(partial(matches.get_match, match_id=number)))
@@ -198,7 +198,7 @@ class QueryServices:
             await send_within(stream, matches_pb2.GetReplayResponse(chunk=content[start : start + CHUNK]))
 
     async def _of_all_tables(self, game: Game) -> LadderRows:
-        """Read the published ladder of a game, with its changes since."""
+        """Read the published ladder of a game, with the changes since."""
         ladder = await looked_up(self._arena.store.read(partial(standings.current, game=game.name)))
         if (unfitted := self._arena.publisher.unfitted(game.name)) is not None:
             ladder = replace(ladder, not_fitted_since=instant(unfitted.since), not_fitted_why=unfitted.why)
@@ -267,7 +267,7 @@ def _instant(request: matches_pb2.ListMatchesRequest, field: Literal["since", "u
 
 
 def _state(number: int) -> MatchState | None:
-    """Return the state that a request names; None for any. Raises CallRefused."""
+    """Return the state that a request names; None if it names none. Raises CallRefused."""
     if not number:
         return None
     named = matches_pb2.MatchState.DESCRIPTOR.values_by_number.get(number)

@@ -53,7 +53,7 @@ async def serve_arena(
     credentials: ssl.SSLContext | None = None,
     task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve until cancelled; starts with the bound port. Raises RuntimeError if the address cannot be bound."""
+    """Serve until cancelled; started with the bound port. Raises RuntimeError if the address cannot be bound."""
     query_services = QueryServices(arena)
 
     play_service = PlayService(arena)

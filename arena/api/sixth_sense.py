@@ -1,4 +1,4 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """Protobuf encoding of 6th Sense's views and round reports."""
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def encode_view(view: SixthSenseView) -> bytes:
 
 @lru_cache(maxsize=CACHED_PARTS)
 def _known_predictions(known: bytes) -> bytes:
-    """Serialize the map of the predictions that a seat knows, which changes a few times in a round only."""
+    """Serialize the map of the predictions that a seat knows, which changes only a few times in a round."""
     return b"".join([entries[card] for entries, card in zip(_KNOWN, known, strict=False)])
 
 

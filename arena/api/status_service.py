@@ -26,7 +26,7 @@ class StatusService:
     async def GetStatus(  # noqa: N802
         self, _: status_pb2.GetStatusRequest, __: Call
     ) -> status_pb2.GetStatusResponse:
-        """Return queue, matches and ladders of each game."""
+        """Return the queue, matches and ladders of each game."""
         arena = self._arena
         status = status_pb2.GetStatusResponse(
             server=__version__,

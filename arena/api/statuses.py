@@ -47,7 +47,7 @@ STATUS: Final[dict[type[errors.Refused], grpc.StatusCode]] = {
     errors.ReasonNotAllowed: grpc.StatusCode.INVALID_ARGUMENT,
 }
 LARGEST_NUMBER: Final = (1 << 53) - 1
-"""The largest number of a match, which every language represents exactly."""
+"""The largest number that a match may have, which every language represents exactly."""
 ERROR_DOMAIN: Final = "arena"
 """The domain of the reasons in `google.rpc.ErrorInfo`."""
 
@@ -59,19 +59,20 @@ PAUSES: Final[Mapping[str, float]] = {
     "FLOODING": 5.0,
     "NOT_FITTED": 10.0,
 }
-"""Seconds after which to come back, by reason, unless the error has its own; sent as `google.rpc.RetryInfo`."""
+"""Seconds after which a client should come back, by reason, unless the error has its own; sent as
+`google.rpc.RetryInfo`."""
 
 
 def refused(code: grpc.StatusCode, reason: str, text: str, wait: float | None = None) -> CallRefused:
-    """Return the end of a call with a status, a text for people and a reason, such as "TAKEN_OVER", for programs.
+    """Return the end of a call with a status, a text for people, and a reason for programs, such as "TAKEN_OVER".
 
-    `wait` is the number of seconds after which to come back; None for that of the reason, if it has one.
+    `wait`: the number of seconds after which to come back; if None, that of the reason applies, if there is one.
     """
     return explained(code, text, reason, ERROR_DOMAIN, PAUSES.get(reason) if wait is None else wait)
 
 
 async def looked_up(answer: Awaitable[T]) -> T:
-    """Await an answer of the server. Raises CallRefused with the gRPC status of its refusal or error."""
+    """Await an answer from the server. Raises CallRefused with the gRPC status of its refusal or error."""
     try:
         return await answer
     except Unauthenticated as error:

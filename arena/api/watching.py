@@ -1,4 +1,4 @@
-"""Watching matches: events, encoded once for all watchers."""
+"""Watching matches: their events are encoded once for all watchers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from trio_grpc.grpc.call import Call, CallRefused, Stream
 
 RUNNING_AT_ONCE: Final = 100
-"""Running matches in the first message to a watcher."""
+"""Number of running matches in the first message to a watcher."""
 FULL_RETRY: Final = 60.0
 UNREAD_RETRY: Final = 5.0
-"""Seconds after which a watcher beyond the limit is to come back, and one that did not read."""
+"""Seconds after which a watcher should come back if it was beyond the limit or did not read."""
 
 _EVENTS: Final = FieldPrefix(matches_pb2.WatchMatchesResponse, "events")
 _ROUND: Final = FieldPrefix(matches_pb2.MatchEvent, "round")
@@ -37,7 +37,7 @@ _TOLD: Final = matches_pb2.WatchMatchesResponse(told=True).SerializeToString()
 
 
 class Watching:
-    """Sends the events of matches to all watchers."""
+    """The sending of matches' events to all watchers."""
 
     def __init__(self, arena: Arena) -> None:
         self._live = arena.live
@@ -47,7 +47,7 @@ class Watching:
     async def watch(
         self, wants: Callable[[LiveMatch], bool] | None, stream: Stream[object, matches_pb2.WatchMatchesResponse]
     ) -> None:
-        """Send the running matches, then the events, of the wanted matches until the watcher leaves.
+        """Send the running matches that are wanted, then the events of wanted matches, until the watcher leaves.
 
         Raises: CallRefused.
         """
@@ -77,7 +77,8 @@ class Watching:
 
 
 def encode_push(push: Push, wants: Callable[[LiveMatch], bool] | None) -> bytes:
-    """Encode the pushed events of the wanted matches, of all for None; return empty bytes if there are none."""
+    """Encode the pushed events of the wanted matches, or of all if `wants` is None; empty if there are no such
+    events."""
     if wants is not None:
         wanted = [each for each in push.events if wants(each.match)]
         return _TOLD + _message(wanted) if wanted else b""
@@ -100,7 +101,7 @@ def _message(events: Iterable[LiveEvent]) -> bytes:
 
 
 def _encoded(event: LiveEvent) -> bytes:
-    """Encode an event, once, as a serialized WatchMatchesResponse of its own."""
+    """Encode an event once, as a separate serialized WatchMatchesResponse."""
     if not event.encoded:
         encoded = _encode(event)
         event.encoded = _EVENTS.of(len(encoded)) + encoded

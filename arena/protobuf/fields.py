@@ -1,11 +1,11 @@
-# Compiled: every decision comes by here.
-"""Serialized protobuf fields, to assemble frequent messages by joining byte strings.
+# Compiled: every decision passes through here.
+"""Serialized protobuf fields, for assembling frequent messages by joining byte strings.
 
-A serialized message is its fields one after the other, in any order; a field is its tag and a number, or its tag, a
-length and that many bytes; a packed list of numbers below 128 is one byte for each. Joining strings costs a fraction of
+A serialized message is a sequence of fields in any order. A field is its tag and a number, or its tag, a length and
+that many bytes. A packed list of numbers below 128 is one byte for each. Joining byte strings costs a fraction of
 filling a message number by number and serializing it. Names, numbers and types of the fields come from the generated
-classes, which parse what is written here. Only booleans, unsigned numbers, packed lists and maps of them, and messages
-are supported.
+classes, which can parse the result. Only booleans, unsigned numbers, packed lists and maps of these, and messages are
+supported.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
 CACHED_PARTS: Final = 4096
-"""Serialized parts of messages kept for reuse, by an `lru_cache` of those that change seldom."""
+"""Number of serialized parts that an `lru_cache` keeps, for parts of messages that seldom change."""
 
 _LAST: Final = tuple(bytes([number]) for number in range(128))
 _MORE: Final = tuple(bytes([number | 128]) for number in range(128))
 _PREPARED: Final = 1024
-"""Below this number varints are prepared: most numbers and lengths are."""
+"""Varints of numbers below this one are prepared; most numbers and lengths are."""
 _SHORT: Final = (*_LAST, *(more + last for last in _LAST[1 : _PREPARED // 128] for more in _MORE))
 
 _WIRE_TYPES: Final = {
@@ -36,7 +36,7 @@ _WIRE_TYPES: Final = {
 def tag(message: type[Message], name: str) -> bytes:
     """Return the tag of a field: its number and its wire type.
 
-    Raises KeyError for an unknown field, and for one of an unsupported type.
+    Raises KeyError for an unknown field, or one of an unsupported type.
     """
     field = message.DESCRIPTOR.fields_by_name[name]
     wire_type = _WIRE_TYPES[field.type]
@@ -44,18 +44,18 @@ def tag(message: type[Message], name: str) -> bytes:
 
 
 def small_fields(message: type[Message], name: str) -> tuple[bytes, ...]:
-    """Return a table of the serialized field by its value below 128; of a list, its tag and length by that length.
+    """Return a table of a field, serialized, by its value below 128; for a list, of its tag and length, by the length.
 
-    A 0 is empty where the field does not distinguish it from absence. Raises KeyError as `tag` does.
+    The entry for 0 is empty if the field does not distinguish 0 from absence. Raises KeyError like `tag`.
     """
     begin, present = tag(message, name), message.DESCRIPTOR.fields_by_name[name].has_presence
     return tuple(begin + varint(number) if number or present else b"" for number in range(128))
 
 
 def small_map_fields(message: type[Message], name: str) -> tuple[tuple[bytes, ...], ...]:
-    """Return a table of the serialized entries of a map of unsigned numbers, by key below 16 and by value plus one.
+    """Return a table of serialized entries of a map of unsigned numbers, by key below 16, then by value plus one.
 
-    At 0 stands the empty string: the key is not in the map. Raises KeyError as `tag` does.
+    Index 0 holds the empty string, which means that the key is not in the map. Raises KeyError like `tag`.
     """
     entry = message.DESCRIPTOR.fields_by_name[name].message_type
     if entry is None:
@@ -67,7 +67,7 @@ def small_map_fields(message: type[Message], name: str) -> tuple[tuple[bytes, ..
 
 
 def varint(number: int) -> bytes:
-    """Serialize an unsigned number: seven bits a byte, lowest first, the high bit set where more bytes follow.
+    """Serialize an unsigned number: seven bits per byte, lowest first, with the high bit set if more bytes follow.
 
     Raises ValueError for a negative number.
     """
@@ -79,12 +79,12 @@ def varint(number: int) -> bytes:
 
 
 class FieldPrefix:
-    """A field's tag with a number: the value of a number field, or the length of the list or message that follows."""
+    """A field's tag, to be followed by a number: a value, or the length of a list or message."""
 
     __slots__ = ("_short", "_tag")
 
     def __init__(self, message: type[Message], name: str) -> None:
-        """Raises KeyError as `tag` does."""
+        """Prepare the tag of a field. Raises KeyError like `tag`."""
         self._tag = tag(message, name)
         self._short = tuple([self._tag + number for number in _SHORT])
 
@@ -94,7 +94,7 @@ class FieldPrefix:
 
 
 def packed(numbers: Sequence[int]) -> bytes:
-    """Serialize the numbers of a packed list, without tag and length. Raises ValueError where one is negative."""
+    """Serialize the numbers of a packed list, without tag and length. Raises ValueError if one is negative."""
     if isinstance(numbers, bytes):
         return numbers if numbers.isascii() else b"".join([_SHORT[number] for number in numbers])
     return b"".join([varint(number) for number in numbers])

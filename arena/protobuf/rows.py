@@ -1,7 +1,7 @@
 """Conversion between dataclasses, called rows, and protobuf messages with fields of the same names.
 
 Supported are numbers, strings, nested dataclasses and tuples of them, instants (`datetime` in UTC and `Timestamp`) and
-enums (`State.OVER` and `STATE_OVER`). None stands for an absent field and is only allowed where the message's field
+enums (`State.OVER` and `STATE_OVER`). None means that a field is absent, and is allowed only if the message's field
 distinguishes absence.
 """
 
@@ -30,23 +30,24 @@ class _Field(NamedTuple):
 
     name: str
     optional: bool
-    """True if it may be absent from the message, and None in the row."""
+    """True if it may be absent from the message, and so None in the row."""
     convert: Callable[[Any], Any] | None
-    """Converts a value to the other side's; None where both have the same."""
+    """Converts a value to that of the other side; None if both sides have the same value."""
 
 
 def pack(row: object, message: type[MessageType]) -> MessageType:
     """Convert a row to a message of this class; fields that only the row has are left out.
 
-    Raises AttributeError for a field that only the message has, ValueError for None in a field that cannot be absent.
+    Raises AttributeError for a field that only the message has, and ValueError for None in a field that cannot be
+    absent.
     """
     return message(**_values(row, message.DESCRIPTOR))
 
 
 def unpack(message: Message, row: type[RowType], **others: object) -> RowType:
-    """Convert a message to a row; `others` are values of fields that the message lacks or that it does not determine.
+    """Convert a message to a row; `others`: values of fields that the message lacks or does not determine.
 
-    Raises TypeError for a field of the row that is in neither.
+    Raises TypeError for a field of the row that neither provides.
     """
     values: dict[str, object] = {}
     for name, optional, convert in _fields_of_row(cast("Any", row), message.DESCRIPTOR):
@@ -59,7 +60,7 @@ def unpack(message: Message, row: type[RowType], **others: object) -> RowType:
 
 
 def _values(row: object, message: Any) -> dict[str, Any]:
-    """Return a message's field values; nested messages as dictionaries, which protobuf converts faster."""
+    """Return a message's field values, with nested messages as dictionaries, which protobuf converts faster."""
     values = {}
     for name, optional, convert in _fields_of_message(message):
         value = getattr(row, name)
@@ -115,7 +116,7 @@ def _unpacker(field: Any, kind: Any) -> Callable[[Any], Any] | None:
 
 
 def _prefix(enum: Any) -> str:
-    """Return the prefix of all names of an enum's values, such as "STATE_"."""
+    """Return the common prefix of the names of an enum's values, such as "STATE_"."""
     return str(enum.values_by_number[0].name.removesuffix("UNSPECIFIED"))
 
 

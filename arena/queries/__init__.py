@@ -1,1 +1,1 @@
-"""Queries of people, answered by a server or a data directory."""
+"""Queries for people's views, answered by a server or a data directory."""

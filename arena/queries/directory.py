@@ -1,4 +1,4 @@
-"""Queries of a data directory with the same results as a server's, whether a server uses it or not."""
+"""Queries of a data directory, with the same results as a server's, whether or not a server is using it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class UnknownGame(Refused):
-    """There is no game of this name."""
+    """No game has this name."""
 
 
 class NoSuchTable(Refused):
@@ -58,14 +58,15 @@ class NoLadder(Refused):
 
 @contextmanager
 def open_directory(directory: Path) -> Iterator[Directory]:
-    """Open one committed state of a data directory; errors are those of `open_readonly`."""
+    """Open one committed state of a data directory. Raises the errors of `open_readonly`."""
     with open_readonly(directory) as connection:
         yield Directory(connection, directory)
 
 
 @contextmanager
 def opening_directory(directory: Path) -> Iterator[Callable[[], AbstractContextManager[Directory]]]:
-    """Yield a function that opens one committed state after the other, faster than `open_directory`, in any thread."""
+    """Yield a function that opens the latest committed state at each call, faster than `open_directory`, in any
+    thread."""
     connections = ReadConnections(directory)
 
     @contextmanager
@@ -153,14 +154,15 @@ class Directory:
             raise NoLog(str(error)) from error
 
     def running(self, match_id: int) -> Sequence[str]:
-        """Return the journal's lines of a match being played, with its seed and all hands; none of any other match."""
+        """Return the journal's lines of a match being played, with its seed and all hands; empty for any other
+        match."""
         from arena.store.journal.journal import read_journal
 
         playing = match_id in matches.playing(self._connection)
         return read_journal(self._path, match_id) if playing else ()
 
     def _of_tables(self, game: str, seats: int) -> LadderRows:
-        """Compute the ladder of tables of one size. Raises: NoSuchTable, NoLadder."""
+        """Compute the ladder for tables of one size. Raises: NoSuchTable, NoLadder."""
         from arena.ladder.errors import LadderError
         from arena.store.ladder.fits import Fits  # This imports numpy.
 

@@ -1,8 +1,8 @@
 """Figures of a ladder as text, for pages and terminals alike: shares, quotas, flags, and the bots that share rank 1.
 
-Copies of one program are as good as each other, and one of them is first by luck: its own P(best) would promise too
-much, while that of all of them together holds. The group is formed from the top, as being alike is not transitive: it
-ends before the first bot that another one is surely ahead of.
+Copies of one program are equally good, and one of them is first by luck. Its own P(best) would promise too much, while
+that of all of them together holds. Being alike is not transitive, so the group is formed from the top. It ends before
+the first bot that another one is certainly ahead of.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from arena.ladder.ladder import FlagKind
 from arena.store.base.rows import FlagRow, LadderRow, PastLadderRow
 
 CONFIDENCE: Final = 1.96
-"""Standard errors to either side of a 95 % interval."""
+"""Number of standard errors to either side in a 95 % interval."""
 HOUSE_PREFIX: Final = "house-"
 """The prefix of house bots' names. No other bot's name begins with it."""
 FLAG_MEANING: Final = (
@@ -24,26 +24,26 @@ FLAG_MEANING: Final = (
     "it; only the operator takes results back, with a reason that everybody sees."
 )
 DITTO: Final = "″"
-"""Shown in place of the P(best) that stands in the first row of the group."""
+"""Sign shown in place of the P(best) that is in the first row of the group."""
 SHARED: Final = "rank 1 is shared by bots that the results cannot tell apart, with one P(best) for all of them"
 
 
 def share_in_words(share: float) -> str:
-    """Return a share in percent, without rounding to 0 % or 100 %."""
+    """Format a share in percent, without rounding it to 0 % or 100 %."""
     if 0 < share < 0.005:
         return "<1 %"
     return ">99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
 
 
 def quota_in_words(day: int, week: int, young_days: int) -> str:
-    """Return the quotas of matches a day and a week that count between two bots of other players; 0 for all."""
+    """Describe the quota: how many matches between two guests count per day and per week; 0 for no limit."""
     bounds = [f"{matches} matches of a {span}" for matches, span in ((day, "day"), (week, "week")) if matches]
     young = f", and all new bots of the last {young_days} days are one of them for most others" if young_days else ""
     return f"two guests count {' and '.join(bounds)} together at most{young}"
 
 
 def is_house(bot: str) -> bool:
-    """True if a bot is a house bot, by its name."""
+    """Return whether a bot is a house bot, judging by its name."""
     return bot.startswith(HOUSE_PREFIX)
 
 
@@ -83,10 +83,10 @@ def flagged(flags: Sequence[FlagRow], bot: str, version: str | None = None) -> t
 
 
 class Leaders(NamedTuple):
-    """A group of at least two bots; or of none, if the results tell the first bot from the others."""
+    """A group of at least two bots; empty if the results distinguish the first bot from the others."""
 
     names: tuple[str, ...]
-    """Best first."""
+    """Names of the bots, best first."""
     best: float
     """Probability that one of them is the best bot of the ladder."""
 
@@ -95,7 +95,7 @@ class Leaders(NamedTuple):
         return 1 if row.bot in self.names else row.rank
 
     def chance(self, row: LadderRow | PastLadderRow) -> str:
-        """Format P(best), for the group in its first row; empty if the last fit does not include the bot."""
+        """Format P(best): that of the group in its first row, or the bot's own; empty if the last fit lacks the bot."""
         if row.bot in self.names:
             first = row.bot == self.names[0]
             return f"one of {len(self.names)}: {share_in_words(self.best)}" if first else DITTO
@@ -103,7 +103,7 @@ class Leaders(NamedTuple):
 
 
 def leaders(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> Leaders:
-    """Find the group at the top of a whole ladder. Bots that are not in the fit belong to none."""
+    """Find the group at the top of a whole ladder. Bots that are not in the fit belong to no group."""
     names, chances = list[str](), list[float]()
     for row in rows:
         if row.best is None:

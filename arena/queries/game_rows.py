@@ -22,7 +22,7 @@ class OptionRow:
 
     name: str
     default: Option
-    """`type` is the type of the option."""
+    """The default value, whose type is the option's `type`."""
     description: str
 
 
@@ -32,9 +32,9 @@ class SizeRow:
 
     seats: int
     deck: int
-    """Cards in the deck."""
+    """Number of cards in the deck."""
     hands: tuple[int, ...]
-    """Cards dealt to each seat, by round."""
+    """Number of cards dealt to each seat, by round."""
     rounds: int
 
 
@@ -48,9 +48,9 @@ class GameRow:
     """The name that people use."""
     colours: tuple[str, ...]
     cards: int
-    """Cards of the catalogue."""
+    """Number of cards in the catalogue."""
     actions: int
-    """Actions of the catalogue."""
+    """Number of actions in the catalogue."""
     options: tuple[OptionRow, ...]
     sizes: tuple[SizeRow, ...]
 
@@ -65,7 +65,7 @@ def game_row(name: str) -> GameRow:
 
 
 def _size(game: Game, seats: int) -> SizeRow:
-    """Return a game's size at a table, found by playing it and recording what it deals."""
+    """Return a game's size at a table, found by playing the game and recording what it deals."""
     decks = WatchedDecks()
     state = game.new(seats, decks)
     while (seat := state.player) != OVER:
@@ -81,13 +81,13 @@ class WatchedDecks:
     def __init__(self) -> None:
         self._decks = SeededDecks(bytes(KEY_BYTES))
         self.dealt: dict[int, tuple[int, int]] = {}
-        """By round, the cards in the deck and the cards dealt from it."""
+        """By round, the number of cards in the deck and the number dealt from it."""
 
     def __call__(self, round: int, size: int, count: int) -> Sequence[int]:  # noqa: A002 - the contract's word
-        """The first `count` cards of the round's deck of `size` cards."""
+        """Return the first `count` cards of the round's deck of `size` cards."""
         self.dealt[round] = (size, count)
         return self._decks(round, size, count)
 
     def roll(self, round: int, number: int, faces: int) -> int:  # noqa: A002 - the contract's word
-        """The face that the die of a roll shows."""
+        """Return the face that the die shows in a roll."""
         return self._decks.roll(round, number, faces)

@@ -12,7 +12,7 @@ from arena.store.base.rows import JSON_KEY
 
 
 def json_text(document: object, indent: int | None = None) -> str:
-    """Return a document as JSON; rows become objects with their fields, instants ISO 8601 in UTC."""
+    """Return a document as JSON; rows become objects with their fields, and instants become ISO 8601 in UTC."""
     return json.dumps(document, default=_plain, ensure_ascii=False, indent=indent)
 
 

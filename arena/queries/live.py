@@ -18,7 +18,7 @@ class PointsRow:
 
     points: tuple[int, ...]
     scores: tuple[int, ...]
-    """After the round."""
+    """Scores after the round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class RunningRow:
     kind: MatchKind
     started: datetime
     bots: tuple[str, ...]
-    """By seat."""
+    """Names of the bots, by seat."""
     rounds: tuple[PointsRow, ...]
     """The finished rounds."""
 
@@ -41,11 +41,11 @@ class RoundRow:
 
     match_id: int
     round: int
-    """Number, from 0."""
+    """Number of the round, from 0."""
     points: tuple[int, ...]
     scores: tuple[int, ...]
     record: Mapping[str, Any]
-    """The round with all cards: the fields of the game's message, such as `plays`; lists as tuples."""
+    """The round with all cards: the fields of the game's message, such as `plays`, with lists as tuples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,9 @@ class GameStatusRow:
     ended: int
     """Number of matches that ended in the last minute."""
     published: datetime | None
-    """Time when its ladder was published."""
+    """Time at which its ladder was published."""
     news: int
-    """Number of results that the ladder lacks."""
+    """Number of results that are not in the ladder yet."""
     not_fitted_why: str
 
 
@@ -104,7 +104,7 @@ class Watch:
             yield tuple(map(_row, message.events)), message.told
 
     def cancel(self) -> None:
-        """End the stream, from any thread."""
+        """End the stream; may be called from any thread."""
         self._call.cancel()
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class UnprovenLog(StoreError):  # noqa: N818 - the name says what is the matter
-    """An answer about the log is not signed by its key, or does not lead to its head."""
+    """An answer about the log is not signed by the log's key, or does not lead to its head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class LogHeadRow:
     size: int
     """Number of leaves under the head."""
     root: str
-    """In hex."""
+    """The root in hex."""
     signature: str
-    """Ed25519 by the last of the keys, in hex."""
+    """Ed25519 signature, in hex, by the last of the keys."""
     keys: tuple[str, ...]
-    """The public keys that the head's leaves name, in order, in hex; the last signed the head."""
+    """The public keys named in the leaves under the head, in order, in hex; the last one signed the head."""
     restores: tuple[Mapping[str, Any], ...]
     """The leaves of restorations from backups."""
 
@@ -44,9 +44,9 @@ class LogEntryRow:
     leaf: Mapping[str, Any]
     """The leaf as an object."""
     size: int
-    """Leaves under the head."""
+    """Number of leaves under the head."""
     root: str
-    """In hex."""
+    """The root in hex."""
     signature: str
     """Signature of the head, in hex."""
     proof: tuple[str, ...]
@@ -54,7 +54,7 @@ class LogEntryRow:
 
 
 def head_row(state: LogState) -> LogHeadRow:
-    """Return the newest head, with its signature checked. Raises: UnprovenLog."""
+    """Return the newest head after checking its signature. Raises: UnprovenLog."""
     keys, newest = _keys(state), state.head
     if not keys.signed_now(newest):
         raise UnprovenLog("the log's head is not signed by its key")
@@ -69,7 +69,7 @@ def head_row(state: LogState) -> LogHeadRow:
 
 
 def entry_rows(state: LogState, entries: Sequence[LogEntry]) -> tuple[LogEntryRow, ...]:
-    """Return the log's entries about a match, with their proofs checked. Raises: UnprovenLog."""
+    """Return the log's entries about a match after checking their proofs. Raises: UnprovenLog."""
     keys = _keys(state)
     for entry in entries:
         if not (entry.included and keys.signed_now(entry.head)):

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from arena.queries.source import DataSource
 
 BEST: Final = 3
-"""Number of matches listed as the best and as the worst."""
+"""Number of matches that are listed as the best, and as the worst."""
 REPLAYS: Final = 20
-"""Newest matches whose replays are read for bids."""
+"""Number of newest matches whose replays are read for bids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +38,16 @@ class SeatRecord:
     seat: int
     matches: int
     place: float
-    """Mean place, 1 the best."""
+    """Mean place, 1 being the best."""
     points: float
     """Mean points above the mean of the others at the table."""
     points_error: float | None
-    """Standard error; None after one match."""
+    """Standard error of `points`; None after one match."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchPoints:
-    """One match of a bot by points."""
+    """A bot's match, as listed by points."""
 
     match_id: int = field(metadata={JSON_KEY: "match"})
     points: float
@@ -57,26 +57,26 @@ class MatchPoints:
 
 @dataclass(frozen=True, slots=True)
 class BotProfile:
-    """A bot in the latest matches of one game."""
+    """A bot's results in its latest matches of one game."""
 
     bot: str
     game: str
     matches: int
     wins: int
-    """Matches won, shared first places included."""
+    """Number of matches won, including shared first places."""
     forced: int
     """Number of decisions that the server made for it."""
     spoilt: int
     """Number of matches in which house bots played too much of its seat."""
     seats: tuple[SeatRecord, ...]
-    """By table size and seat."""
+    """Results by table size and seat."""
     opponents: tuple[OpponentRow, ...]
     """The opponents, those met most often first."""
     best: tuple[MatchPoints, ...]
     worst: tuple[MatchPoints, ...]
-    """By points, the best and the worst first."""
+    """The matches with the fewest points; like those in `best`, the most extreme first."""
     bids: int | None = None
-    """Bids or predictions in the newest of them, whose replays were read; None if there are none."""
+    """Number of bids or predictions in the newest matches whose replays were read; None without any."""
     kept: int | None = None
     """Number of rounds in which it took as many tricks as it had predicted or bid."""
     think_95_us: int | None = None
@@ -86,9 +86,9 @@ class BotProfile:
 
 
 def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
-    """Sum up finished matches of one game, in all of which a bot has a seat; None without any.
+    """Sum up finished matches of one game in all of which a bot has a seat; None if there are no matches.
 
-    `typed` is its name as the user typed it: in any case, possibly a former one.
+    `typed` is the bot's name as the user typed it: in any case, and possibly a former one.
     """
     finished = [row for row in rows if row.state is MatchState.FINISHED and not row.voided]
     if not finished:
@@ -131,13 +131,14 @@ def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
 
 
 def lost(row: MatchRow, typed: str) -> bool:
-    """True if a bot finished a match without winning it; `typed` as in `profile`."""
+    """Return whether a bot finished a match without winning it; `typed` as in `profile`."""
     places = [seat.place for seat in row.seats if seat.bot == _name([row], typed)]
     return bool(places) and all(place is not None and place > 1 for place in places)
 
 
 def _name(rows: Sequence[MatchRow], typed: str) -> str:
-    """Return the name under which a bot is listed: as typed but for case, else the name in most of its matches."""
+    """Return the name under which a bot is listed: as typed apart from case, otherwise the name in most of its
+    matches."""
     names = Counter(name for row in rows for name in {seat.bot for seat in row.seats})
     same = [name for name in names if name.lower() == typed.lower()]
     return same[0] if same else names.most_common(1)[0][0]
@@ -163,7 +164,7 @@ def _mean(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile | None:
-    """Return the profile of a bot from its latest matches of a game; None if it has finished none."""
+    """Return a bot's profile from its latest matches of a game; None if it has finished no match."""
     rows = [*islice(all_matches(source, game, name), last)]
     found = profile(rows, name)
     if found is None:

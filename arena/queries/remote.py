@@ -1,4 +1,4 @@
-"""The gRPC client of a running server: queries, and changes that bots' authors and the operator may make."""
+"""The gRPC client of a running server: queries, and the changes that bots' authors and the operator may make."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ CHALLENGE_TIMEOUT: Final = 60.0
 PAGE: Final = 1000
 """Number of bots, standings or flags requested at once."""
 LADDER_TRIES: Final = 3
-"""Number of tries to read a ladder whose pages belong together: it may be published anew meanwhile."""
+"""Number of attempts to read a ladder with consistent pages, since a new one may be published in between."""
 FIT_TIMEOUT: Final = 120.0
-"""Time limit in seconds of a call for which the server computes a ladder."""
+"""Time limit, in seconds, of a call for which the server computes a ladder."""
 OPTIONS: Final = (
     ("grpc.enable_retries", 0),
     ("grpc.max_receive_message_length", 64 << 20),
@@ -71,15 +71,15 @@ class NoAnswer(Exception):  # noqa: N818 - the name says what is the matter
 
 
 class LateAnswer(NoAnswer):
-    """The server at the address has not answered in time."""
+    """The server at the address did not answer in time."""
 
 
 class Declined(Refused):
-    """The server refuses the request. The message gives the reason."""
+    """The server refused the request. The message gives the reason."""
 
 
 def at_socket(path: Path) -> str:
-    """Return gRPC's name of the Unix socket at a path, with special characters escaped."""
+    """Return gRPC's name for the Unix socket at a path, with special characters escaped."""
     return f"unix:{quote(str(path))}"
 
 
@@ -87,7 +87,7 @@ def at_socket(path: Path) -> str:
 def connect(address: str, tls: bool = False, roots: bytes | None = None) -> Iterator[Client]:
     """Open a client of the server at "host:port"; its methods raise NoAnswer or Declined.
 
-    With `tls` or `roots` (PEM certificates to trust instead of the system's) the connection is encrypted.
+    With `tls`, or with `roots` (PEM certificates to trust instead of the system's), the connection is encrypted.
     """
     if tls or roots is not None:
         channel = grpc.secure_channel(address, grpc.ssl_channel_credentials(roots), OPTIONS)
@@ -125,7 +125,7 @@ class Client:
         return replace(ladder, published=None) if seats else ladder  # Computed for this call, it was never published.
 
     def _whole_ladder(self, game: str, seats: int) -> tuple[ladder_pb2.GetLadderResponse, bool]:
-        """Return all pages of a ladder as one, without repeated bots, and whether they are of one ladder."""
+        """Return all pages of a ladder as one, without repeated bots, and whether they belong to one ladder."""
         request = ladder_pb2.GetLadderRequest(game=game, seats=seats or None, limit=PAGE)
         timeout = FIT_TIMEOUT if seats else CALL_TIMEOUT
         first = page = self._ladder.GetLadder(request, timeout=timeout)
@@ -220,7 +220,7 @@ class Client:
 
     @contextmanager
     def watch(self) -> Iterator[Watch]:
-        """Yield the events of all matches, as long as the block runs."""
+        """Yield a stream of the events of all matches, which ends with the block."""
         with self._translated_errors():
             watch = Watch(self._matches.WatchMatches(matches_pb2.WatchMatchesRequest()))
             try:
@@ -265,7 +265,7 @@ class Client:
             self._bots.UnparkBot(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
 
     def rotate(self, bot: str, token: str) -> str:
-        """Replace a bot's token and return the new one; `token` is the bot's present one or the operator's."""
+        """Replace a bot's token and return the new one; `token`: the bot's current one or the operator's."""
         request = bots_pb2.RotateTokenRequest(name=bot)
         with self._translated_errors(bot):
             return self._bots.RotateToken(request, timeout=CALL_TIMEOUT, metadata=_authorization(token)).token
@@ -277,7 +277,8 @@ class Client:
             self._bots.RevokeToken(request, timeout=CALL_TIMEOUT, metadata=_authorization(token))
 
     def drain(self, limit: float | None, operator_token: str) -> Iterator[DrainRow]:
-        """Drain the server and yield its progress; the last row is `done`. `limit` in seconds, None: the server's."""
+        """Drain the server and yield its progress; the last row is `done`. `limit`: in seconds, None for the server's
+        own."""
         request = operator_pb2.DrainRequest(limit_ms=None if limit is None else round(limit * 1000))
         with self._translated_errors():
             for answer in self._operator.Drain(request, metadata=_authorization(operator_token)):
@@ -381,7 +382,7 @@ class Client:
 
 
 def _reason(call: grpc.Call) -> str:
-    """Return the reason in the error details of a call; empty without one."""
+    """Return the reason in the error details of a call; empty if there is none."""
     packed = dict(call.trailing_metadata() or ()).get("grpc-status-details-bin", b"")
     info = error_details_pb2.ErrorInfo()
     for detail in rpc_status_pb2.Status.FromString(packed).details:

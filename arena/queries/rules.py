@@ -1,6 +1,6 @@
 """The rules of the games in three languages.
 
-A game's text is beside its code, in `rules.<language>.md`: a title, sections, and one paragraph for each ruling, which
+A game's text is next to its code, in `rules.<language>.md`: a title, sections, and one paragraph for each ruling, which
 begins with its number in bold. The structure is the same in every language.
 """
 
@@ -22,6 +22,6 @@ def rules_of(game: str, language: str) -> str:
 
 
 def rulings(text: str) -> dict[str, str]:
-    """Return the rulings in a rules text, by number, in their order."""
+    """Return the rulings in a rules text, by number, in the order of the text."""
     paragraphs = (paragraph.strip() for paragraph in text.split("\n\n"))
     return {found[1]: paragraph for paragraph in paragraphs if (found := re.match(r"\*\*([A-Z]+\d+) ", paragraph))}

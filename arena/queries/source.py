@@ -1,4 +1,4 @@
-"""The queries of people's views, to a server (`remote`) or a data directory (`directory`)."""
+"""The queries for people's views, addressed to a server (`remote`) or a data directory (`directory`)."""
 
 from __future__ import annotations
 
@@ -34,13 +34,14 @@ class DataSource(Protocol):
         """Return the names of the games that the server offers."""
 
     def ladder(self, game: str, seats: int = 0) -> LadderRows:
-        """Return the ladder of a game; with `seats`, of tables of this size only, computed for this call."""
+        """Return the ladder of a game; with `seats`, computed for this call from tables of this size only."""
 
     def past_ladder(self, game: str, at: datetime) -> PastLadder:
-        """Return the last ladder of a game that was published until an instant."""
+        """Return the last ladder of a game that was published by a given instant."""
 
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
-        """Return the last `limit` rated matches of a bot in a game, at most 10000, in the order they were rated."""
+        """Return the last `limit` rated matches of a bot in a game, at most 10000, in the order in which they were
+        rated."""
 
     def versions(self, bot: str, game: str, limit: int = 1000) -> tuple[VersionRow, ...]:
         """Return the last `limit` versions of a bot in a game, at most 1000, the newest first."""
@@ -59,7 +60,7 @@ class DataSource(Protocol):
         """Return a page of the wanted matches, newest first; see `arena.store.matches.search.search`."""
 
     def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
-        """Return a match, and its finished rounds while it is being played."""
+        """Return a match, with its finished rounds if it is still being played."""
 
     def bots(self) -> tuple[BotRow, ...]:
         """Return the bots that are neither hidden nor deleted, by name."""
@@ -77,4 +78,4 @@ class DataSource(Protocol):
         """Return the log's entries about a match, in order."""
 
     def log_consistency(self, first: int, second: int) -> tuple[bytes, ...]:
-        """Return the proof that the log of the first size begins that of the second."""
+        """Return the proof that the log with the first size begins the log with the second."""

@@ -111,7 +111,7 @@ func (a *answering) one() error {
 	}
 	say := func(request *arenav1.PlayRequest) { a.say(next.session, request) }
 	err := a.caller.react(next.message, a.games, next.received, asked, say)
-	if errors.Is(err, errInterrupted) { // after a stop the bot decides no more
+	if errors.Is(err, errInterrupted) { // after a stop the bot makes no more decisions
 		a.mutex.Lock()
 		defer a.mutex.Unlock()
 		a.deliveries = nil

@@ -15,13 +15,13 @@ import (
 type Bot struct {
 	// Name has 1 to 40 letters, digits, '.', '_' or '-'; "bot" if empty.
 	Name string
-	// Owner: bots of one owner never meet in a match; the bot's own name if empty.
+	// Owner is the bot's owner; its own name if empty. Bots of one owner never meet in a match.
 	Owner string
 	// Games are those it plays, by name; 6th Sense if there are none.
 	Games []string
 	// Capacity is the number of matches that it plays at once; 8 if it is 0.
 	Capacity int
-	// Files belong to the bot's behaviour, such as weights: the version's digest covers them.
+	// Files are those that affect the bot's behaviour, such as weights; the version's digest covers them.
 	Files []string
 	// Version has at most 40 printable characters; if empty it is a digest of the program's file and of Files. Each has a rating
 	// of its own.
@@ -33,7 +33,7 @@ type Bot struct {
 	// of a slice). Set it instead of Decide if many decisions together are cheaper than one by one. Finished answers are sent
 	// while it continues.
 	DecideMany func(decisions []*Decision) iter.Seq[int]
-	// OnMatchStart is called at the beginning of a match, with the seat and the names of all bots; called called again after a
+	// OnMatchStart is called at the beginning of a match, with the seat and the names of all bots; called again after a
 	// reconnect.
 	OnMatchStart func(start *MatchStart)
 	// OnRound is called at the end of a round; the report shows all cards.

@@ -15,7 +15,7 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// hold is how long finished answers wait for further ones before they are sent without them.
+// hold is how long finished answers wait for further ones before they are sent.
 const hold = 10 * time.Millisecond
 
 // errInterrupted: the bot's own code is not called any more, because the program must stop.
@@ -24,7 +24,7 @@ var errInterrupted = errors.New("the bot was told to stop")
 // caller is the one place where a bot's code is called, one call at a time. It does no input or output.
 type caller struct {
 	bot *Bot
-	// playOn: an error in the bot is logged and the first legal action played, instead of ending the run.
+	// playOn: if true, an error in the bot is logged and the first legal action played; else it ends the run.
 	playOn bool
 	now    func() time.Duration
 	// interrupted: the bot must not be called any more.
@@ -95,14 +95,14 @@ func (c *caller) news(message *arenav1.PlayResponse, say func(*arenav1.PlayReque
 		}
 		if notice.Kind == arenav1.NoticeKind_NOTICE_KIND_SUSPENDED && notice.MatchId != nil {
 			reply := c.reply()
-			reply.Resumed = append(reply.Resumed, *notice.MatchId) // a bot that gets this notice is back
+			reply.Resumed = append(reply.Resumed, *notice.MatchId) // a bot that receives this notice is back
 		}
 		c.part(say)
 	}
 	return nil
 }
 
-// tell calls something of the bot's that answers nothing.
+// tell calls a function of the bot that returns no answer.
 func (c *caller) tell(call func()) error {
 	if c.interrupted.Load() {
 		return errInterrupted
@@ -142,7 +142,7 @@ func (c *caller) answers(decisions []*Decision, messages []*arenav1.Decision, re
 	return nil
 }
 
-// ask asks the bot for all decisions; done counts those that are answered.
+// ask asks the bot for all decisions; done counts the answered ones.
 func (c *caller) ask(decisions []*Decision, messages []*arenav1.Decision, received time.Duration, done *int, say func(*arenav1.PlayRequest)) error {
 	tellTime := func(at int) {
 		soft, bank := int(messages[at].SoftMs), int(messages[at].BankMs)
@@ -200,7 +200,7 @@ func (c *caller) take() *arenav1.PlayRequest {
 	return reply
 }
 
-// part has said what has waited long enough.
+// part sends the reply if it has waited long enough.
 func (c *caller) part(say func(*arenav1.PlayRequest)) {
 	if c.out != nil && c.now()-c.since > hold {
 		say(c.take())
@@ -217,7 +217,7 @@ func guarded(call func() error) (err error) {
 	return call()
 }
 
-// whereOf returns which decision it was, and what the bot saw.
+// whereOf describes a decision and the bot's view.
 func whereOf(decision *Decision, of int) string {
 	batch, round := "", uint32(0)
 	if of > 1 {

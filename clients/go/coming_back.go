@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// firstWait is the longest before the first try to come back.
+	// firstWait is the maximum wait before the first try to reconnect.
 	firstWait = 100 * time.Millisecond
-	// longestWait is that between two tries while the server may only be starting again.
+	// longestWait is the maximum between two tries while the server may only be restarting.
 	longestWait = 5 * time.Second
-	// longOutage is the time without a connection after which that is no longer likely.
+	// longOutage is the time without a connection after which a restart is no longer likely.
 	longOutage = 2 * time.Minute
-	// longestOutageWait is the longest between two tries after that.
+	// longestOutageWait is the maximum wait between two tries after that.
 	longestOutageWait = 30 * time.Second
-	// steady is the time after which a connection counts as a good one, and the waits begin anew.
+	// steady is the time after which a connection counts as good, so that waits start again from the shortest.
 	steady = time.Second
-	// probes are the failures at most that are looked into before there was any connection.
+	// probes is the maximum number of failures to diagnose before the first connection.
 	probes = 3
 )
 
@@ -66,7 +66,7 @@ func (c *connection) fail(err error) {
 
 func (c *connection) retry(lost *dropped) {
 	now, limit := c.clock.now(), c.profile.giveUpAfter
-	if c.greeted { // one that ended at once may do so again, but the server is there
+	if c.greeted { // the server is there, even if the stream ended at once and may do so again
 		c.good = max(c.good, now-longestWait)
 		if now-c.begun > steady {
 			c.good = now
@@ -82,7 +82,7 @@ func (c *connection) retry(lost *dropped) {
 	c.after(wait, c.connect)
 }
 
-// parked returns why the bot is parked, and how it is un-parked.
+// parked describes why the bot is parked, and how to un-park it.
 func (c *connection) parked() string {
 	why, _, _ := strings.Cut(c.progress.parked, "; mend it")
 	file, end, roots := c.profile.tokenFile, "", ""

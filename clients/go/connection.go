@@ -11,7 +11,7 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// answerTime is what the server has for a registration, for its welcome and for its goodbye.
+// answerTime is the server's time limit for a registration, for its welcome and for its goodbye.
 const answerTime = 20 * time.Second
 
 // connection is a bot's connection to a server: it registers once, connects, and reconnects when the connection is lost.
@@ -30,7 +30,7 @@ type connection struct {
 	call    call
 	session *session
 	number  int
-	// known: whether the token of this try was known before it.
+	// known: whether the token of this try was known before the try.
 	known bool
 	// greeted: whether there was a welcome on this try; reached: whether there ever was.
 	greeted, reached         bool
@@ -45,7 +45,7 @@ func newConnection(profile *profile, around surroundings) *connection {
 	return &connection{surroundings: around, profile: profile, name: profile.name, progress: newProgress(profile.matches), alarms: map[int]func(){}}
 }
 
-// start connects, and stays until the matches wanted are played, the server has taken leave, or end.
+// start connects and stays connected until the requested matches are played, the server ends the stream, or end.
 func (c *connection) start() {
 	c.locked(func() {
 		c.good = c.clock.now()
@@ -66,7 +66,7 @@ func (c *connection) say(number int, request *arenav1.PlayRequest) {
 	})
 }
 
-// locked does something unless all is over.
+// locked calls something unless the connection has ended.
 func (c *connection) locked(something func()) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -75,7 +75,7 @@ func (c *connection) locked(something func()) {
 	}
 }
 
-// during does something, unless another try has begun since or all is over.
+// during calls something unless another try has begun since or the connection has ended.
 func (c *connection) during(try int, something func()) {
 	c.locked(func() {
 		if try == c.try {
@@ -112,7 +112,7 @@ func (c *connection) finish(err error) {
 	c.done(err)
 }
 
-// hangUp ends what there is of a try.
+// hangUp ends the stream and connection of the current try, if any.
 func (c *connection) hangUp() {
 	c.try++
 	if c.greeted {
@@ -147,7 +147,7 @@ func (c *connection) connect() {
 	}
 }
 
-// converse plays on one stream, until nothing is left to play or it ends.
+// converse plays on one stream until nothing is left to play or the stream ends.
 func (c *connection) converse(token string) {
 	try := c.try
 	tooLate := c.after(answerTime, func() {
@@ -167,7 +167,7 @@ func (c *connection) converse(token string) {
 		ended: func(ended *status.Status) {
 			c.during(try, func() {
 				tooLate()
-				if c.finishing { // whatever the server sends after a goodbye
+				if c.finishing { // the status after a goodbye does not matter
 					c.close()
 				} else {
 					c.fail(playFailure(ended))
@@ -217,7 +217,7 @@ func (c *connection) greet(welcome *arenav1.Welcome) (err error) {
 	return nil
 }
 
-// close ends all after a goodbye.
+// close closes everything after a goodbye.
 func (c *connection) close() {
 	if c.progress.parked != "" {
 		c.finish(&Error{Kind: Parked, Text: c.parked()})

@@ -34,7 +34,7 @@ type Card struct {
 	Name string
 	// Colour is an index into the catalogue's Colours.
 	Colour int
-	// Values are those it can count as: one, or several if its player chooses.
+	// Values are the values that it can count as: one, or several if its player chooses.
 	Values []int
 }
 
@@ -42,13 +42,13 @@ type Card struct {
 type Action struct {
 	// Name is such as "red 7" or "red 0 blocks place 2".
 	Name string
-	// Kind is the kind of choice it answers, in the game's own term, such as "play", "bid" or "raise".
+	// Kind is the kind of choice, in the game's own terms, such as "play", "bid" or "raise".
 	Kind string
-	// Card is what it plays or chooses, an index into the catalogue's Cards; None if there is none or it is hidden.
+	// Card is the card that it plays or chooses, an index into the catalogue's Cards; None if there is none or it is hidden.
 	Card int
-	// Value is what a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
+	// Value is the value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
 	Value int
-	// Place is that in the trick, counted from 0, of the card it blocks.
+	// Place is the place in the trick, counted from 0, of the card it blocks.
 	Place int
 }
 
@@ -68,7 +68,7 @@ type Catalog struct {
 // Decision is a choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions.
 type Decision struct {
 	MatchID uint64
-	// DecisionID counts the decisions of the match.
+	// DecisionID is the number of the decision, unique within the match.
 	DecisionID int
 	Game       *Catalog
 	// View is the game as this seat sees it: a *SixthSenseView or a *NullernView.
@@ -119,7 +119,7 @@ func CatalogOf(message *arenav1.GameCatalog) *Catalog {
 	return game
 }
 
-// DecisionOf returns a decision as a bot is asked it; ProtocolMismatch if its game has no catalogue.
+// DecisionOf converts a message to a decision for a bot; ProtocolMismatch if its game has no catalogue.
 func DecisionOf(message *arenav1.Decision, games map[string]*Catalog) (*Decision, error) {
 	decision := &Decision{
 		MatchID: message.MatchId, DecisionID: int(message.DecisionId), Legal: ints(message.Legal),

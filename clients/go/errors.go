@@ -20,9 +20,9 @@ const (
 	InvitationNeeded Kind = "INVITATION_NEEDED"
 	// NoGameInCommon: the server plays none of the bot's games.
 	NoGameInCommon Kind = "NO_GAME_IN_COMMON"
-	// ProtocolMismatch: the other side is no Arena server, or is newer than this client.
+	// ProtocolMismatch: the other side is not an Arena server, or is newer than this client.
 	ProtocolMismatch Kind = "PROTOCOL_MISMATCH"
-	// TakenOver: the same bot connected from somewhere else; the newest one plays on.
+	// TakenOver: the same bot connected from somewhere else; only the newest connection plays on.
 	TakenOver Kind = "TAKEN_OVER"
 	// Refused: the server ended the connection for a permanent reason.
 	Refused Kind = "REFUSED"
@@ -32,18 +32,18 @@ const (
 	Unreachable Kind = "UNREACHABLE"
 )
 
-// Error ends a run: the bot cannot continue. Its text has the cause and the remedy.
+// Error ends a run: the bot cannot continue. Its text names cause and remedy.
 type Error struct {
 	Kind Kind
 	Text string
-	// Reason is the server's own for programs, such as "OWNER_BANNED"; empty without one.
+	// Reason is the server's machine-readable reason, such as "OWNER_BANNED"; empty without one.
 	Reason string
 }
 
 // Error returns the text.
 func (e *Error) Error() string { return e.Text }
 
-// Status returns what a program ends with: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached.
+// Status returns the program's exit status: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached.
 func (e *Error) Status() int {
 	switch e.Kind {
 	case BadAnswer, BotFailed:

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// leaveTime is what the server has to take leave of a bot that stops in the middle of matches.
+	// leaveTime is the server's time limit to end the stream of a bot that leaves in the middle of matches.
 	leaveTime = 2 * time.Second
 )
 

@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// Token is the token itself.
 	Token string
-	// TokenFile is the file of the token; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens.
+	// TokenFile is the file of the token; else ARENA_TOKEN_FILE, else a separate file for each bot in ~/.arena/tokens.
 	TokenFile string
 	// Invitation is for a server that registers bots by invitation.
 	Invitation string
@@ -26,17 +26,17 @@ type Options struct {
 	// TLS connects with TLS, and TLSRoots with the authorities in this PEM file instead of those that the system trusts.
 	TLS      bool
 	TLSRoots string
-	// Matches: stop after this number with a result; 0 for no end.
+	// Matches: stop after this number with a result; 0 for no limit.
 	Matches int
-	// PlayOn: an error in the bot is logged and its first legal action played; else it ends the run.
+	// PlayOn logs an error in the bot and plays the first legal action, instead of ending the run.
 	PlayOn bool
 	// GiveUpAfter is the time without any connection after which the run ends; 0 for never.
 	GiveUpAfter time.Duration
-	// NoReceipts keeps nothing of the server's log of results beside the token.
+	// NoReceipts keeps no receipts of the server's log of results beside the token.
 	NoReceipts bool
-	// Casual: all its matches are with house bots only and unrated.
+	// Casual plays unrated matches against house bots only.
 	Casual bool
-	// Challenges accepts those of everybody, Challengers those with one of these bots only.
+	// Challenges accepts challenges from all bots, Challengers only those from the named bots.
 	Challenges  bool
 	Challengers []string
 }
@@ -45,9 +45,9 @@ type Options struct {
 const DefaultAddress = "localhost:50051"
 
 const (
-	// drainTime is what a bot has for its matches after Ctrl-C, unless ARENA_DRAIN has another number.
+	// drainTime is the time for finishing matches after Ctrl-C, unless ARENA_DRAIN has another number.
 	drainTime = 30 * time.Second
-	// drainTerminated is the same after SIGTERM, at most: its sender usually kills after 10 s.
+	// drainTerminated is the maximum for that after SIGTERM, whose sender usually kills after 10 s.
 	drainTerminated = 8 * time.Second
 	longestVersion  = 40
 )
@@ -59,7 +59,7 @@ type profile struct {
 	capacity, matches                                                     int
 	giveUpAfter                                                           time.Duration
 	tls, casual, challenges                                               bool
-	// challengers: the bots whose challenges it accepts, in small letters; nil for all.
+	// challengers: lower-case names of the bots whose challenges it accepts; nil for all.
 	challengers map[string]bool
 	// receipts: whether anything is kept of the log of results, and where; empty for nowhere on the disk.
 	keepsReceipts bool
@@ -155,7 +155,7 @@ func profileOf(bot *Bot, address string, options Options) (*profile, error) {
 	case made.token != "" && !tokens.MatchString(made.token):
 		return nil, badArgument("the token is not one line of printable characters: give it as the server did, or none for the one in the token file")
 	}
-	if startedFor := os.Getenv("ARENA_TOKEN"); startedFor != "" { // set by the starting program, not by the author
+	if startedFor := os.Getenv("ARENA_TOKEN"); startedFor != "" { // the starting program set this, not the author
 		made.address, made.token, made.tokenFile = first(os.Getenv("ARENA_SERVER"), made.address), startedFor, ""
 		made.tls, made.tlsRoots = false, ""
 	}
@@ -187,7 +187,7 @@ func (p *profile) complete(files []string) (err error) {
 	return nil
 }
 
-// digest returns twelve digits made of the program's file and of others.
+// digest returns a digest of the program's file and others, of twelve digits.
 func digest(files []string) (string, error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// glance is what the other side has to show what it speaks.
+// glance is the time in which the other side must show its protocol.
 const glance = 3 * time.Second
 
-// preface is the beginning of HTTP/2 and an empty frame of settings, which a server without TLS answers with its own.
+// preface is the beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
 // obstacle returns permanent errors (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with
@@ -24,7 +24,7 @@ func obstacle(profile *profile) string {
 	address := profile.address
 	host, _, err := net.SplitHostPort(address)
 	if err != nil || strings.HasPrefix(address, "dns:") || strings.HasPrefix(address, "unix:") {
-		return "" // of another kind, which gRPC knows
+		return "" // another kind of address, which gRPC handles
 	}
 	ctx, stop := context.WithTimeout(context.Background(), 3*glance)
 	defer stop()

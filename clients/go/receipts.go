@@ -231,7 +231,7 @@ func (r *receipts) append(line any) error {
 	before, err := file.Seek(0, io.SeekEnd)
 	if err == nil {
 		if _, err = file.Write(text.Bytes()); err != nil {
-			_ = file.Truncate(before) // half a line would spoil the next
+			_ = file.Truncate(before) // since half a line would spoil the next
 		}
 	}
 	r.lines++

@@ -15,7 +15,7 @@ import (
 
 // progress is the state that outlives a stream: the number of matches to play, and those in progress.
 type progress struct {
-	// wanted: the number of matches to play; 0 for no end.
+	// wanted: the number of matches to play; 0 for no limit.
 	wanted, finished int
 	// playing: matches that have begun.
 	playing map[uint64]bool
@@ -23,9 +23,9 @@ type progress struct {
 	accepted map[uint64]acceptance
 	// seats: the known facts of the matches that have begun.
 	seats map[uint64]*seat
-	// ending: true if no more matches are to begin, whatever their number.
+	// ending: true if no more matches are to begin, whatever wanted says.
 	ending bool
-	// parked: the reason the reason the reason why the server gives the bot no seats; empty if it does.
+	// parked: the server's reason for giving the bot no seats; empty if it gives seats.
 	parked string
 }
 
@@ -42,7 +42,7 @@ func newProgress(wanted int) *progress {
 	return &progress{wanted: wanted, playing: map[uint64]bool{}, accepted: map[uint64]acceptance{}, seats: map[uint64]*seat{}}
 }
 
-// begun returns how many matches go on or are about to.
+// begun returns the number of matches that are running or about to begin.
 func (p *progress) begun() int { return len(p.playing) + len(p.accepted) }
 
 // more says whether another match may begin.
@@ -64,7 +64,7 @@ func (p *progress) room(capacity int) int {
 // done says whether nothing is left to play.
 func (p *progress) done() bool { return !p.more() && p.begun() == 0 }
 
-// reconnect forgets the state that the server sends again at a new connection: invitations and running matches. While the last
+// reconnect forgets the state that the server sends again on a new connection: invitations and running matches. While the last
 // matches are being finished they stay: each gets its report, or begins again.
 func (p *progress) reconnect() {
 	if !p.ending {
@@ -80,9 +80,9 @@ type session struct {
 	progress *progress
 	// keep takes the report of a match that the log of results has, and what is known from its beginning; nil for nobody.
 	keep func(report *arenav1.MatchReport, seat *seat)
-	// challengers: the bots whose challenges it accepts, in small letters; nil for all.
+	// challengers: lower-case names of the bots whose challenges it accepts; nil for all.
 	challengers map[string]bool
-	// room is the capacity that the server knows; smaller than any other if it must be sent again.
+	// room is the capacity last sent to the server; negative if it must be sent again.
 	room int
 }
 
@@ -118,7 +118,7 @@ func (s *session) receive(message *arenav1.PlayResponse) *arenav1.PlayRequest {
 	for _, notice := range message.Notices {
 		switch notice.Kind {
 		case arenav1.NoticeKind_NOTICE_KIND_WITHDRAWN, arenav1.NoticeKind_NOTICE_KIND_TAKEN:
-			delete(s.progress.accepted, notice.GetInvitationId()) // it leads to no match
+			delete(s.progress.accepted, notice.GetInvitationId()) // this invitation leads to no match
 		case arenav1.NoticeKind_NOTICE_KIND_PARKED:
 			s.progress.parked, s.progress.ending = notice.Text, true
 		}

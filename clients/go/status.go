@@ -12,19 +12,19 @@ import (
 // dropped: the connection is lost or was never open; another try may succeed.
 type dropped struct {
 	text string
-	// pause is what the server asks to wait beyond the usual.
+	// pause is the additional pause that the server asks for.
 	pause time.Duration
 }
 
 func (d *dropped) Error() string { return d.text }
 
-// longestPause is what a server may ask to wait: a longer time is a mistake.
+// longestPause is the maximum pause that a server may ask for; a longer one must be a mistake.
 const longestPause = time.Hour
 
-// comeBack has the statuses after which another try may succeed, whatever the reason. Any other with a reason is final.
+// comeBack has the statuses after which another try may succeed, whatever the reason. Any other status with a reason is final.
 var comeBack = map[codes.Code]bool{codes.Unavailable: true, codes.ResourceExhausted: true, codes.DeadlineExceeded: true}
 
-// final has the statuses that are final without a reason, too, beside those that have errors of their own.
+// final has the statuses that are final even without a reason, in addition to those with their own errors.
 var final = map[codes.Code]bool{codes.InvalidArgument: true, codes.PermissionDenied: true, codes.FailedPrecondition: true}
 
 // details returns the reason of the ErrorInfo and the pause of the RetryInfo in a status, as far as it has them.
@@ -40,7 +40,7 @@ func details(ended *status.Status) (reason string, pause time.Duration) {
 	return reason, pause
 }
 
-// playFailure returns what the end of a stream means: an *Error for good, or *dropped.
+// playFailure returns the error for the end of a stream: a permanent *Error, or *dropped.
 func playFailure(ended *status.Status) error {
 	reason, pause := details(ended)
 	text := oneLine(ended.Message())
@@ -48,7 +48,7 @@ func playFailure(ended *status.Status) error {
 	switch {
 	case ended.Code() == codes.OK:
 		return &dropped{"the server closed the connection", pause}
-	case ended.Code() == codes.ResourceExhausted && reason == "": // gRPC's own, in this process
+	case ended.Code() == codes.ResourceExhausted && reason == "": // raised by gRPC in this process
 		return refused(ProtocolMismatch, "a message from the server is larger than this client accepts: "+text)
 	case comeBack[ended.Code()]:
 		if reason == "" {
@@ -76,7 +76,7 @@ func playFailure(ended *status.Status) error {
 	}
 }
 
-// registrationFailure returns what a failed registration means: an *Error for good, or *dropped.
+// registrationFailure returns the error for a failed registration: a permanent *Error, or *dropped.
 func registrationFailure(ended *status.Status) error {
 	reason, _ := details(ended)
 	text := oneLine(ended.Message())

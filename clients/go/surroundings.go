@@ -16,12 +16,12 @@ type clock interface {
 	after(wait time.Duration, call func()) (callOff func())
 }
 
-// call is one stream of gRPC's. None of its methods waits.
+// call is one gRPC stream. None of its methods waits.
 type call interface {
 	write(request *arenav1.PlayRequest)
 	// end closes the bot's side.
 	end()
-	// cancel ends all of it.
+	// cancel cancels the whole stream.
 	cancel()
 }
 
@@ -40,11 +40,11 @@ type channel interface {
 	close()
 }
 
-// inbox is where a connection puts what is for the bot. Sessions are numbered, one a stream.
+// inbox receives everything for the bot. Sessions are numbered, one per stream.
 type inbox interface {
 	// deliver has a message of the server; the first of a session has the welcome. received: when, by the clock.
 	deliver(session int, message *arenav1.PlayResponse, received time.Duration)
-	// over: a session's open questions are asked again by the next one.
+	// over: a session has ended; the next one repeats its open decisions.
 	over(session int)
 	// hurry: there is no time left, and the bot must not be called any more.
 	hurry()
@@ -57,7 +57,7 @@ type surroundings struct {
 	inbox inbox
 	// chance returns a number from 0 to 1.
 	chance func() float64
-	// obstacle finds a permanent obstacle, in words, where a first connection fails.
+	// obstacle finds a description of a permanent obstacle, if the first connection fails.
 	obstacle func(found func(string))
 	// done is told the end, once: nil if all is well.
 	done func(error)

@@ -24,7 +24,7 @@ func defaultTokenFile(address, name string) (string, error) {
 	return filepath.Join(home, ".arena", "tokens", safe(address)+"-"+safe(name)+".token"), nil
 }
 
-// readToken returns the token in the file; empty where there is no file or nothing in it.
+// readToken returns the token in the file; empty if the file is missing or empty.
 func readToken(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -50,9 +50,9 @@ func offerToken(file string) (*newToken, error) {
 	return made, made.write(made.token)
 }
 
-// keep puts the token that the server answered with in its place, atomically.
+// keep stores the token from the server's answer in the final file, atomically.
 func (n *newToken) keep(token string) error {
-	if token != n.token { // the server is an older one, which makes its own
+	if token != n.token { // an older server, which creates tokens itself
 		if err := n.write(token); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-// A few plain rules: announce the worth of the hand, take tricks until it is reached, then duck.
+// A few plain rules: announce the value of the hand, take tricks until it is reached, then duck.
 #pragma once
 
 #include <arena_client/client.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <functional>
 
-/// Knows which card takes the trick on the table, and counts nothing.
+/// Bot that knows which card takes the trick on the table, but does not count cards.
 class RuleBot : public arena::Bot {
  public:
   RuleBot() {
@@ -56,7 +56,7 @@ class RuleBot : public arena::Bot {
     return take_or_duck(legal, takes, strength, wanted > 0, table.to_come.empty());
   }
 
-  /// The prediction nearest to the number of good cards among the others of the hand: high trumps, 13 and 14.
+  /// The prediction nearest to the number of good cards in the rest of the hand: high trumps, 13 and 14.
   static int predict(const arena::Decision& decision, const arena::v1::SixthSenseView& view, std::optional<int> trump) {
     const arena::Catalog& game = decision.game;
     const auto good = [&](int number) {
@@ -73,7 +73,7 @@ class RuleBot : public arena::Bot {
     });
   }
 
-  /// Tricks still missing for the prediction; for a 6/9 the 9 counts once the 6 is passed.
+  /// Number of tricks that the prediction still needs; for a 6/9, the 9 counts once the 6 is passed.
   static int wanted_tricks(const arena::Catalog& game, const arena::v1::SixthSenseView& view) {
     int missing = INT_MAX;
     for (int aim : arena::sixth_sense::targets(game, view.prediction())) {
@@ -83,7 +83,7 @@ class RuleBot : public arena::Bot {
     return missing == INT_MAX ? 0 : missing;
   }
 
-  /// Bids the number of good cards: trumps, and with few opponents a 19 or 20. Then it plays for that bid.
+  /// Bids the number of good cards (trumps, and with few opponents a 19 or 20), then plays for that bid.
   static int play_nullern(const arena::Decision& decision, const arena::v1::NullernView& view) {
     const auto table = arena::nullern::read(decision.game, view);
     if (decision.game.actions(decision.legal[0]).kind() == "bid") {

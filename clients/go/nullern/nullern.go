@@ -8,25 +8,25 @@ import (
 	"arena/client"
 )
 
-// Plain is the highest strength of a card that is no trump.
+// Plain is the highest strength of a card that is not a trump.
 const Plain = 20
 
 // Hupfer are the points that a missed bid costs at the end of the game.
 const Hupfer = 5
 
-// Table is the knowledge of the seat to choose, beyond its own hand.
+// Table is a seat's knowledge when it chooses, apart from its own hand.
 type Table struct {
-	// Strengths are by card: its value, whatever its colour, and 20 more for a trump. The strongest card takes the trick.
+	// Strengths has a strength for each card: its value, plus 20 for a trump. The strongest card takes the trick.
 	Strengths []int
 	// Trick has the strengths of the cards on the table; the first of equally strong cards takes the trick.
 	Trick []int
 	// ToCome are the seats that play to this trick after this one.
 	ToCome []int
-	// Unseen has the strengths of the cards that lie with the others or in the stock.
+	// Unseen has the strengths of the unseen cards, which the others hold or which are in the stock.
 	Unseen []int
 }
 
-// Read returns the table as the view shows it.
+// Read reads the table from a view.
 func Read(game *client.Catalog, view *client.NullernView) *Table {
 	table := &Table{Strengths: make([]int, len(game.Cards))}
 	trump := game.Cards[view.Turned].Colour
@@ -70,7 +70,7 @@ func Wanted(view *client.NullernView, seat int) int {
 	return int(bid) - int(view.Taken[seat])
 }
 
-// Eager says true if a seat wants a trick: for its bid or, if that is lost, for the point.
+// Eager says true if a seat wants a trick: for its bid or, if the bid is lost, for the point.
 func Eager(view *client.NullernView, seat int) bool { return Wanted(view, seat) != 0 }
 
 // Points returns the points of a round with this bid and this many tricks, including the later cost of a missed bid.

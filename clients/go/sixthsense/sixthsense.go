@@ -8,24 +8,24 @@ import (
 	"arena/client"
 )
 
-// Laid is a card in a trick that counts.
+// Laid is a card in a trick that is not blocked and so counts.
 type Laid struct{ Seat, Place, Colour, Value int }
 
-// Table is the knowledge of the seat to choose, beyond its own hand.
+// Table is a seat's knowledge when it chooses, apart from its own hand.
 type Table struct {
 	// Trump is the trump colour; client.None if there is none, or none yet.
 	Trump int
-	// Trick has the cards of the current trick that count, in the order they were laid.
+	// Trick has the cards of the current trick that count, in the order in which they were played.
 	Trick []Laid
 	// ToCome are the seats that play to this trick after this one.
 	ToCome []int
-	// Unseen are the cards that lie with the others or in the stock.
+	// Unseen has the unseen cards, which the others hold or which are in the stock.
 	Unseen []int
-	// Lacks are the colours that a seat has shown it has no card of, by seat.
+	// Lacks has for each seat the colours that it has proved not to hold.
 	Lacks map[int]map[int]bool
 }
 
-// Read returns the table as the view shows it.
+// Read reads the table from a view.
 func Read(game *client.Catalog, view *client.SixthSenseView) *Table {
 	table := &Table{Trump: client.None, Lacks: map[int]map[int]bool{}}
 	seats, seen := int(view.Seats), make([]bool, len(game.Cards))

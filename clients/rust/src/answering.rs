@@ -42,7 +42,7 @@ impl<B: Bot> Answering<B> {
         }
         let mut say = |request| say(session, request);
         match self.caller.react(message, &self.games, received, asked, &mut say) {
-            Ok(()) | Err(Stop::Interrupted) => Ok(()), // after a stop the bot decides no more
+            Ok(()) | Err(Stop::Interrupted) => Ok(()), // after a stop the bot makes no more decisions
             Err(Stop::Failed(failure)) => Err(failure),
         }
     }

@@ -12,15 +12,15 @@ use crate::errors::one_line;
 pub struct Profile {
     /// 1 to 40 letters, digits, `.`, `_` or `-`.
     pub name: String,
-    /// Bots of one owner never meet in a match; the bot's own name if empty.
+    /// Owner of the bot; its own name if empty. Bots of one owner never meet in a match.
     pub owner: String,
     /// The games it plays, by name.
     pub games: Vec<String>,
     /// The number of matches that it plays at once.
     pub capacity: u32,
-    /// Files that belong to the bot's behaviour, such as weights: the version's digest covers them.
+    /// Files that affect the bot's behaviour, such as weights; the version's digest covers them.
     pub files: Vec<PathBuf>,
-    /// At most 40 printable characters; if empty, a digest of the program's file and of `files`. Each has a rating of its own.
+    /// At most 40 printable characters; if empty, a digest of the program's file and `files`. Each version has its own rating.
     pub version: String,
 }
 
@@ -49,18 +49,18 @@ pub trait Bot {
         Box::new(decisions.iter().map(|decision| self.decide(decision)))
     }
 
-    /// Called at the beginning of a match, with the seat and the names of all bots; called called again after a reconnect.
+    /// Called at the beginning of a match, with the seat and the names of all bots; called again after a reconnect.
     fn on_match_start(&mut self, _start: &MatchStart) {}
 
     /// Called at the end of a round; the report shows all cards.
     fn on_round(&mut self, _report: &RoundReport) {}
 
-    /// Called at the end of a match; logs place, points and rating unless the bot does otherwise.
+    /// Called at the end of a match; logs place, points and rating unless overridden.
     fn on_match_end(&mut self, report: &MatchReport) {
         log_match_end(report);
     }
 
-    /// Called for any other notice of the server; logs it, as a warning where the bot is at fault, unless the bot does otherwise.
+    /// Called for any other notice of the server; logs it, as a warning if the bot is at fault, unless the bot does otherwise.
     fn on_notice(&mut self, notice: &Notice) {
         log_notice(notice);
     }

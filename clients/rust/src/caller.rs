@@ -18,7 +18,7 @@ use crate::decision::{Catalog, Clock, Decision};
 use crate::errors::{Error, Kind};
 use crate::v1::{Answer, NoticeKind, PlayRequest, PlayResponse};
 
-/// How long finished answers wait for further ones before they are sent without them.
+/// How long finished answers wait for further ones before they are sent.
 const HOLD: Duration = Duration::from_millis(10);
 
 pub(crate) type Games = HashMap<String, Arc<Catalog>>;
@@ -34,7 +34,7 @@ pub(crate) enum Stop {
 
 pub(crate) struct Caller<B> {
     bot: B,
-    /// An error in the bot is logged and the first legal action played, instead of ending the run.
+    /// If true, an error in the bot is logged and the first legal action played; else it ends the run.
     play_on: bool,
     clock: Clock,
     /// True if the bot must not be called any more.
@@ -89,14 +89,14 @@ impl<B: Bot> Caller<B> {
         for notice in &message.notices {
             self.tell(|bot| bot.on_notice(notice))?;
             if notice.kind() == NoticeKind::Suspended {
-                self.out.resumed.extend(notice.match_id); // a bot that gets this notice is back
+                self.out.resumed.extend(notice.match_id); // a bot that receives this notice is back
             }
             self.part(say);
         }
         Ok(())
     }
 
-    /// Calls something of the bot's that answers nothing.
+    /// Calls a method of the bot that returns no answer.
     fn tell(&mut self, call: impl FnOnce(&mut B)) -> Result<(), Stop> {
         self.check()?;
         match guarded(|| {
@@ -139,7 +139,7 @@ impl<B: Bot> Caller<B> {
         Ok(())
     }
 
-    /// Asks the bot for all decisions; `done` counts those that are answered.
+    /// Asks the bot for all decisions; `done` counts the answered ones.
     fn ask(&mut self, decisions: &[Decision], done: &mut usize, say: Say<'_>) -> Result<(), Stop> {
         self.check()?;
         let wrong = |text| Err(Stop::Failed(Error::new(Kind::BadAnswer, text)));
@@ -177,7 +177,7 @@ impl<B: Bot> Caller<B> {
     }
 }
 
-/// Has said what has waited long enough.
+/// Sends the reply if it has waited long enough.
 fn part(out: &mut PlayRequest, since: &mut Duration, now: Duration, say: Say<'_>) {
     if *out != PlayRequest::default() && now - *since > HOLD {
         *since = now;
@@ -203,7 +203,7 @@ fn words(cause: &(dyn Any + Send)) -> &str {
     text.or_else(|| cause.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a word")
 }
 
-/// Returns which decision it was, and what the bot saw.
+/// Describes a decision and the bot's view.
 fn describe(decision: &Decision, of: usize) -> String {
     let Decision { match_id, decision_id, game, view, legal, .. } = decision;
     let batch = if of > 1 { format!(", the first unanswered of {of}") } else { String::new() };

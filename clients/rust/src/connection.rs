@@ -23,9 +23,9 @@ use crate::status::{Failure, play_failure};
 use crate::tokens::{NewToken, read_token};
 use crate::v1::{PlayRequest, PlayResponse, Welcome};
 
-/// What the server has for a registration, for its welcome and for its goodbye.
+/// The server's time limit for a registration, for its welcome and for its goodbye.
 pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(20);
-/// The failures at most that are looked into before there was any connection.
+/// Maximum number of failures to diagnose before the first connection.
 pub(crate) const PROBES: u32 = 3;
 
 pub(crate) struct Connection {
@@ -41,7 +41,7 @@ pub(crate) struct Connection {
     registering: Option<NewToken>,
     /// True if there is a stream.
     calling: bool,
-    /// True if the token of this try was known before it.
+    /// True if the token of this try was known before the try.
     known: bool,
     /// True if there was a welcome on this try, and whether there ever was.
     greeted: bool,
@@ -96,7 +96,7 @@ impl Connection {
         self.alarms.next()
     }
 
-    /// Connects, and stays until the matches wanted are played, the server has taken leave, or `end`.
+    /// Connects and stays connected until the requested matches are played, the server ends the stream, or `end`.
     pub fn start(&mut self, now: Duration) {
         (self.now, self.good, self.seen) = (now, now, now);
         self.connect();
@@ -119,14 +119,14 @@ impl Connection {
         }
     }
 
-    /// Ends it without a word, for that reason.
+    /// Cuts the connection without notice, for the given reason.
     pub fn end(&mut self, now: Duration, why: Result<(), Error>) {
         if self.at(now) {
             self.finish(why);
         }
     }
 
-    /// Has something said on a session's stream, if it is still there.
+    /// Sends a message on a session's stream, if it still exists.
     pub fn say(&mut self, session: u64, request: PlayRequest) {
         if !self.over && session == self.number && self.greeted {
             self.write(request);
@@ -140,7 +140,7 @@ impl Connection {
         }
         self.alarms.call_off(Alarm::NoWelcome);
         if self.finishing {
-            return; // whatever the server sends after a goodbye
+            return; // the status after a goodbye does not matter
         }
         let mut session = match self.session.take().map_or_else(|| self.greet(message.welcome.as_ref()), Ok) {
             Ok(session) => session,
@@ -201,7 +201,7 @@ impl Connection {
         self.effects.push_back(Effect::Done(why));
     }
 
-    /// Ends what there is of a try.
+    /// Ends the stream and connection of the current try, if any.
     fn hang_up(&mut self) {
         self.attempt += 1;
         if self.greeted {
@@ -233,7 +233,7 @@ impl Connection {
         }
     }
 
-    /// Plays on one stream, until nothing is left to play or it ends.
+    /// Plays on one stream until nothing is left to play or the stream ends.
     fn converse(&mut self, token: String) {
         self.after(ANSWER_TIME, Alarm::NoWelcome);
         self.effects.push_back(Effect::Play { attempt: self.attempt, token });
@@ -254,7 +254,7 @@ impl Connection {
         Ok(session)
     }
 
-    /// Ends all after a goodbye.
+    /// Closes everything after a goodbye.
     fn close(&mut self) {
         let why = self.progress.parked.as_ref().map(|told| Error::new(Kind::Parked, self.parked(told)));
         self.finish(why.map_or(Ok(()), Err));

@@ -20,7 +20,7 @@ pub struct Card {
     pub name: String,
     /// An index into the catalogue's colours.
     pub colour: usize,
-    /// What it can count as: one value, or several where its player says which.
+    /// The values that it can count as: one, or several if its player chooses.
     pub values: Vec<u32>,
 }
 
@@ -29,11 +29,11 @@ pub struct Card {
 pub struct Action {
     /// Such as `red 7` or `red 0 blocks place 2`.
     pub name: String,
-    /// The kind of choice it answers, in the game's own term, such as `play`, `bid` or `raise`.
+    /// The kind of choice, in the game's own terms, such as `play`, `bid` or `raise`.
     pub kind: String,
-    /// What it plays or chooses, an index into the catalogue's cards; `None` if there is none or it is hidden.
+    /// The card that it plays or chooses, an index into the catalogue's cards; `None` if there is none or it is hidden.
     pub card: Option<usize>,
-    /// What a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
+    /// The value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
     pub value: Option<u32>,
     /// The place in the trick, counted from 0, of the card it blocks.
     pub place: Option<usize>,
@@ -107,7 +107,7 @@ impl View {
 #[derive(Clone)]
 pub struct Decision {
     pub match_id: u64,
-    /// Counts the decisions of the match.
+    /// Number of the decision, unique within the match.
     pub decision_id: u32,
     pub game: Arc<Catalog>,
     /// The game as this seat sees it.

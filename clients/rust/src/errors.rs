@@ -22,9 +22,9 @@ pub enum Kind {
     InvitationNeeded,
     /// The server plays none of the bot's games.
     NoGameInCommon,
-    /// The other side is no Arena server, or is newer than this client.
+    /// The other side is not an Arena server, or is newer than this client.
     ProtocolMismatch,
-    /// The same bot connected from somewhere else; the newest one plays on.
+    /// The same bot connected from somewhere else; only the newest connection plays on.
     TakenOver,
     /// The server ended the connection for a permanent reason.
     Refused,
@@ -34,12 +34,12 @@ pub enum Kind {
     Unreachable,
 }
 
-/// Ends a run: the bot cannot continue. Its text has the cause and the remedy.
+/// Ends a run: the bot cannot continue. Its text names cause and remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     pub kind: Kind,
     pub text: String,
-    /// The server's own reason for programs, such as `OWNER_BANNED`; empty without one.
+    /// The server's machine-readable reason, such as `OWNER_BANNED`; empty without one.
     pub reason: String,
 }
 
@@ -56,7 +56,7 @@ impl Error {
         Self::bad_argument(format!("the file {} cannot be used: {problem}", file.display()))
     }
 
-    /// Returns what a program ends with: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached.
+    /// Returns the program's exit status: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached.
     pub fn status(&self) -> u8 {
         match self.kind {
             Kind::BadAnswer | Kind::BotFailed => 1,

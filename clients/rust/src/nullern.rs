@@ -3,26 +3,26 @@
 
 use crate::decision::{Catalog, NullernView};
 
-/// The highest strength of a card that is no trump.
+/// The highest strength of a card that is not a trump.
 pub const PLAIN: u32 = 20;
 
 /// The points that a missed bid costs at the end of the game.
 pub const HUPFER: i32 = 5;
 
-/// The knowledge of the seat to choose, beyond its own hand.
+/// A seat's knowledge when it chooses, apart from its own hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// By card: its value, whatever its colour, and 20 more for a trump. The strongest card takes the trick.
+    /// Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick.
     pub strengths: Vec<u32>,
     /// The strengths of the cards on the table; the first of equally strong cards takes the trick.
     pub trick: Vec<u32>,
     /// The seats that play to this trick after this one.
     pub to_come: Vec<usize>,
-    /// The strengths of the cards that lie with the others or in the stock, by card.
+    /// The strengths of the unseen cards, which the others hold or which are in the stock.
     pub unseen: Vec<u32>,
 }
 
-/// Returns the table as the view shows it.
+/// Reads the table from a view.
 pub fn read(game: &Catalog, view: &NullernView) -> Table {
     let seats = view.seats as usize;
     let trump = game.cards[view.turned as usize].colour;
@@ -36,7 +36,7 @@ pub fn read(game: &Catalog, view: &NullernView) -> Table {
     Table { strengths, trick, to_come, unseen }
 }
 
-/// Returns the seat that takes the trick so far; `None` where no card lies there.
+/// Returns the seat that takes the trick so far; `None` if the table is empty.
 pub fn taker(game: &Catalog, view: &NullernView) -> Option<usize> {
     let trick = read(game, view).trick;
     let highest = trick.iter().max()?;
@@ -44,13 +44,13 @@ pub fn taker(game: &Catalog, view: &NullernView) -> Option<usize> {
     Some((view.leaders[view.takers.len()] as usize + place) % view.seats as usize)
 }
 
-/// Returns the number of tricks that a seat's bid still needs; negative where it has too many, or has not bid.
+/// Returns the number of tricks that a seat's bid still needs; negative if it has too many or has not bid.
 pub fn wanted(view: &NullernView, seat: usize) -> i32 {
     let bid = view.bids.get(&(seat as u32)).map_or(-1, |&bid| bid as i32);
     bid - view.taken[seat] as i32
 }
 
-/// Returns true if a seat wants a trick: for its bid or, if that is lost, for the point.
+/// Returns true if a seat wants a trick: for its bid or, if the bid is lost, for the point.
 pub fn eager(view: &NullernView, seat: usize) -> bool {
     wanted(view, seat) != 0
 }

@@ -18,11 +18,11 @@ use crate::tokens::default_token_file;
 /// Options of a run; each may be left out: `Options { matches: 10, ..Options::default() }`.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The token itself.
+    /// The token.
     pub token: Option<String>,
-    /// The file of the token; else `ARENA_TOKEN_FILE`, else a file of the bot's own in `~/.arena/tokens`.
+    /// The file of the token; else `ARENA_TOKEN_FILE`, else a separate file for each bot in `~/.arena/tokens`.
     pub token_file: Option<PathBuf>,
-    /// For a server that registers bots by invitation.
+    /// The invitation to a server that registers bots by invitation only.
     pub invitation: Option<String>,
     /// Goes before the profile's, else `ARENA_OWNER`.
     pub owner: Option<String>,
@@ -30,28 +30,28 @@ pub struct Options {
     pub tls: bool,
     /// Connects with TLS, trusting the authorities in this PEM file instead.
     pub tls_roots: Option<PathBuf>,
-    /// Stop after this number of matches with a result; 0 for no end.
+    /// Stop after this number of matches with a result; 0 for no limit.
     pub matches: u64,
-    /// An error in the bot is logged and its first legal action played; else it ends the run.
+    /// Log an error in the bot and play the first legal action, instead of ending the run.
     pub play_on: bool,
     /// The time without any connection after which the run ends; never if there is none.
     pub give_up_after: Option<Duration>,
-    /// Keep nothing of the server's log of results beside the token.
+    /// Keep no receipts of the server's log of results beside the token.
     pub no_receipts: bool,
-    /// All its matches are with house bots only and unrated.
+    /// Play unrated matches against house bots only.
     pub casual: bool,
-    /// Accept the challenges of everybody.
+    /// Accept challenges from all bots.
     pub challenges: bool,
-    /// Accept challenges with one of these bots only.
+    /// Accept challenges from these bots only.
     pub challengers: Vec<String>,
 }
 
 /// The default address of a server.
 pub const DEFAULT_ADDRESS: &str = "localhost:50051";
 
-/// What a bot has for its matches after Ctrl-C, unless `ARENA_DRAIN` says otherwise.
+/// Time for finishing matches after Ctrl-C, unless `ARENA_DRAIN` says otherwise.
 pub(crate) const DRAIN: Duration = Duration::from_secs(30);
-/// The same after SIGTERM, at most: its sender usually kills after 10 s.
+/// Maximum time for that after SIGTERM, whose sender usually kills after 10 s.
 pub(crate) const DRAIN_TERMINATED: Duration = Duration::from_secs(8);
 const LONGEST_VERSION: usize = 40;
 
@@ -74,7 +74,7 @@ pub(crate) struct Settings {
     pub no_receipts: bool,
     pub casual: bool,
     pub challenges: bool,
-    /// The bots the bots whose challenges it accepts, in small letters; everybody's where there is no
+    /// Lower-case names of the bots whose challenges it accepts; all without a
     /// list.
     pub challengers: Option<BTreeSet<String>>,
 }
@@ -116,7 +116,7 @@ impl Settings {
             )));
         }
         if let Some(token) = variable("ARENA_TOKEN") {
-            // set by the starting program, not by the author
+            // the starting program set this, not the author
             address = variable("ARENA_SERVER").unwrap_or(address);
             given = Some(token);
             (tls, tls_roots) = (false, None);
@@ -192,7 +192,7 @@ fn check_address(address: &str) -> Result<(), Error> {
     Err(Error::bad_argument(format!("the address '{address}' is not of the form HOST:PORT; {told}: {host}:50051")))
 }
 
-/// Returns twelve digits made of the program's file and of others.
+/// Returns a digest of the program's file and others, of twelve digits.
 fn digest_of(files: &[PathBuf]) -> Result<String, Error> {
     let program = env::current_exe().map_err(|problem| {
         Error::bad_argument(format!("the program's own file cannot be found ({problem}): state the bot's version"))

@@ -18,7 +18,7 @@ pub(crate) fn append(file: &Path, text: &str) -> io::Result<()> {
     make_folder_of(file)?;
     let mut to = private().append(true).create(true).open(file)?;
     let before = to.metadata()?.len();
-    to.write_all(text.as_bytes()).inspect_err(|_| drop(to.set_len(before))) // half a line would spoil the next
+    to.write_all(text.as_bytes()).inspect_err(|_| drop(to.set_len(before))) // since half a line would spoil the next
 }
 
 /// Leaves so many bytes of a file.

@@ -15,9 +15,9 @@ use tokio_rustls::{
 use crate::connection::ANSWER_TIME;
 use crate::options::Settings;
 
-/// What the other side has to show what it speaks.
+/// Time in which the other side must show its protocol.
 const GLANCE: Duration = Duration::from_secs(3);
-/// The beginning of HTTP/2 and an empty frame of settings, which a server without TLS answers with its own.
+/// The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 const SETTINGS_FRAME: u8 = 4;
 /// What systems say of a name that no host has.

@@ -67,7 +67,7 @@ impl Receipts {
         }));
     }
 
-    /// Reads the file at the first call, and cuts off an unfinished last line: the next line would become a part of it.
+    /// Reads the file at the first call, and cuts off an unfinished last line, which would spoil the next one.
     fn read_once(&mut self) {
         if std::mem::replace(&mut self.read, true) {
             return;

@@ -21,21 +21,21 @@ pub(crate) struct Seat {
     pub commitment: Vec<u8>,
 }
 
-/// What outlives a stream: the number of matches to play, and those in progress.
+/// State that outlives a stream: the number of matches to play, and those in progress.
 #[derive(Default)]
 pub(crate) struct Progress {
-    /// The number of matches to play; 0 for no end.
+    /// The number of matches to play; 0 for no limit.
     wanted: u64,
     finished: u64,
-    /// Matches that have begun.
+    /// The matches that have begun.
     pub playing: BTreeSet<u64>,
-    /// Accepted invitations whose matches have yet to begin, with the bot's random bytes for each deal.
+    /// The bot's random bytes for the deal, for each accepted invitation whose match has not begun.
     accepted: BTreeMap<u64, Vec<u8>>,
     /// The known facts of the matches that have begun.
     seats: BTreeMap<u64, Seat>,
-    /// True if no more matches are to begin, whatever their number.
+    /// True if no more matches are to begin, whatever `wanted` says.
     pub ending: bool,
-    /// The reason the reason why the server gives the bot no seats.
+    /// The server's reason for giving the bot no seats.
     pub parked: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl Progress {
         Self { wanted, ..Self::default() }
     }
 
-    /// Returns how many matches go on or are about to.
+    /// Returns the number of matches that are running or about to begin.
     pub fn begun(&self) -> usize {
         self.playing.len() + self.accepted.len()
     }
@@ -69,7 +69,7 @@ impl Progress {
         !self.more() && self.begun() == 0
     }
 
-    /// Forgets the state that the server sends again at a new connection: invitations and running matches. While the
+    /// Forgets the state that the server sends again on a new connection: invitations and running matches. While the
     /// last matches are being finished they stay: each gets its report, or begins again.
     pub fn reconnect(&mut self) {
         if !self.ending {
@@ -96,9 +96,9 @@ impl Progress {
 /// One stream from the welcome on.
 pub(crate) struct Session {
     capacity: u32,
-    /// The bots the bots whose challenges it accepts, in small letters; everybody's where there is no list.
+    /// Lower-case names of the bots whose challenges it accepts; without a list, all.
     challengers: Option<BTreeSet<String>>,
-    /// The capacity that the server knows; `None` where it has to be said again.
+    /// The capacity last sent to the server; `None` if it must be sent again.
     room: Option<u32>,
 }
 
@@ -139,7 +139,7 @@ impl Session {
         for notice in &message.notices {
             match notice.kind() {
                 NoticeKind::Withdrawn | NoticeKind::Taken => {
-                    progress.accepted.remove(&notice.invitation_id()); // it leads to no match
+                    progress.accepted.remove(&notice.invitation_id()); // this invitation leads to no match
                 }
                 NoticeKind::Parked => {
                     progress.parked = Some(notice.text.clone());

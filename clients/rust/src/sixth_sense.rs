@@ -8,7 +8,7 @@ use std::{
 
 use crate::decision::{Action, Catalog, SixthSenseView};
 
-/// A card in a trick that counts.
+/// A card in a trick that is not blocked and so counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Laid {
     pub seat: usize,
@@ -17,22 +17,22 @@ pub struct Laid {
     pub value: u32,
 }
 
-/// The knowledge of the seat to choose, beyond its own hand.
+/// A seat's knowledge when it chooses, apart from its own hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     /// The trump colour; `None` if there is none, or not yet.
     pub trump: Option<usize>,
-    /// The cards of the current trick that count, in the order they were laid.
+    /// The cards of the current trick that count, in the order in which they were played.
     pub trick: Vec<Laid>,
     /// The seats that play to this trick after this one.
     pub to_come: Vec<usize>,
-    /// The cards that lie with the others or in the stock.
+    /// The unseen cards, which the others hold or which are in the stock.
     pub unseen: Vec<usize>,
-    /// The colours that a seat has shown it has no card of, by seat.
+    /// For each seat, the colours that it has proved not to hold.
     pub lacks: BTreeMap<usize, BTreeSet<usize>>,
 }
 
-/// Returns the table as the view shows it.
+/// Reads the table from a view.
 pub fn read(game: &Catalog, view: &SixthSenseView) -> Table {
     let (seats, own) = (view.seats as usize, view.seat as usize);
     let mut table = Table::default();
@@ -76,7 +76,7 @@ pub fn after(trick: &[Laid], game: &Catalog, action: &Action, seat: usize, place
     made
 }
 
-/// Returns the seat that takes a trick so far; `None` where no card counts.
+/// Returns the seat that takes a trick so far; `None` if no card counts.
 pub fn taker(trick: &[Laid], trump: Option<usize>) -> Option<usize> {
     let led = trick.first()?.colour;
     let rank = |laid: &&Laid| {

@@ -20,13 +20,13 @@ pub(crate) enum Failure {
     },
 }
 
-/// The statuses after which another try may succeed, whatever the reason. Any other with a reason is final.
+/// The statuses after which another try may succeed, whatever the reason. Any other status with a reason is final.
 const COME_BACK: [Code; 3] = [Code::Unavailable, Code::ResourceExhausted, Code::DeadlineExceeded];
 
-/// The statuses that are final without a reason, too, beside those that have errors of their own.
+/// The statuses that are final even without a reason, in addition to those with their own errors.
 const FINAL: [Code; 3] = [Code::InvalidArgument, Code::PermissionDenied, Code::FailedPrecondition];
 
-/// Nanoseconds that a server may ask to wait: a longer time is a mistake.
+/// Maximum pause that a server may ask for, in nanoseconds; a longer one must be a mistake.
 const LONGEST_PAUSE: i128 = 3600 * 1_000_000_000;
 
 fn reason_of(ended: &Status) -> String {
@@ -46,13 +46,13 @@ fn pause(ended: &Status) -> Option<Duration> {
     Some(Duration::from_nanos(nanos.clamp(0, LONGEST_PAUSE) as u64))
 }
 
-/// Returns what the end of a stream means.
+/// Returns the failure for the end of a stream.
 pub(crate) fn play_failure(ended: &Status) -> Failure {
     let (reason, text) = (reason_of(ended), one_line(ended.message()));
     if ended.code() == Code::Ok {
         return dropped("the server closed the connection".into(), ended);
     }
-    let own = ended.code() == Code::ResourceExhausted && reason.is_empty(); // gRPC's own, in this process
+    let own = ended.code() == Code::ResourceExhausted && reason.is_empty(); // raised by gRPC in this process
     if COME_BACK.contains(&ended.code()) && !own {
         let why = if reason.is_empty() { format!("{:?}", ended.code()) } else { reason };
         return dropped(format!("{text} ({why})"), ended);
@@ -77,7 +77,7 @@ pub(crate) fn play_failure(ended: &Status) -> Failure {
     Failure::ForGood(Error { kind, text, reason })
 }
 
-/// Returns what a failed registration means.
+/// Returns the failure for a failed registration.
 pub(crate) fn registration_failure(ended: &Status) -> Failure {
     let (reason, text) = (reason_of(ended), one_line(ended.message()));
     let (kind, text) = match ended.code() {

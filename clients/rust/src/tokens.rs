@@ -23,7 +23,7 @@ pub(crate) fn default_token_file(address: &str, name: &str) -> Result<PathBuf, E
     Ok(home.join(".arena/tokens").join(format!("{}-{}.token", safe(address), safe(name))))
 }
 
-/// Returns the token in the file; `None` where there is no file or nothing in it.
+/// Returns the token in the file; `None` if the file is missing or empty.
 pub(crate) fn read_token(file: &Path) -> Result<Option<String>, Error> {
     match fs::read_to_string(file) {
         Ok(text) => Ok(Some(text.trim().to_owned()).filter(|token| !token.is_empty())),
@@ -58,10 +58,10 @@ impl NewToken {
         &self.file
     }
 
-    /// Puts the token that the server answered with in its place, atomically.
+    /// Stores the token from the server's answer in the final file, atomically.
     pub fn keep(&self, token: &str) -> Result<(), Error> {
         if token != self.token {
-            self.write(token)?; // the server is an older one, which makes its own
+            self.write(token)?; // an older server, which creates tokens itself
         }
         fs::rename(&self.draft, &self.file).map_err(|problem| Error::unusable(&self.file, &problem))
     }

@@ -1,4 +1,4 @@
-// A few plain rules: announce the worth of the hand, take tricks until it is reached, then duck.
+// A few plain rules: announce the value of the hand, take tricks until it is reached, then duck.
 
 import { Bot, type Decision, GAMES, nullern, type NullernView, sixthSense, type SixthSenseView } from "../src/index.js";
 
@@ -6,12 +6,12 @@ type Rank = (number: number) => number;
 const least = (numbers: readonly number[], rank: Rank) => numbers.reduce((best, each) => (rank(each) < rank(best) ? each : best));
 const most = (numbers: readonly number[], rank: Rank) => numbers.reduce((best, each) => (rank(each) > rank(best) ? each : best));
 
-/** Knows which card takes the trick on the table, and counts nothing. */
+/** Bot that knows which card takes the trick on the table, but does not count cards. */
 export class RuleBot extends Bot {
   override name = "rules";
   override games = GAMES;
 
-  /** Sends each game to its rules; plays at random without rules. */
+  /** Sends each game to its rules; plays at random in games without rules. */
   override decide(decision: Decision): number {
     const { view, legal } = decision;
     if (view.$typeName === "arena.v1.NullernView") return playNullern(decision, view);
@@ -41,7 +41,7 @@ function playSixthSense(decision: Decision, view: SixthSenseView): number {
   return takeOrDuck(legal, takes, strength, wanted > 0, !table.toCome.length);
 }
 
-/** The prediction nearest to the number of good cards among the others of the hand: high trumps, 13 and 14. */
+/** The prediction nearest to the number of good cards in the rest of the hand: high trumps, 13 and 14. */
 function predict({ game, legal }: Decision, view: SixthSenseView, trump: number | undefined): number {
   const good = (card: number) => Math.max(...game.cards[card].values) >= (game.cards[card].colour === trump ? 9 : 13);
   const misfit = (number: number) => {
@@ -52,13 +52,13 @@ function predict({ game, legal }: Decision, view: SixthSenseView, trump: number 
   return least(legal, misfit);
 }
 
-/** Tricks still missing for the prediction; for a 6/9 the 9 counts once the 6 is passed. */
+/** Number of tricks that the prediction still needs; for a 6/9, the 9 counts once the 6 is passed. */
 function wantedTricks({ game }: Decision, { taken, seat, prediction }: SixthSenseView): number {
   const missing = sixthSense.targets(game, prediction ?? 0).map((aim) => aim - taken[seat]).filter((tricks) => tricks >= 0);
   return missing.length ? Math.min(...missing) : 0;
 }
 
-/** Bids the number of good cards: trumps, and with few opponents a 19 or 20. Then it plays for that bid. */
+/** Bids the number of good cards (trumps, and with few opponents a 19 or 20), then plays for that bid. */
 function playNullern({ game, legal, actions }: Decision, view: NullernView): number {
   const { strengths, trick, toCome } = nullern.read(game, view);
   if (actions[0].kind === "bid") {

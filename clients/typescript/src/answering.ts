@@ -74,7 +74,7 @@ export class Answering implements Inbox {
       }
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error;
-      this.#deliveries.length = 0; // after a stop the bot decides no more
+      this.#deliveries.length = 0; // after a stop the bot makes no more decisions
     }
   }
 }

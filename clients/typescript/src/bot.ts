@@ -1,4 +1,4 @@
-// The class that a bot author extends. It knows no connections: `run` passes it decisions and sends its answers.
+// The class that a bot author extends. It has no connection itself: `run` passes it decisions and sends its answers.
 
 import { type Decision, GAMES } from "./decision.js";
 import { log } from "./log.js";
@@ -17,15 +17,15 @@ export type Choices = Iterable<number | Promise<number>> | AsyncIterable<number>
 export abstract class Bot {
   /** 1 to 40 letters, digits, '.', '_' or '-'; the class's name if empty. */
   name = "";
-  /** Bots of one owner never meet in a match; the bot's own name if empty. */
+  /** Owner of the bot; its own name if empty. Bots of one owner never meet in a match. */
   owner = "";
   /** The games it plays, by name. */
   games: readonly string[] = GAMES.slice(0, 1);
   /** The number of matches that it plays at once. */
   capacity = 8;
-  /** Files that decide with the program's own, such as weights: the version's digest covers them. */
+  /** Files that affect the bot's behaviour, such as weights; the version's digest covers them. */
   files: readonly string[] = [];
-  /** At most 40 printable characters; null for a digest of the program's file and of `files`. Each has a rating of its own. */
+  /** At most 40 printable characters; null for a digest of the program's file and `files`. Each version has its own rating. */
   version: string | null = null;
 
   /** Choose one of `decision.legal`. */
@@ -41,7 +41,7 @@ export abstract class Bot {
     return eachAlone(this, decisions);
   }
 
-  /** Handle the beginning of a match, with the seat and the names of all bots; called called again after a reconnect. */
+  /** Handle the beginning of a match, with the seat and the names of all bots; called again after a reconnect. */
   onMatchStart(_start: MatchStart): void {}
 
   /** Handle the end of a round; the report shows all cards. */
@@ -56,7 +56,7 @@ export abstract class Bot {
     return log.info(`match ${report.matchId}: place ${places[seat]} of ${places.length} with ${scores[seat]} points${rated}`);
   }
 
-  /** Handle a notice from the server. The default logs one line: a warning where the bot is at fault. */
+  /** Handle a notice from the server. The default logs one line: a warning if the bot is at fault. */
   onNotice(notice: Notice): void {
     if (notice.kind === NoticeKind.PARKED) return; // the run ends with this error, which reports it
     const kind = NoticeKind[notice.kind]?.toLowerCase().replaceAll("_", " ") ?? `notice ${notice.kind}`;

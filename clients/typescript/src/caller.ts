@@ -8,10 +8,10 @@ import { ArgumentError, BadAnswerError } from "./errors.js";
 import { log } from "./log.js";
 import { AnswerSchema, NoticeKind, type PlayRequest, PlayRequestSchema, type PlayResponse } from "./v1/arena/v1/play_pb.js";
 
-/** Milliseconds that finished answers wait for further ones before they are sent without them. */
+/** Milliseconds that finished answers wait for further ones before they are sent. */
 export const HOLD = 10;
 
-/** What an error in the bot does: end the run, or log it and play the first legal action. */
+/** Effect of an error in the bot: end the run, or log it and play the first legal action. */
 export type OnError = "raise" | "continue";
 
 /** The bot's own code is not called any more: the program must stop. */
@@ -58,7 +58,7 @@ export class Caller {
     for (const notice of message.notices) {
       this.#tell(() => this.bot.onNotice(notice));
       if (notice.kind === NoticeKind.SUSPENDED && notice.matchId !== undefined) {
-        this.#reply().resumed.push(notice.matchId); // a bot that gets this notice is back
+        this.#reply().resumed.push(notice.matchId); // a bot that receives this notice is back
       }
       if (this.#held()) yield this.#take();
     }
@@ -112,7 +112,7 @@ export class Caller {
     this.#reply().answers.push(create(AnswerSchema, { matchId, decisionId, action }));
   }
 
-  /** Call a method of the bot that answers nothing. */
+  /** Call a method of the bot that returns no answer. */
   #tell(call: () => void): void {
     this.#think();
     try {
@@ -163,7 +163,7 @@ function checked(decision: Decision, choice: unknown, count: number, of: number)
   return choice;
 }
 
-/** Return which decision it was, and what the bot saw. */
+/** Describe a decision and the bot's view. */
 function whereOf({ matchId, game, view, decisionId, legal }: Decision, of: number): string {
   const { $typeName, ...fields } = view;
   const seen = JSON.stringify(fields, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));

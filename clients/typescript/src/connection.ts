@@ -15,21 +15,21 @@ import { type RegisterBotRequest, RegisterBotRequestSchema, type RegisterBotResp
 import { HelloSchema, type PlayRequest, PlayRequestSchema, PlayResponseSchema, WelcomeSchema } from "./v1/arena/v1/play_pb.js";
 import { VERSION } from "./version.js";
 
-/** Milliseconds that the server has for a registration and for its welcome. */
+/** The server's time limit for a registration and for its welcome, in milliseconds. */
 const ANSWER_TIME = 20_000;
-/** Milliseconds before the first try to come back, at most. */
+/** Maximum milliseconds before the first try to reconnect. */
 const FIRST_WAIT = 100;
-/** Milliseconds between two tries at most, while the server may only be starting again. */
+/** Maximum milliseconds between two tries while the server may only be restarting. */
 const LONGEST_WAIT = 5_000;
-/** Milliseconds without a connection after which that is no longer likely. */
+/** Milliseconds without a connection after which a restart is no longer likely. */
 const LONG_OUTAGE = 120_000;
-/** Milliseconds between two tries at most after that. */
+/** Maximum milliseconds between two tries after that. */
 const LONGEST_OUTAGE_WAIT = 30_000;
-/** Milliseconds that the server has to take leave of a bot that stops in the middle of matches. */
+/** The server's time limit, in milliseconds, to end the stream of a bot that leaves in the middle of matches. */
 const LEAVE_TIME = 2_000;
-/** Milliseconds after which a connection counts as a good one, and the waits begin anew. */
+/** Milliseconds after which a connection counts as good, so that waits start again from the shortest. */
 const STEADY = 1_000;
-/** Failures at most that are looked into before there was any connection. */
+/** Maximum number of failures to diagnose before the first connection. */
 const PROBES = 3;
 
 /** A clock and its alarms. */
@@ -40,12 +40,12 @@ export interface Clock {
   after(ms: number, call: () => void): () => void;
 }
 
-/** One stream of gRPC's. */
+/** One gRPC stream. */
 export interface Call {
   write(request: PlayRequest): void;
   /** Close the bot's side. */
   end(): void;
-  /** End all of it. */
+  /** Cancel the whole stream. */
   cancel(): void;
 }
 
@@ -63,11 +63,11 @@ export interface Channel {
   close(): void;
 }
 
-/** Where a connection puts what is for the bot. Sessions are numbered, one a stream. */
+/** Receiver of everything for the bot. Sessions are numbered, one per stream. */
 export interface Inbox {
   /** A message of the server, as bytes; the first of a session has the welcome. `received`: when, by the clock. */
   deliver(session: number, bytes: Uint8Array, received: number): void;
-  /** A session is over: its open questions are asked again by the next one. */
+  /** A session is over; the next one repeats its open decisions. */
   over(session: number): void;
   /** There is no time left: the bot must not be called any more. */
   hurry(): void;
@@ -93,11 +93,11 @@ export class Connection {
   #session = 0;
   /** True if there was a welcome on this try. */
   #welcomed = false;
-  /** True if there ever was a welcome. */
+  /** True once there has been a welcome. */
   #reached = false;
   #leaving = false;
 
-  /** `chance`: a number from 0 to 1. `obstacle`: a permanent obstacle, in words, where a first connection fails. */
+  /** `chance`: a number from 0 to 1. `obstacle`: a description of a permanent obstacle, if the first connection fails. */
   constructor(
     private readonly profile: Profile,
     private readonly open: () => Channel,
@@ -113,7 +113,7 @@ export class Connection {
     this.#ended.catch(() => {});
   }
 
-  /** Stay connected until the matches wanted are played, the server has taken leave, or `end`. Throws ArenaError. */
+  /** Stay connected until the requested matches are played, the server ends the stream, or `end`. Throws ArenaError. */
   async stay(): Promise<void> {
     try {
       await this.#stay();
@@ -194,7 +194,7 @@ export class Connection {
         }
         const now = clock.now();
         if (this.#welcomed) {
-          // One that ended at once may do so again, but the server is there.
+          // The server is there, even if the stream ended at once and may do so again.
           good = now - begun > STEADY ? now : Math.max(good, now - LONGEST_WAIT);
           seen = now;
         }
@@ -257,7 +257,7 @@ export class Connection {
     return answer.token;
   }
 
-  /** Play on one stream, until nothing is left to play; throws what its end means. */
+  /** Play on one stream until nothing is left to play; throws the error for the stream's end. */
   #converse(channel: Channel, token: string): Promise<void> {
     return new Promise((resolve, reject) => {
       let session: Session | undefined;
@@ -290,7 +290,7 @@ export class Connection {
         },
         ended: (status) => {
           tooLate();
-          if (finishing) resolve(); // whatever the server sends after a goodbye
+          if (finishing) resolve(); // the status after a goodbye does not matter
           else reject(playFailure(status));
         },
       });

@@ -1,4 +1,4 @@
-// What a bot is asked: a Decision, and the Catalog that says the meaning of its small numbers.
+// The questions to a bot: a Decision, and the Catalog that explains its small numbers.
 
 import { ProtocolMismatchError } from "./errors.js";
 import type { Action as ActionMessage, GameCatalog } from "./v1/arena/v1/game_pb.js";
@@ -27,11 +27,11 @@ export interface Card {
 export interface Action {
   /** Such as "red 7" or "red 0 blocks place 2". */
   readonly name: string;
-  /** The kind of choice it answers, in the game's own term, such as "play", "bid" or "raise". */
+  /** The kind of choice, in the game's own terms, such as "play", "bid" or "raise". */
   readonly kind: string;
   /** The card it plays or chooses, an index into the catalogue's `cards`; undefined if there is none or it is hidden. */
   readonly card: number | undefined;
-  /** What a played card counts as, the number predicted or bid, or 1 for yes and 0 for no. */
+  /** The value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no. */
   readonly value: number | undefined;
   /** The place in the trick, counted from 0, of the card it blocks. */
   readonly place: number | undefined;
@@ -62,7 +62,7 @@ export function catalogOf(message: GameCatalog): Catalog {
 export class Decision {
   constructor(
     readonly matchId: bigint,
-    /** Counts the decisions of the match. */
+    /** Number of the decision, unique within the match. */
     readonly decisionId: number,
     readonly game: Catalog,
     /** The game as this seat sees it. */
@@ -86,7 +86,7 @@ export class Decision {
   }
 }
 
-/** Return a decision as a bot is asked it. Throws ProtocolMismatchError where its game has no catalogue. */
+/** Convert a message to a decision for the bot. Throws ProtocolMismatchError if its game has no catalogue. */
 export function decisionOf(message: DecisionMessage, games: ReadonlyMap<string, Catalog>): Decision {
   const { matchId, decisionId, view, legal, softMs, bankMs } = message;
   const game = games.get(VIEWS.get(view.case ?? "") ?? "");

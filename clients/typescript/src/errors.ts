@@ -2,9 +2,9 @@
 
 /** The bot cannot continue; the message says why and what to do. */
 export class ArenaError extends Error {
-  /** The server's reason for programs, such as "OWNER_BANNED"; empty without one. */
+  /** The server's machine-readable reason, such as "OWNER_BANNED"; empty without one. */
   reason = "";
-  /** What the program ends with: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached. */
+  /** The program's exit status: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached. */
   status = 3;
   override get name(): string {
     return this.constructor.name;
@@ -25,9 +25,9 @@ export class NameNotAllowedError extends ArenaError {}
 export class InvitationNeededError extends ArenaError {}
 /** The server plays none of the bot's games. */
 export class NoGameInCommonError extends ArenaError {}
-/** The other side is no Arena server, or is newer than this client. */
+/** The other side is not an Arena server, or is newer than this client. */
 export class ProtocolMismatchError extends ArenaError {}
-/** The same bot connected from somewhere else; the newest one plays on. */
+/** The same bot connected from somewhere else; only the newest connection plays on. */
 export class TakenOverError extends ArenaError {}
 /** The server ended the connection for a permanent reason. */
 export class RefusedError extends ArenaError {}

@@ -4,24 +4,24 @@
 import type { Catalog } from "./decision.js";
 import type { NullernView } from "./v1/arena/v1/nullern_pb.js";
 
-/** The highest strength of a card that is no trump. */
+/** The highest strength of a card that is not a trump. */
 export const PLAIN = 20;
 /** Points that a missed bid costs at the end of the game. */
 export const HUPFER = 5;
 
-/** The knowledge of the seat to choose, beyond its own hand. */
+/** A seat's knowledge when it chooses, apart from its own hand. */
 export interface Table {
-  /** By card: its value, whatever its colour, and 20 more for a trump. The strongest card takes the trick. */
+  /** Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick. */
   readonly strengths: readonly number[];
   /** The strengths of the cards on the table; the first of equally strong cards takes the trick. */
   readonly trick: readonly number[];
   /** The seats that play to this trick after this one. */
   readonly toCome: readonly number[];
-  /** The strengths of the cards that lie with the others or in the stock. */
+  /** The strengths of the unseen cards, which the others hold or which are in the stock. */
   readonly unseen: readonly number[];
 }
 
-/** Return the table as the view shows it. */
+/** Read the table from a view. */
 export function read(game: Catalog, view: NullernView): Table {
   const { seat, seats, turned, hand, plays, takers } = view;
   const trump = game.cards[turned].colour;
@@ -42,7 +42,7 @@ export function taker(game: Catalog, view: NullernView): number | undefined {
 /** Return the number of tricks that a seat's bid still needs; negative if it has too many. */
 export const wantedTricks = (view: NullernView, seat: number): number => (view.bids[seat] ?? -1) - view.taken[seat];
 
-/** Return true if a seat wants a trick: for its bid or, if that is lost, for the point. */
+/** Return true if a seat wants a trick: for its bid or, if the bid is lost, for the point. */
 export const eager = (view: NullernView, seat: number): boolean => wantedTricks(view, seat) !== 0;
 
 /** Return the points of a round with this bid and this many tricks, including the later cost of a missed bid. */

@@ -12,11 +12,11 @@ import { defaultTokenFile } from "./tokens.js";
 export interface Options {
   /** "host:port"; else ARENA_SERVER, else localhost:50051. */
   address?: string;
-  /** The token itself. */
+  /** The token. */
   token?: string;
-  /** The file of the token; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens. */
+  /** The file of the token; else ARENA_TOKEN_FILE, else a separate file for each bot in ~/.arena/tokens. */
   tokenFile?: string;
-  /** For a server that registers bots by invitation. */
+  /** The invitation to a server that registers bots by invitation only. */
   invitation?: string;
   /** Overrides the bot's own; by default ARENA_OWNER. */
   owner?: string;
@@ -24,13 +24,13 @@ export interface Options {
   tls?: boolean | string;
   /** Stop after this number of matches with a result. */
   matches?: number;
-  /** What an error in the bot does: end the run, or log it and play the first legal action. */
+  /** Effect of an error in the bot: end the run, or log it and play the first legal action. */
   onError?: OnError;
   /** Seconds without any connection after which the run ends. */
   giveUpAfter?: number;
   /** False to keep nothing of the server's log of results beside the token. */
   receipts?: boolean;
-  /** True if all its matches are with house bots only and unrated. */
+  /** True to play unrated matches against house bots only. */
   casual?: boolean;
   /** True if it accepts challenges, or the names of the bots whose challenges it accepts. */
   challenges?: boolean | readonly string[];
@@ -62,7 +62,7 @@ export const DEFAULT_ADDRESS = "localhost:50051";
 const DEFAULT_PORT = 50051;
 /** Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN has another number. */
 export const DRAIN = 30;
-/** The same after SIGTERM, at most: its sender usually kills after 10 s. */
+/** Maximum time for that after SIGTERM, whose sender usually kills after 10 s. */
 export const DRAIN_TERMINATED = 8;
 const LONGEST_VERSION = 40;
 const ADDRESS = /^(\[[^[\]\s]+\]|[^:/[\]\s]+):(\d{1,5})$/;
@@ -107,7 +107,7 @@ export function profileOf(bot: Bot, options: Options): Profile {
     const what = token.trim() ? "not one line of printable characters" : "empty";
     throw new ArgumentError(`the token is ${what}: give it as the server did, or none for the one in the token file`);
   }
-  const startedFor = environment("ARENA_TOKEN"); // set by the starting program, not by the author
+  const startedFor = environment("ARENA_TOKEN"); // the starting program set this, not the author
   if (startedFor !== undefined) {
     [address, token, tokenFile, tls] = [environment("ARENA_SERVER") ?? address, startedFor, undefined, false];
   }

@@ -8,14 +8,14 @@ import { connect as connectTls } from "node:tls";
 
 /** Milliseconds that the other side has to show what it speaks. */
 const PATIENCE = 3_000;
-/** The beginning of HTTP/2 and an empty frame of settings, which a server without TLS answers with its own. */
+/** The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own. */
 const PREFACE = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])]);
 const SETTINGS = 4;
 
 /** Return a permanent obstacle, as a sentence with its remedy; empty if another try may succeed. */
 export async function obstacle(address: string, tls: boolean | string): Promise<string> {
   const parts = /^(?:\[([^[\]]+)\]|([^:/]+)):(\d+)$/.exec(address);
-  if (parts === null) return ""; // of another kind, which gRPC knows
+  if (parts === null) return ""; // another kind of address, which gRPC handles
   const [host, port] = [parts[1] ?? parts[2], Number(parts[3])];
   try {
     await lookup(host);

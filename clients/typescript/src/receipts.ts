@@ -67,7 +67,7 @@ export class Receipts {
     });
   }
 
-  /** Read the file at the first call, and cut off an unfinished last line: the next line would become a part of it. */
+  /** Read the file at the first call, and cut off an unfinished last line, which would spoil the next one. */
   #readOnce(): void {
     if (this.#read) return;
     this.#read = true;

@@ -16,15 +16,15 @@ import {
 /** The state that outlives a stream: the number of matches to play, and those in progress. */
 export class Progress {
   finished = 0;
-  /** Matches that have begun. */
+  /** The matches that have begun. */
   readonly playing = new Set<bigint>();
-  /** Accepted invitations whose matches have yet to begin, with the bot's random bytes for each deal. */
+  /** The bot's random bytes for the deal, for each accepted invitation whose match has not begun. */
   readonly accepted = new Map<bigint, Uint8Array>();
   /** The known facts of the matches that have begun. */
   readonly seats = new Map<bigint, Seat>();
-  /** True if no more matches are to begin, whatever their number. */
+  /** True if no more matches are to begin, whatever `wanted` says. */
   ending = false;
-  /** The reason the reason the reason why the server gives the bot no seats; empty if it does. */
+  /** The server's reason for giving the bot no seats; empty if it gives seats. */
   parked = "";
 
   /** `wanted`: the number of matches to play; undefined for no end. */
@@ -48,7 +48,7 @@ export class Progress {
   }
 
   /**
-   * Forget the state that the server sends again at a new connection: invitations and running matches. While the last
+   * Forget the state that the server sends again on a new connection: invitations and running matches. While the last
    * matches are being finished they stay: each gets its report, or begins again.
    */
   reconnect(): void {
@@ -95,7 +95,7 @@ export class Session {
     for (const report of message.reports) this.#end(report);
     for (const notice of message.notices) {
       if (notice.kind === NoticeKind.WITHDRAWN || notice.kind === NoticeKind.TAKEN) {
-        progress.accepted.delete(notice.invitationId ?? 0n); // it leads to no match
+        progress.accepted.delete(notice.invitationId ?? 0n); // this invitation leads to no match
       } else if (notice.kind === NoticeKind.PARKED) {
         [progress.parked, progress.ending] = [notice.text, true];
       }

@@ -4,7 +4,7 @@
 import type { Action, Catalog } from "./decision.js";
 import type { SixthSenseView } from "./v1/arena/v1/sixth_sense_pb.js";
 
-/** A card in a trick that counts. */
+/** A card in a trick that is not blocked and so counts. */
 export interface Laid {
   readonly seat: number;
   readonly place: number;
@@ -12,21 +12,21 @@ export interface Laid {
   readonly value: number;
 }
 
-/** The knowledge of the seat to choose, beyond its own hand. */
+/** A seat's knowledge when it chooses, apart from its own hand. */
 export interface Table {
   /** The trump colour; undefined if there is none, or not yet. */
   readonly trump: number | undefined;
-  /** The cards of the current trick that count, in the order they were laid. */
+  /** The cards of the current trick that count, in the order in which they were played. */
   readonly trick: readonly Laid[];
   /** The seats that play to this trick after this one. */
   readonly toCome: readonly number[];
-  /** The cards that lie with the others or in the stock. */
+  /** The unseen cards, which the others hold or which are in the stock. */
   readonly unseen: readonly number[];
   /** Colours that a seat has shown it has no card of, by seat. */
   readonly lacks: ReadonlyMap<number, ReadonlySet<number>>;
 }
 
-/** Return the table as the view shows it. */
+/** Read the table from a view. */
 export function read(game: Catalog, view: SixthSenseView): Table {
   const { seats, turned, leaders, plays, takers, hand, knownPredictions } = view;
   const colours = game.colours.length - (seats === 2 ? 1 : 0);

@@ -21,7 +21,7 @@ export interface CallStatus {
   pause: number;
 }
 
-/** Statuses after which another try may succeed, whatever the reason. Any other with a reason is final. */
+/** Statuses after which another try may succeed, whatever the reason. Any other status with a reason is final. */
 const COME_BACK = new Set(["UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"]);
 /** Statuses that are final without a reason, too, beside those that have errors of their own. */
 const FINAL = new Set(["INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION"]);
@@ -81,7 +81,7 @@ function withDetails(error: ArenaError | DroppedError, reason: string, pause: nu
 
 function playError(status: string, text: string, reason: string): ArenaError | DroppedError {
   if (status === "OK") return new DroppedError("the server closed the connection");
-  if (status === "RESOURCE_EXHAUSTED" && reason === "") { // gRPC's own, in this process
+  if (status === "RESOURCE_EXHAUSTED" && reason === "") { // raised by gRPC in this process
     return new ProtocolMismatchError(`a message from the server is larger than this client accepts: ${text}`);
   }
   if (COME_BACK.has(status)) return new DroppedError(`${text} (${reason || status})`);

@@ -41,7 +41,7 @@ export class NewToken {
 
   /** Put the token that the server answered with in its place, atomically. */
   keep(token: string): void {
-    if (token !== this.token) this.#write(token); // the server is an older one, which makes its own
+    if (token !== this.token) this.#write(token); // an older server, which creates tokens itself
     renameSync(this.#draft, this.file);
   }
 

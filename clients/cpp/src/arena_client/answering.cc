@@ -60,7 +60,7 @@ void Answering::react(const Delivery& delivery) {
                   [&](const v1::PlayRequest& request) { say_(delivery.session, request); });
   } catch (const Interrupted&) {
     std::lock_guard lock(mutex_);
-    deliveries_.clear();  // after a stop the bot decides no more
+    deliveries_.clear();  // after a stop the bot makes no more decisions
   }
 }
 

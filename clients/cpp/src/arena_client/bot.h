@@ -1,4 +1,4 @@
-// The class that a bot author derives from. It knows no connections: `run` passes it decisions and sends its answers.
+// The class that a bot author derives from. It has no connection itself: `run` passes it decisions and sends its answers.
 #pragma once
 
 #include <functional>
@@ -20,15 +20,15 @@ class Bot {
 
   /// 1 to 40 letters, digits, '.', '_' or '-'.
   std::string name = "bot";
-  /// Bots of one owner never meet in a match; the bot's own name if empty.
+  /// Owner of the bot; its own name if empty. Bots of one owner never meet in a match.
   std::string owner;
   /// The games it plays, by name.
   std::vector<std::string> games = {"sixth_sense"};
   /// The number of matches that it plays at once.
   int capacity = 8;
-  /// Files that decide with the program, such as weights: the version's digest covers them.
+  /// Files that affect the bot's behaviour, such as weights; the version's digest covers them.
   std::vector<std::string> files;
-  /// At most 40 printable characters; without it a digest of the program and of `files`. Each has a rating of its own.
+  /// At most 40 printable characters; by default a digest of the program and `files`. Each version has its own rating.
   std::optional<std::string> version;
 
   /// Choose one of `decision.legal`.
@@ -38,13 +38,13 @@ class Bot {
   /// decisions together are cheaper than one by one. What is given is sent while the bot goes on.
   virtual void decide_many(const std::vector<Decision>& decisions, const Give& give);
 
-  /// Handle the beginning of a match, with the seat and the names of all bots; called called again after a reconnect.
+  /// Handle the beginning of a match, with the seat and the names of all bots; called again after a reconnect.
   virtual void on_match_start(const v1::MatchStart& start);
   /// Handle the end of a round; the report shows all cards.
   virtual void on_round(const v1::RoundReport& report);
   /// Handle the end of a match. The default logs place, points and rating.
   virtual void on_match_end(const v1::MatchReport& report);
-  /// Handle a notice from the server. The default logs one line: a warning where the bot is at fault.
+  /// Handle a notice from the server. The default logs one line: a warning if the bot is at fault.
   virtual void on_notice(const v1::Notice& notice);
 };
 

@@ -11,7 +11,7 @@
 namespace arena {
 namespace {
 
-constexpr double HOLD = 10;  // milliseconds that finished answers wait for further ones before they are sent without them
+constexpr double HOLD = 10;  // milliseconds that finished answers wait for further ones before they are sent
 
 void check_action(const Decision& decision, int action, std::size_t count, std::size_t of) {
   if (std::binary_search(decision.legal.begin(), decision.legal.end(), action)) return;
@@ -70,7 +70,7 @@ void Caller::tell_news(const v1::PlayResponse& message, const Say& say) {
   for (const auto& notice : message.notices()) {
     tell([&] { bot_.on_notice(notice); });
     if (notice.kind() == v1::NOTICE_KIND_SUSPENDED && notice.has_match_id()) {
-      reply().add_resumed(notice.match_id());  // a bot that gets this notice is back
+      reply().add_resumed(notice.match_id());  // a bot that receives this notice is back
     }
     take_if_held(say);
   }

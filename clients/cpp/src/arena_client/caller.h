@@ -9,7 +9,7 @@
 
 namespace arena {
 
-/// What an error in the bot does: end the run, or log it and play the first legal action.
+/// Effect of an error in the bot: end the run, or log it and play the first legal action.
 enum class OnError { raise, proceed };
 
 /// The bot's own code is not called any more: the program must stop.

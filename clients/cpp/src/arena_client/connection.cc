@@ -10,14 +10,14 @@
 namespace arena {
 namespace {
 
-constexpr double ANSWER_TIME = 20'000;          // that the server has for a registration, for its welcome and for a proof
-constexpr double FIRST_WAIT = 100;              // before the first try to come back, at most
-constexpr double LONGEST_WAIT = 5'000;          // between two tries, while the server may only be starting again
-constexpr double LONG_OUTAGE = 120'000;         // after which that is no longer likely
+constexpr double ANSWER_TIME = 20'000;          // the server's limit for a registration, for its welcome and for a proof
+constexpr double FIRST_WAIT = 100;              // maximum before the first try to reconnect
+constexpr double LONGEST_WAIT = 5'000;          // maximum between two tries while the server may only be restarting
+constexpr double LONG_OUTAGE = 120'000;         // after which a restart is no longer likely
 constexpr double LONGEST_OUTAGE_WAIT = 30'000;  // between two tries after that
-constexpr double LEAVE_TIME = 2'000;            // that the server has to take leave of a bot in the middle of matches
-constexpr double STEADY = 1'000;                // after which a connection is a good one, and the waits begin anew
-constexpr int PROBES = 3;                       // failures that are looked into before there was any connection
+constexpr double LEAVE_TIME = 2'000;            // the server's limit to end the stream of a bot that leaves matches
+constexpr double STEADY = 1'000;                // after which a connection counts as good, so that waits start anew
+constexpr int PROBES = 3;                       // failures to diagnose before the first connection
 
 std::string matches(std::size_t count) { return std::to_string(count) + (count == 1 ? " match" : " matches"); }
 
@@ -142,7 +142,7 @@ void Connection::converse(const std::string& token) {
     if (current != try_) return;
     attempt([&] {
       if (!finishing_) return failed(play_failure(status));
-      finish(nullptr);  // whatever the server sends after a goodbye
+      finish(nullptr);  // the status after a goodbye does not matter
     });
   };
   call_ = channel_->play(token, std::move(events));
@@ -203,7 +203,7 @@ void Connection::failed(Failure failure) {
 void Connection::retry(const Failure& failure, bool welcomed) {
   const double now = clock_.now();
   if (welcomed) {
-    // One that ended at once may do so again, but the server is there.
+    // The server is there, even if the stream ended at once and may do so again.
     good_ = now - begun_ > STEADY ? now : std::max(good_, now - LONGEST_WAIT);
     seen_ = now;
   }

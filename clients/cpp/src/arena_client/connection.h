@@ -32,14 +32,14 @@ class Clock {
   virtual void call_off(std::uint64_t alarm) = 0;
 };
 
-/// One stream of gRPC's.
+/// One gRPC stream.
 class Call {
  public:
   virtual ~Call() = default;
   virtual void write(const v1::PlayRequest& request) = 0;
   /// Close the bot's side.
   virtual void end() = 0;
-  /// End all of it.
+  /// Cancel the whole stream.
   virtual void cancel() = 0;
 };
 
@@ -60,13 +60,13 @@ class Channel {
   virtual void register_bot(const v1::RegisterBotRequest& request, double patience_ms, Registered registered) = 0;
 };
 
-/// Where a connection puts what is for the bot. Sessions are numbered, one a stream.
+/// Receiver of everything for the bot. Sessions are numbered, one per stream.
 class Inbox {
  public:
   virtual ~Inbox() = default;
   /// A message of the server; the first of a session has the welcome. `received`: when, by the clock.
   virtual void deliver(std::uint64_t session, std::shared_ptr<const v1::PlayResponse> message, double received) = 0;
-  /// A session is over: its open questions are asked again by the next one.
+  /// A session is over; the next one repeats its open decisions.
   virtual void over(std::uint64_t session) = 0;
   /// There is no time left: the bot must not be called any more.
   virtual void hurry() = 0;
@@ -84,7 +84,7 @@ class Connection {
   Connection(Profile profile, std::function<std::shared_ptr<Channel>()> open, Clock& clock, Inbox& inbox,
              std::function<double()> chance, Probe probe = nullptr, Receipts* receipts = nullptr);
 
-  /// Connect, and stay connected until the matches wanted are played, the server has taken leave, or `end`.
+  /// Connect and stay connected until the requested matches are played, the server ends the stream, or `end`.
   void start();
   /// Begin no more matches and finish the current ones; leave the rest after this many milliseconds.
   void drain(double ms);
@@ -129,7 +129,7 @@ class Connection {
   std::uint64_t too_late_ = 0;   // the alarm for a welcome that does not come
   double good_ = 0, seen_ = 0, begun_ = 0;
   int probed_ = 0;
-  bool reached_ = false;    // whether there ever was a welcome
+  bool reached_ = false;    // true once there has been a welcome
   bool known_ = false;      // whether the token of this try was known before
   bool welcomed_ = false;   // whether there was a welcome on this try
   bool finishing_ = false;  // whether the bot's side was closed

@@ -1,4 +1,4 @@
-// What a bot is asked: a Decision, and the Catalog that says the meaning of its small numbers.
+// The questions to a bot: a Decision, and the Catalog that explains its small numbers.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class Decision {
   Decision(const v1::Decision& message, const Catalogs& catalogs);
 
   std::uint64_t match_id;
-  /// Counts the decisions of the match.
+  /// Number of the decision, unique within the match.
   std::uint32_t decision_id;
   const Catalog& game;
   View view;
@@ -56,7 +56,7 @@ class Decision {
   std::vector<const Action*> actions() const;
   /// Count time that has passed since the message arrived, in milliseconds.
   void pass(int milliseconds);
-  /// Return which decision it is and what the bot sees, in a line; `of`: so many were asked at once.
+  /// Describe the decision and the bot's view in one line; `of`: the number of decisions asked at once.
   std::string described(std::size_t of) const;
 
  private:

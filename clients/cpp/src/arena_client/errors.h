@@ -16,8 +16,8 @@ enum class ErrorKind {
   name_not_allowed,   ///< the server does not accept the name of the bot or of its owner
   invitation_needed,  ///< the server registers new bots by invitation only, or does not accept this one
   no_game_in_common,  ///< the server plays none of the bot's games
-  protocol_mismatch,  ///< the other side is no Arena server, or is newer than this client
-  taken_over,         ///< the same bot connected from somewhere else; the newest connection plays on
+  protocol_mismatch,  ///< the other side is not an Arena server, or is newer than this client
+  taken_over,         ///< the same bot connected from somewhere else; only the newest connection plays on
   refused,            ///< the server ended the connection for a reason that trying again does not change
   parked,             ///< the bot is given no seats until somebody un-parks it
   unreachable,        ///< there was no connection for longer than the caller wanted to wait
@@ -29,7 +29,7 @@ class ArenaError : public std::runtime_error {
   ArenaError(ErrorKind kind, const std::string& what, std::string reason = "")
       : std::runtime_error(what), kind(kind), reason(std::move(reason)) {}
 
-  /// What a program ends with: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached.
+  /// The program's exit status: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached.
   int status() const {
     switch (kind) {
       case ErrorKind::bot_failed:
@@ -41,7 +41,7 @@ class ArenaError : public std::runtime_error {
   }
 
   ErrorKind kind;
-  /// The server's reason for programs, such as "OWNER_BANNED"; empty without one.
+  /// The server's machine-readable reason, such as "OWNER_BANNED"; empty without one.
   std::string reason;
 };
 

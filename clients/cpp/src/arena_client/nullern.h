@@ -9,30 +9,30 @@
 
 namespace arena::nullern {
 
-/// The highest strength of a card that is no trump.
+/// The highest strength of a card that is not a trump.
 inline constexpr int PLAIN = 20;
 /// Points that a missed bid costs at the end of the game.
 inline constexpr int HUPFER = 5;
 
-/// The knowledge of the seat to choose, beyond its own hand.
+/// A seat's knowledge when it chooses, apart from its own hand.
 struct Table {
-  /// By card: its value, whatever its colour, and 20 more for a trump. The strongest card takes the trick.
+  /// Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick.
   std::vector<int> strengths;
   /// The strengths of the cards on the table; the first of equally strong cards takes the trick.
   std::vector<int> trick;
   /// The seats that play to this trick after this one.
   std::vector<int> to_come;
-  /// The strengths of the cards that lie with the others or in the stock.
+  /// The strengths of the unseen cards, which the others hold or which are in the stock.
   std::vector<int> unseen;
 };
 
-/// Return the table as the view shows it.
+/// Read the table from a view.
 Table read(const Catalog& game, const v1::NullernView& view);
-/// Return the seat that takes the trick so far; none where no card lies there.
+/// Return the seat that takes the trick so far; nullopt if the table is empty.
 std::optional<int> taker(const Catalog& game, const v1::NullernView& view);
 /// Return the number of tricks that a seat's bid still needs; negative if it has too many.
 int wanted_tricks(const v1::NullernView& view, int seat);
-/// Return true if a seat wants a trick: for its bid or, if that is lost, for the point.
+/// Return true if a seat wants a trick: for its bid or, if the bid is lost, for the point.
 bool eager(const v1::NullernView& view, int seat);
 /// Return the points of a round with this bid and this many tricks, including the later cost of a missed bid.
 int points(int bid, int tricks);

@@ -60,7 +60,7 @@ void check_version(const std::string& version) {
   wrong("the bot's version is '" + version + "': it takes at most 40 printable characters");
 }
 
-/// Twelve digits made of the running program and of other files.
+/// Return a digest of the running program and other files, of twelve digits.
 std::string digest(const std::vector<std::string>& files) {
   std::string parts;
   try {
@@ -110,7 +110,7 @@ Profile profile_of(const Bot& bot, const Options& options) {
   if (options.matches) check_count("matches", *options.matches);
   check_count("the bot's capacity", bot.capacity);
   if (options.token) check_token(*options.token);
-  if (const auto started_for = environment("ARENA_TOKEN")) {  // set by the starting program, not by the author
+  if (const auto started_for = environment("ARENA_TOKEN")) {  // the starting program set this, not the author
     profile.address = environment("ARENA_SERVER").value_or(profile.address);
     profile.token = started_for;
     token_file.reset();

@@ -14,18 +14,18 @@ namespace arena {
 inline constexpr char DEFAULT_ADDRESS[] = "localhost:50051";
 /// Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN has another number.
 inline constexpr double DRAIN = 30;
-/// The same after SIGTERM, at most: its sender usually kills after 10 s.
+/// Maximum time for that after SIGTERM, whose sender usually kills after 10 s.
 inline constexpr double DRAIN_TERMINATED = 8;
 
 /// What `run` takes; each may be left as it is.
 struct Options {
   /// "host:port"; else ARENA_SERVER, else localhost:50051.
   std::optional<std::string> address;
-  /// The token itself.
+  /// The token.
   std::optional<std::string> token;
-  /// The file of the token; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens.
+  /// The file of the token; else ARENA_TOKEN_FILE, else a separate file for each bot in ~/.arena/tokens.
   std::optional<std::string> token_file;
-  /// For a server that registers bots by invitation.
+  /// The invitation to a server that registers bots by invitation only.
   std::string invitation;
   /// Overrides the bot's own; by default ARENA_OWNER.
   std::string owner;
@@ -35,13 +35,13 @@ struct Options {
   std::string tls_roots;
   /// Stop after this number of matches with a result.
   std::optional<int> matches;
-  /// What an error in the bot does: end the run, or log it and play the first legal action.
+  /// Effect of an error in the bot: end the run, or log it and play the first legal action.
   OnError on_error = OnError::raise;
   /// Seconds without any connection after which the run ends.
   std::optional<double> give_up_after;
   /// True if it keeps receipts of the server's log of results beside the token.
   bool receipts = true;
-  /// True if all its matches are with house bots only and unrated.
+  /// True to play unrated matches against house bots only.
   bool casual = false;
   /// True if it accepts challenges.
   bool challenges = false;
@@ -60,7 +60,7 @@ struct Profile {
   std::string receipts;
   std::optional<int> matches;
   std::optional<double> give_up_after;
-  /// The bots the bots whose challenges it accepts, in small letters; empty for all.
+  /// Lower-case names of the bots whose challenges it accepts; empty for all.
   std::set<std::string> challengers;
 };
 

@@ -22,9 +22,9 @@ namespace {
 
 using Time = std::chrono::steady_clock;
 
-constexpr auto GLANCE = std::chrono::seconds(3);  // that the other side has to show what it speaks
+constexpr auto GLANCE = std::chrono::seconds(3);  // in which the other side must show its protocol
 
-// The beginning of HTTP/2 and an empty frame of settings, which a server without TLS answers with its own.
+// The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own.
 constexpr char PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0";
 constexpr std::size_t FRAME_HEAD = 9;
 constexpr char SETTINGS = 4;
@@ -136,7 +136,7 @@ std::string obstacle(const Profile& profile) {
   ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
   const std::string& address = profile.address;
   for (const char* scheme : {"dns:", "ipv4:", "ipv6:", "unix:"}) {
-    if (address.rfind(scheme, 0) == 0) return "";  // of another kind, which gRPC knows
+    if (address.rfind(scheme, 0) == 0) return "";  // another kind of address, which gRPC handles
   }
   const auto colon = address.rfind(':');
   std::string host = address.substr(0, colon);

@@ -53,7 +53,7 @@ void Receipts::record_match(const v1::MatchReport& report, const Seat* seat) {
   add(line + R"(,"head":)" + line_of(entry.head()) + R"(,"proof":)" + json::quoted(proof) + "}");
 }
 
-/// Read the file at the first call, and cut off an unfinished last line: the next line would become a part of it.
+/// Read the file at the first call, and cut off an unfinished last line, which would spoil the next one.
 void Receipts::read_once() {
   if (read_) return;
   read_ = true;

@@ -58,7 +58,7 @@ std::optional<v1::PlayRequest> Session::receive(const v1::PlayResponse& message)
   for (const auto& report : message.reports()) ended(report);
   for (const auto& notice : message.notices()) {
     if (notice.kind() == v1::NOTICE_KIND_WITHDRAWN || notice.kind() == v1::NOTICE_KIND_TAKEN) {
-      progress_.accepted.erase(notice.invitation_id());  // it leads to no match
+      progress_.accepted.erase(notice.invitation_id());  // this invitation leads to no match
     } else if (notice.kind() == v1::NOTICE_KIND_PARKED) {
       progress_.parked = one_line(notice.text());
       progress_.ending = true;

@@ -23,15 +23,15 @@ class Progress {
 
   /// Matches with a result.
   int finished = 0;
-  /// Matches that have begun.
+  /// The matches that have begun.
   std::set<std::uint64_t> playing;
-  /// Accepted invitations whose matches have yet to begin, with the bot's random bytes for each deal.
+  /// The bot's random bytes for the deal, for each accepted invitation whose match has not begun.
   std::map<std::uint64_t, std::string> accepted;
   /// The known facts of the matches that have begun.
   std::map<std::uint64_t, Seat> seats;
-  /// True if no more matches are to begin, whatever their number.
+  /// True if no more matches are to begin, whatever `wanted` says.
   bool ending = false;
-  /// The reason the reason the reason why the server gives the bot no seats; empty if it does.
+  /// The server's reason for giving the bot no seats; empty if it gives seats.
   std::string parked;
 
   /// True if another match may begin.
@@ -40,7 +40,7 @@ class Progress {
   int room(int capacity) const;
   /// True if nothing is left to play.
   bool done() const { return !more() && playing.empty() && accepted.empty(); }
-  /// Forget the state that the server sends again at a new connection: invitations and running matches. While the last
+  /// Forget the state that the server sends again on a new connection: invitations and running matches. While the last
   /// matches are being finished they stay: each gets its report, or begins again.
   void reconnect();
 

@@ -11,16 +11,16 @@
 
 namespace arena::sixth_sense {
 
-/// A card in a trick that counts.
+/// A card in a trick that is not blocked and so counts.
 struct Laid {
   int seat, place, colour, value;
 };
 
-/// The knowledge of the seat to choose, beyond its own hand.
+/// A seat's knowledge when it chooses, apart from its own hand.
 struct Table {
   /// The trump colour; none if there is none, or not yet.
   std::optional<int> trump;
-  /// The cards of the current trick that count, in the order they were laid.
+  /// The cards of the current trick that count, in the order in which they were played.
   std::vector<Laid> trick;
   /// The seats that play to this trick after this one.
   std::vector<int> to_come;
@@ -30,7 +30,7 @@ struct Table {
   std::map<int, std::set<int>> lacks;
 };
 
-/// Return the table as the view shows it.
+/// Read the table from a view.
 Table read(const Catalog& game, const v1::SixthSenseView& view);
 /// Return the counting cards of a trick when an action is added: a block removes its victim and does not count itself.
 std::vector<Laid> after(std::vector<Laid> trick, const Catalog& game, const Action& action, int seat, int place);

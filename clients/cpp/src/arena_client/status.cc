@@ -12,7 +12,7 @@
 namespace arena {
 namespace {
 
-/// Statuses after which another try may succeed, whatever the reason. Any other with a reason is final.
+/// Statuses after which another try may succeed, whatever the reason. Any other status with a reason is final.
 const std::set<std::string> COME_BACK = {"UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"};
 
 /// Statuses that are final without a reason, too, beside those that have errors of their own.
@@ -45,7 +45,7 @@ Failure fatal(ErrorKind kind, const std::string& why, const CallStatus& status) 
 Failure play_meaning(const CallStatus& status, const std::string& text) {
   const std::string &word = status.status, &reason = status.reason;
   if (word == "OK") return dropped("the server closed the connection");
-  if (word == "RESOURCE_EXHAUSTED" && reason.empty()) {  // gRPC's own, in this process
+  if (word == "RESOURCE_EXHAUSTED" && reason.empty()) {  // raised by gRPC in this process
     return fatal(ErrorKind::protocol_mismatch, "a message from the server is larger than this client accepts: " + text,
                  status);
   }

@@ -50,7 +50,7 @@ NewToken::NewToken(const std::string& file) : file_(file), draft_(file + ".new")
 }
 
 void NewToken::keep(const std::string& token) {
-  if (token != token_) replace_file(draft_, token + "\n");  // the server is an older one, which makes its own
+  if (token != token_) replace_file(draft_, token + "\n");  // an older server, which creates tokens itself
   if (std::rename(draft_.c_str(), file_.c_str())) unusable_file(file_, errno);
 }
 

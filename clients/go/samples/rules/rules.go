@@ -1,4 +1,4 @@
-// A few plain rules: announce the worth of the hand, take tricks until it is reached, then duck. It knows which card takes the
+// A few plain rules: announce the value of the hand, take tricks until it is reached, then duck. It knows which card takes the
 // trick on the table, and counts nothing.
 package main
 
@@ -11,7 +11,7 @@ import (
 	"arena/client/sixthsense"
 )
 
-// decide sends each game to its rules; it plays at random without rules.
+// decide sends each game to its rules; plays at random in games without rules.
 func decide(decision *client.Decision) int {
 	switch view := decision.View.(type) {
 	case *client.NullernView:
@@ -53,7 +53,7 @@ func playSixthSense(decision *client.Decision, view *client.SixthSenseView) int 
 	return takeOrDuck(legal, takes, strength, wanted > 0, len(table.ToCome) == 0)
 }
 
-// predict returns the prediction nearest to the number of good cards among the others of the hand: high trumps, 13 and 14.
+// predict returns the prediction nearest to the number of good cards in the rest of the hand: high trumps, 13 and 14.
 func predict(decision *client.Decision, view *client.SixthSenseView, trump int) int {
 	game := decision.Game
 	good := func(card int) bool {
@@ -79,7 +79,7 @@ func predict(decision *client.Decision, view *client.SixthSenseView, trump int) 
 	return least(decision.Legal, misfit)
 }
 
-// wantedTricks returns those still missing for the prediction; for a 6/9 the 9 counts once the 6 is passed.
+// wantedTricks returns the number of tricks that the prediction still needs; for a 6/9, the 9 counts once the 6 is passed.
 func wantedTricks(decision *client.Decision, view *client.SixthSenseView) int {
 	missing := []int{}
 	for _, aim := range sixthsense.Targets(decision.Game, int(view.GetPrediction())) {
@@ -93,7 +93,7 @@ func wantedTricks(decision *client.Decision, view *client.SixthSenseView) int {
 	return slices.Min(missing)
 }
 
-// playNullern bids the number of good cards: trumps, and with few opponents a 19 or 20. Then it plays for that bid.
+// playNullern bids the number of good cards (trumps, and with few opponents a 19 or 20), then plays for that bid.
 func playNullern(decision *client.Decision, view *client.NullernView) int {
 	game, legal := decision.Game, decision.Legal
 	table := nullern.Read(game, view)

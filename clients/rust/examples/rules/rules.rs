@@ -1,11 +1,11 @@
-//! A few plain rules: announce the worth of the hand, take tricks until it is reached, then duck. It knows which card takes
+//! A few plain rules: announce the value of the hand, take tricks until it is reached, then duck. It knows which card takes
 //! the trick on the table, and counts nothing.
 
 use std::cmp::Reverse;
 
 use arena_client::{Decision, NullernView, SixthSenseView, View, nullern, sixth_sense};
 
-/// Sends each game to its rules; it plays at random without rules.
+/// Sends each game to its rules; plays at random in games without rules.
 pub fn decide(decision: &Decision) -> usize {
     match &decision.view {
         View::SixthSense(view) => play_sixth_sense(decision, view),
@@ -46,7 +46,7 @@ fn play_sixth_sense(decision: &Decision, view: &SixthSenseView) -> usize {
     take_or_duck(legal, takes, strength, wanted > 0, table.to_come.is_empty())
 }
 
-/// Returns the prediction nearest to the number of good cards among the others of the hand: high trumps, 13 and 14.
+/// Returns the prediction nearest to the number of good cards in the rest of the hand: high trumps, 13 and 14.
 fn predict(decision: &Decision, view: &SixthSenseView, trump: Option<usize>) -> usize {
     let game = &decision.game;
     let good = |card: &&u32| {
@@ -63,14 +63,14 @@ fn predict(decision: &Decision, view: &SixthSenseView, trump: Option<usize>) -> 
     least(&decision.legal, misfit)
 }
 
-/// Returns those still missing for the prediction; for a 6/9 the 9 counts once the 6 is passed.
+/// Returns the number of tricks that the prediction still needs; for a 6/9, the 9 counts once the 6 is passed.
 fn wanted_tricks(decision: &Decision, view: &SixthSenseView) -> u32 {
     let taken = view.taken[view.seat as usize];
     let aims = view.prediction.map_or(&[][..], |card| sixth_sense::targets(&decision.game, card as usize));
     aims.iter().filter_map(|aim| aim.checked_sub(taken)).min().unwrap_or_default()
 }
 
-/// Bids the number of good cards: trumps, and with few opponents a 19 or 20. Then it plays for that bid.
+/// Bids the number of good cards (trumps, and with few opponents a 19 or 20), then plays for that bid.
 fn play_nullern(decision: &Decision, view: &NullernView) -> usize {
     let (game, legal) = (&decision.game, &decision.legal);
     let table = nullern::read(game, view);

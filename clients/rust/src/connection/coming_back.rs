@@ -9,15 +9,15 @@ use crate::errors::{Error, Kind};
 use crate::options::{Settings, Token};
 use crate::status::Failure;
 
-/// The longest wait before the first try to come back.
+/// Maximum wait before the first try to reconnect.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
-/// The longest between two tries while the server may only be starting again.
+/// Maximum wait between two tries while the server may only be restarting.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// The time without a connection after which that is no longer likely.
+/// Time without a connection after which a restart is no longer likely.
 const LONG_OUTAGE: Duration = Duration::from_secs(120);
-/// The longest between two tries after that.
+/// Maximum wait between two tries after that.
 const LONGEST_OUTAGE_WAIT: Duration = Duration::from_secs(30);
-/// The time after which a connection counts as a good one, and the waits begin anew.
+/// Time after which a connection counts as good, so that waits start again from the shortest.
 const STEADY: Duration = Duration::from_secs(1);
 
 /// Returns the longest wait before the next try, given the time since the last good connection.
@@ -65,7 +65,7 @@ impl Connection {
         let Failure::Dropped { text, pause } = lost else { return };
         let (now, address) = (self.now, &self.settings.address);
         if self.greeted {
-            // one that ended at once may do so again, but the server is there
+            // the server is there, even if the stream ended at once and may do so again
             self.good = self.good.max(now.saturating_sub(LONGEST_WAIT));
             if now - self.begun > STEADY {
                 self.good = now;
@@ -81,7 +81,7 @@ impl Connection {
         self.after(wait, Alarm::Connect);
     }
 
-    /// Returns why the bot is parked, and how it is un-parked.
+    /// Describes why the bot is parked, and how to un-park it.
     pub(super) fn parked(&self, told: &str) -> String {
         let Settings { address, token, tls, tls_roots, .. } = &*self.settings;
         let why = told.split("; mend it").next().unwrap_or(told);

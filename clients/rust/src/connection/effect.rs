@@ -22,9 +22,9 @@ pub(crate) enum Effect {
     HangUp,
     /// Give a message of the server to the bot; the first of a session has the welcome.
     Deliver { session: u64, message: Box<PlayResponse>, received: Duration },
-    /// What a session asked is asked again by the next one.
+    /// A session is over; the next one repeats its open decisions.
     Over { session: u64 },
-    /// There is no time left, and the bot must not be called any more.
+    /// No time is left, and the bot must not be called any more.
     Hurry,
     /// Record the log of results that a welcome shows.
     RecordLog(LogState),

@@ -7,7 +7,7 @@ use log::info;
 use super::{Connection, Effect, alarms::Alarm};
 use crate::v1::PlayRequest;
 
-/// What the server has to take leave of a bot that stops in the middle of matches.
+/// The server's time limit to end the stream of a bot that leaves in the middle of matches.
 const LEAVE_TIME: Duration = Duration::from_secs(2);
 
 impl Connection {
@@ -31,7 +31,7 @@ impl Connection {
         self.after(limit, Alarm::DrainOver);
     }
 
-    /// Tells the server that the bot leaves, if it plays or is about to; the server then ends the stream.
+    /// Tells the server that the bot leaves, if it plays or is about to play; the server then ends the stream.
     pub fn leave(&mut self, now: Duration) {
         if self.at(now) {
             self.leave_now();

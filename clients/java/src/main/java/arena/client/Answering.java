@@ -104,7 +104,7 @@ final class Answering implements Connection.Inbox {
         }
         try {
             caller.react(next.message, games, next.received, asked, request -> speaker.say(next.session, request));
-        } catch (Caller.Interrupted stopped) { // after a stop the bot decides no more
+        } catch (Caller.Interrupted stopped) { // after a stop the bot makes no more decisions
             clear();
         }
     }

@@ -10,9 +10,9 @@ public final class Arena {
     /** That of this client, which a server is told. */
     public static final String VERSION = "0.1.0";
 
-    /** What a bot has for its matches after Ctrl-C, unless ARENA_DRAIN has another number. */
+    /** Time for finishing matches after Ctrl-C, unless ARENA_DRAIN has another number. */
     private static final Duration DRAIN = Duration.ofSeconds(30);
-    /** The same after SIGTERM, at most: its sender usually kills after 10 s. */
+    /** Maximum time for that after SIGTERM, whose sender usually kills after 10 s. */
     private static final Duration DRAIN_TERMINATED = Duration.ofSeconds(8);
 
     private Arena() {}

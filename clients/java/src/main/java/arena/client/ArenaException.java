@@ -22,9 +22,9 @@ public final class ArenaException extends RuntimeException {
         INVITATION_NEEDED,
         /** The server plays none of the bot's games. */
         NO_GAME_IN_COMMON,
-        /** The other side is no Arena server, or is newer than this client. */
+        /** The other side is not an Arena server, or is newer than this client. */
         PROTOCOL_MISMATCH,
-        /** The same bot connected from somewhere else; the newest one plays on. */
+        /** The same bot connected from somewhere else; only the newest connection plays on. */
         TAKEN_OVER,
         /** The server ended the connection for a permanent reason. */
         REFUSED,
@@ -74,12 +74,12 @@ public final class ArenaException extends RuntimeException {
         return kind;
     }
 
-    /** The server's own reason for programs, such as "OWNER_BANNED"; empty without one. */
+    /** The server's machine-readable reason, such as "OWNER_BANNED"; empty without one. */
     public String reason() {
         return reason;
     }
 
-    /** What a program ends with: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached. */
+    /** The program's exit status: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached. */
     public int status() {
         return switch (kind) {
             case BAD_ANSWER, BOT_FAILED -> 1;

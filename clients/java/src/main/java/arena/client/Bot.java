@@ -33,7 +33,7 @@ public abstract class Bot {
         return games;
     }
 
-    /** Bots of one owner never meet in a match; the bot's own name if empty. */
+    /** Owner of the bot; its own name if empty. Bots of one owner never meet in a match. */
     public String owner() {
         return "";
     }
@@ -43,7 +43,7 @@ public abstract class Bot {
         return 8;
     }
 
-    /** Files that belong to the bot's behaviour, such as weights: the digest that is the version has these files. */
+    /** Files that affect the bot's behaviour, such as weights; the version's digest covers them. */
     public List<Path> files() {
         return List.of();
     }
@@ -83,18 +83,18 @@ public abstract class Bot {
         };
     }
 
-    /** Called at the beginning of a match, with the seat and the names of all bots; called called again after a reconnect. */
+    /** Called at the beginning of a match, with the seat and the names of all bots; called again after a reconnect. */
     public void onMatchStart(MatchStart start) {}
 
     /** Called at the end of a round; the report shows all cards. */
     public void onRound(RoundReport report) {}
 
-    /** Called at the end of a match; unless overridden place, points and rating are logged. */
+    /** Called at the end of a match; by default place, points and rating are logged. */
     public void onMatchEnd(MatchReport report) {
         News.log(report);
     }
 
-    /** Called for any other notice of the server; unless overridden that is logged, as a warning where the bot is at fault. */
+    /** Called for any other notice of the server; unless overridden that is logged, as a warning if the bot is at fault. */
     public void onNotice(Notice notice) {
         News.log(notice);
     }

@@ -22,11 +22,11 @@ final class Caller {
         private static final long serialVersionUID = 1;
     }
 
-    /** How long finished answers wait for further ones before they are sent without them, in nanoseconds. */
+    /** How long finished answers wait for further ones before they are sent, in nanoseconds. */
     private static final long HOLD = MILLISECONDS.toNanos(10);
 
     private final Bot bot;
-    /** An error in the bot is logged and the first legal action played, instead of ending the run. */
+    /** If true, an error in the bot is logged and the first legal action played; else it ends the run. */
     private final boolean playOn;
     private final Clock clock;
     /** True if the bot must not be called any more. */
@@ -72,12 +72,12 @@ final class Caller {
     private void notice(Notice notice) {
         tell(() -> bot.onNotice(notice));
         if (notice.getKind() == NoticeKind.NOTICE_KIND_SUSPENDED && notice.hasMatchId()) {
-            reply().addResumed(notice.getMatchId()); // a bot that gets this notice is back
+            reply().addResumed(notice.getMatchId()); // a bot that receives this notice is back
         }
         part();
     }
 
-    /** Calls something of the bot's that answers nothing. */
+    /** Calls a method of the bot that returns no answer. */
     private void tell(Runnable call) {
         checkInterrupted();
         try {
@@ -114,7 +114,7 @@ final class Caller {
         }
     }
 
-    /** Asks the bot for all decisions; counts those that are answered. */
+    /** Asks the bot for all decisions and counts the answered ones. */
     private void ask(List<Decision> decisions, long received, int[] done) {
         decisions.forEach(decision -> tellTime(decision, received));
         checkInterrupted();
@@ -176,7 +176,7 @@ final class Caller {
         return reply;
     }
 
-    /** Says what has waited long enough. */
+    /** Sends the reply if it has waited long enough. */
     private void part() {
         if (out != null && clock.now() - since > HOLD) {
             say.accept(take());
@@ -193,7 +193,7 @@ final class Caller {
         }
     }
 
-    /** Which decision it was, and what the bot saw. */
+    /** Describes a decision and the bot's view. */
     private static String where(Decision decision, int of) {
         String batch = of > 1 ? ", the first unanswered of " + of : "";
         String view;

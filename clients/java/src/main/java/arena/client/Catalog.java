@@ -20,7 +20,7 @@ public record Catalog(
      *
      * @param name such as "red 7" or "blue 6/9"
      * @param colour an index into the catalogue's colours
-     * @param values those it can count as: one, or several where its player says which
+     * @param values the values that it can count as: one, or several if its player chooses
      */
     public record Card(String name, int colour, List<Integer> values) {}
 
@@ -28,10 +28,10 @@ public record Catalog(
      * One action of a game; what does not apply is {@link Catalog#NONE}.
      *
      * @param name such as "red 7" or "red 0 blocks place 2"
-     * @param kind the kind of choice it answers, in the game's own word, such as "play", "bid" or "raise"
-     * @param card what it plays or chooses, an index into the catalogue's cards; none where there is none or it is hidden
-     * @param value what a played card counts as, the number predicted or bid, or 1 for yes and 0 for no
-     * @param place that in the trick, counted from 0, of the card it blocks
+     * @param kind the kind of choice, in the game's own terms, such as "play", "bid" or "raise"
+     * @param card the card that it plays or chooses, an index into the catalogue's cards; NONE if there is none or it is hidden
+     * @param value the value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no
+     * @param place the place in the trick, counted from 0, of the card it blocks
      */
     public record Action(String name, String kind, int card, int value, int place) {}
 

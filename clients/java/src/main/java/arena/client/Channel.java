@@ -8,14 +8,14 @@ import com.google.rpc.Status;
 
 /** Leads to the server, for one try. What it is asked it tells later, never at once, and none of its methods waits. */
 interface Channel {
-    /** One stream of gRPC's. */
+    /** One gRPC stream. */
     interface Call {
         void write(PlayRequest request);
 
         /** Closes the bot's side. */
         void end();
 
-        /** Ends all of it. */
+        /** Cancels the whole stream. */
         void cancel();
     }
 

@@ -22,15 +22,15 @@ import java.util.function.Supplier;
  * Times are in nanoseconds.
  */
 final class Connection {
-    /** Where a connection puts what is for the bot. Sessions are numbered, one a stream. */
+    /** Receiver of everything for the bot. Sessions are numbered, one per stream. */
     interface Inbox {
         /** A message of the server, and when it arrived; the first of a session has the welcome. */
         void deliver(int session, PlayResponse message, long received);
 
-        /** What a session asked is asked again by the next one. */
+        /** A session is over; the next one repeats its open decisions. */
         void over(int session);
 
-        /** There is no time left, and the bot must not be called any more. */
+        /** No time is left, and the bot must not be called any more. */
         void hurry();
     }
 
@@ -52,21 +52,21 @@ final class Connection {
             Receipts receipts,
             Consumer<RuntimeException> done) {}
 
-    /** What the server has for a registration, for its welcome and for its goodbye. */
+    /** The server's time limit for a registration, for its welcome and for its goodbye. */
     static final long ANSWER_TIME = SECONDS.toNanos(20);
-    /** The longest wait before the first try to come back. */
+    /** Maximum wait before the first try to reconnect. */
     private static final long FIRST_WAIT = MILLISECONDS.toNanos(100);
-    /** The longest between two tries while the server may only be starting again. */
+    /** Maximum wait between two tries while the server may only be restarting. */
     private static final long LONGEST_WAIT = SECONDS.toNanos(5);
-    /** The time without a connection after which that is no longer likely. */
+    /** Time without a connection after which a restart is no longer likely. */
     private static final long LONG_OUTAGE = SECONDS.toNanos(120);
-    /** The longest between two tries after that. */
+    /** Maximum wait between two tries after that. */
     private static final long LONGEST_OUTAGE_WAIT = SECONDS.toNanos(30);
-    /** What the server has to take leave of a bot that stops in the middle of matches. */
+    /** The server's time limit to end the stream of a bot that leaves in the middle of matches. */
     private static final long LEAVE_TIME = SECONDS.toNanos(2);
-    /** The time after which a connection counts as a good one, and the waits begin anew. */
+    /** Time after which a connection counts as good, so that waits start again from the shortest. */
     private static final long STEADY = SECONDS.toNanos(1);
-    /** The failures at most that are looked into before there was any connection. */
+    /** Maximum number of failures to diagnose before the first connection. */
     private static final int PROBES = 3;
 
     private final Profile profile;
@@ -80,11 +80,11 @@ final class Connection {
     private Channel.Call call;
     private Session session;
     private int number;
-    /** True if the token of this try was known before it. */
+    /** True if the token of this try was known before the try. */
     private boolean known;
     /** True if there was a welcome on this try. */
     private boolean greeted;
-    /** True if there ever was one. */
+    /** True once there has been a welcome. */
     private boolean reached;
     private int probed;
     private boolean leaving;
@@ -127,7 +127,7 @@ final class Connection {
         return Math.min(limit, Math.max(FIRST_WAIT, outage));
     }
 
-    /** Connects, and stays until the matches wanted are played, the server has taken leave, or {@link #end}. */
+    /** Connects and stays connected until the requested matches are played, the server ends the stream, or {@link #end}. */
     void start() {
         locked(() -> {
             good = around.clock.now();
@@ -159,7 +159,7 @@ final class Connection {
         });
     }
 
-    /** Tells the server that the bot leaves, if it plays or is about to; the server then ends the stream. */
+    /** Tells the server that the bot leaves, if it plays or is about to play; the server then ends the stream. */
     void leave() {
         locked(this::leaveNow);
     }
@@ -179,12 +179,12 @@ final class Connection {
         new Alarm(LEAVE_TIME, () -> finish(null));
     }
 
-    /** Ends it without a word; why is null if all is well. */
+    /** Cuts the connection without notice; `why` is the reason, null for none. */
     void end(RuntimeException why) {
         locked(() -> finish(why));
     }
 
-    /** Says something on a session's stream, if it is still there. */
+    /** Sends a message on a session's stream, if it still exists. */
     void say(int session, PlayRequest request) {
         locked(() -> {
             if (session == number && greeted && call != null) {
@@ -193,7 +193,7 @@ final class Connection {
         });
     }
 
-    /** Does something unless all is over; what is wrong then ends it. */
+    /** Calls `something` unless the connection has ended; an exception ends it. */
     private synchronized void locked(Runnable something) {
         if (over) {
             return;
@@ -207,7 +207,7 @@ final class Connection {
         }
     }
 
-    /** Does something, unless another try has begun since or all is over. */
+    /** Calls `something` unless another try has begun since or the connection has ended. */
     private void during(int since, Runnable something) {
         locked(() -> {
             if (since == attempt) {
@@ -223,7 +223,7 @@ final class Connection {
         around.done.accept(why);
     }
 
-    /** Ends what there is of a try. */
+    /** Ends the stream and connection of the current try, if any. */
     private void hangUp() {
         attempt++;
         if (greeted) {
@@ -280,7 +280,7 @@ final class Connection {
         converse(answer.getToken());
     }
 
-    /** Plays on one stream, until nothing is left to play or it ends. */
+    /** Plays on one stream until nothing is left to play or the stream ends. */
     private void converse(String token) {
         int since = attempt;
         Alarm tooLate = new Alarm(ANSWER_TIME, () -> {
@@ -303,7 +303,7 @@ final class Connection {
             public void ended(Status status) {
                 during(since, () -> {
                     tooLate.off();
-                    if (finishing) { // whatever the server sends after a goodbye
+                    if (finishing) { // the status after a goodbye does not matter
                         close();
                     } else {
                         fail(Failures.ofPlay(status));
@@ -347,7 +347,7 @@ final class Connection {
         }
     }
 
-    /** Ends all after a goodbye. */
+    /** Closes everything after a goodbye. */
     private void close() {
         finish(progress.parked.isEmpty() ? null : new ArenaException(Kind.PARKED, parked()));
     }
@@ -386,7 +386,7 @@ final class Connection {
 
     private void retry(Dropped lost) {
         long now = around.clock.now();
-        if (greeted) { // one that ended at once may do so again, but the server is there
+        if (greeted) { // the server is there, even if the stream ended at once and may do so again
             good = Math.max(good, now - LONGEST_WAIT);
             if (now - begun > STEADY) {
                 good = now;
@@ -402,7 +402,7 @@ final class Connection {
         new Alarm(wait, this::connect);
     }
 
-    /** Why the bot is parked, and how it is un-parked. */
+    /** Describes why the bot is parked, and how to un-park it. */
     private String parked() {
         String why = progress.parked.split("; mend it", 2)[0];
         String roots = profile.tlsRoots != null ? " --tls-roots " + profile.tlsRoots : profile.tls ? " --tls" : "";

@@ -22,7 +22,7 @@ public final class Decision {
         bankMs = message.getBankMs();
     }
 
-    /** A decision as a bot is asked it; PROTOCOL_MISMATCH where its game has no catalogue among these, by name. */
+    /** Converts a message to a decision for a bot; PROTOCOL_MISMATCH if `games` lacks its game's catalogue. */
     public static Decision of(arena.v1.Decision message, Map<String, Catalog> games) {
         Catalog game = switch (message.getViewCase()) {
             case SIXTH_SENSE -> games.get("sixth_sense");
@@ -42,7 +42,7 @@ public final class Decision {
         return message.getMatchId();
     }
 
-    /** Counts the decisions of the match. */
+    /** Number of the decision, unique within the match. */
     public int decisionId() {
         return message.getDecisionId();
     }

@@ -4,7 +4,7 @@ package arena.client;
 final class Dropped extends RuntimeException {
     private static final long serialVersionUID = 1;
 
-    /** What the server asks to wait beyond the usual, in nanoseconds. */
+    /** Additional pause that the server asks for, in nanoseconds. */
     final long pause;
 
     Dropped(String message, long pause) {

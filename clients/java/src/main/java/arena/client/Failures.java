@@ -14,11 +14,11 @@ import java.util.concurrent.TimeUnit;
 
 /** The meaning of a call's end: an {@link ArenaException} for good, or {@link Dropped}. */
 final class Failures {
-    /** The statuses after which another try may succeed, whatever the reason. Any other with a reason is final. */
+    /** The statuses after which another try may succeed, whatever the reason. Any other status with a reason is final. */
     private static final Set<Code> COME_BACK =
             EnumSet.of(Code.UNAVAILABLE, Code.RESOURCE_EXHAUSTED, Code.DEADLINE_EXCEEDED);
 
-    /** What a server may ask to wait: a longer time is a mistake. */
+    /** Maximum pause that a server may ask for; a longer one must be a mistake. */
     private static final long LONGEST_PAUSE = TimeUnit.HOURS.toNanos(1);
 
     private final Status status;
@@ -48,12 +48,12 @@ final class Failures {
         return Math.max(0, Math.min(TimeUnit.SECONDS.toNanos(seconds) + pause.getNanos(), LONGEST_PAUSE));
     }
 
-    /** What the end of a stream means. */
+    /** The exception for the end of a stream. */
     static RuntimeException ofPlay(Status status) {
         return new Failures(status).play();
     }
 
-    /** What a failed registration means. */
+    /** The exception for a failed registration. */
     static RuntimeException ofRegistration(Status status) {
         return new Failures(status).registration();
     }
@@ -63,7 +63,7 @@ final class Failures {
         if (code == Code.OK) {
             return new Dropped("the server closed the connection", pause);
         }
-        if (code == Code.RESOURCE_EXHAUSTED && reason.isEmpty()) { // gRPC's own, in this process
+        if (code == Code.RESOURCE_EXHAUSTED && reason.isEmpty()) { // raised by gRPC in this process
             return refused(Kind.PROTOCOL_MISMATCH, "a message from the server is larger than this client accepts: " + text);
         }
         if (COME_BACK.contains(code)) {

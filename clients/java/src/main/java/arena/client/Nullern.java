@@ -10,18 +10,18 @@ import java.util.List;
  * computed from one decision and remembers nothing.
  *
  * @param view the view itself
- * @param strengths by card: its value, whatever its colour, and 20 more for a trump; the strongest card takes the trick
+ * @param strengths the strength of each card: its value, plus 20 for a trump; the strongest card takes the trick
  * @param trick the strengths of the cards on the table; of equally strong ones the first takes the trick
  * @param toCome the seats that play to this trick after the own one
- * @param unseen the strengths of the cards that lie with the others or in the stock
+ * @param unseen the strengths of the unseen cards, which the others hold or which are in the stock
  */
 public record Nullern(NullernView view, List<Integer> strengths, List<Integer> trick, List<Integer> toCome, List<Integer> unseen) {
-    /** The highest strength of a card that is no trump. */
+    /** The highest strength of a card that is not a trump. */
     public static final int PLAIN = 20;
     /** The points that a missed bid costs at the end of the game. */
     public static final int HUPFER = 5;
 
-    /** Reads the table as the view shows it. */
+    /** Reads the table from a view. */
     public static Nullern read(Catalog game, NullernView view) {
         int trump = game.cards().get(view.getTurned()).colour();
         List<Integer> strengths = game.cards().stream()
@@ -43,7 +43,7 @@ public record Nullern(NullernView view, List<Integer> strengths, List<Integer> t
         return new Nullern(view, strengths, trick, toCome, unseen);
     }
 
-    /** The seat that takes the trick so far; {@link Catalog#NONE} where no card lies there. */
+    /** The seat that takes the trick so far; {@link Catalog#NONE} if the table is empty. */
     public int taker() {
         if (trick.isEmpty()) {
             return Catalog.NONE;
@@ -52,18 +52,18 @@ public record Nullern(NullernView view, List<Integer> strengths, List<Integer> t
         return (view.getLeaders(view.getTakersCount()) + place) % view.getSeats();
     }
 
-    /** The tricks still missing for a seat's bid; negative if it has too many. */
+    /** The number of tricks that a seat's bid still needs; negative if it has too many. */
     public int wanted(int seat) {
         int bid = view.getBidsOrDefault(seat, -1);
         return bid - view.getTaken(seat);
     }
 
-    /** True if a seat wants a trick: for its bid or, if that is lost, for the point. */
+    /** True if a seat wants a trick: for its bid or, if the bid is lost, for the point. */
     public boolean eager(int seat) {
         return wanted(seat) != 0;
     }
 
-    /** What a round brings with this bid and that many tricks, including the later cost of a missed bid. */
+    /** The points of a round with this bid and these tricks, including the later cost of a missed bid. */
     public static int points(int bid, int tricks) {
         if (bid != tricks) {
             return tricks - HUPFER;

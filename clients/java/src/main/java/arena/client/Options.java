@@ -57,19 +57,19 @@ public final class Options {
         return this;
     }
 
-    /** The token itself. */
+    /** The token. */
     public Options token(String value) {
         token = value;
         return this;
     }
 
-    /** The file of the token; else ARENA_TOKEN_FILE, else a file of the bot's own in ~/.arena/tokens. */
+    /** The file of the token; else ARENA_TOKEN_FILE, else a separate file for each bot in ~/.arena/tokens. */
     public Options tokenFile(Path value) {
         tokenFile = value;
         return this;
     }
 
-    /** For a server that registers bots by invitation. */
+    /** The invitation to a server that registers bots by invitation only. */
     public Options invitation(String value) {
         invitation = value;
         return this;
@@ -87,7 +87,7 @@ public final class Options {
         return tls();
     }
 
-    /** Stops after so many matches with a result; 0 for no end. */
+    /** Stops after so many matches with a result; 0 for no limit. */
     public Options matches(int value) {
         if (value < 0) {
             throw ArenaException.badArgument("matches is %d: it takes 1 or more, or 0 for no end", value);
@@ -96,7 +96,7 @@ public final class Options {
         return this;
     }
 
-    /** An error in the bot is logged and its first legal action played; else it ends the run. */
+    /** Log an error in the bot and play the first legal action, instead of ending the run. */
     public Options playOn() {
         playOn = true;
         return this;
@@ -111,25 +111,25 @@ public final class Options {
         return this;
     }
 
-    /** Keeps nothing of the server's log of results beside the token, and compares nothing with it. */
+    /** Keeps no receipts of the server's log of results beside the token. */
     public Options noReceipts() {
         noReceipts = true;
         return this;
     }
 
-    /** All its matches are with house bots only and unrated. */
+    /** Play unrated matches against house bots only. */
     public Options casual() {
         casual = true;
         return this;
     }
 
-    /** Accepts everybody's challenges. */
+    /** Accepts challenges from all bots. */
     public Options challenges() {
         challenges = true;
         return this;
     }
 
-    /** Accepts challenges with one of these bots only. */
+    /** Accepts challenges from these bots only. */
     public Options challengers(List<String> names) {
         challengers = List.copyOf(names);
         return this;

@@ -28,7 +28,7 @@ final class PrivateFile {
                 write(out, content);
             } catch (IOException wrong) {
                 try {
-                    shorten(file, before); // half a line would spoil the next
+                    shorten(file, before); // since half a line would spoil the next
                 } catch (IOException stays) {
                     wrong.addSuppressed(stays);
                 }

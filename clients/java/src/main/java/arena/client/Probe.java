@@ -29,9 +29,9 @@ import javax.net.ssl.X509TrustManager;
 
 /** Finds a permanent obstacle where a first connection fails. */
 final class Probe {
-    /** What the other side has to show what it speaks, in milliseconds. */
+    /** Milliseconds in which the other side must show its protocol. */
     private static final int GLANCE = 3000;
-    /** The beginning of HTTP/2 and an empty frame of settings, which a server without TLS answers with its own. */
+    /** The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own. */
     private static final byte[] PREFACE =
             "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0".getBytes(StandardCharsets.ISO_8859_1);
 

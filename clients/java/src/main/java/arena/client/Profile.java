@@ -46,7 +46,7 @@ final class Profile {
     final long giveUpAfter;
     final boolean casual;
     final boolean challenges;
-    /** The bots the bots whose challenges it accepts, in small letters; empty for all. */
+    /** Lower-case names of the bots whose challenges it accepts; empty for all. */
     final Set<String> challengers;
 
     Profile(Bot bot, String address, Options options, Map<String, String> environment) {
@@ -70,7 +70,7 @@ final class Profile {
             token = options.token;
             tls = options.tls;
             tlsRoots = options.tlsRoots;
-        } else { // set by the starting program, not by the author
+        } else { // the starting program set this, not the author
             this.address = first(server, address, DEFAULT_ADDRESS);
             token = startedFor;
             tls = false;

@@ -8,28 +8,28 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 
-/** What outlives a stream: the number of matches to play, and those in progress. */
+/** State that outlives a stream: the number of matches to play, and those in progress. */
 final class Progress {
-    /** The number of matches to play; 0 for no end. */
+    /** The number of matches to play; 0 for no limit. */
     private final int wanted;
 
     int finished;
-    /** Matches that have begun. */
+    /** The matches that have begun. */
     final Set<Long> playing = new TreeSet<>(Long::compareUnsigned);
-    /** Accepted invitations whose matches have yet to begin, with the bot's random bytes for each deal. */
+    /** The bot's random bytes for the deal, for each accepted invitation whose match has not begun. */
     final Map<Long, ByteString> accepted = new HashMap<>();
     /** The known facts of the matches that have begun. */
     final Map<Long, Seat> seats = new HashMap<>();
-    /** True if no more matches are to begin, whatever their number. */
+    /** True if no more matches are to begin, whatever `wanted` says. */
     boolean ending;
-    /** The reason the reason the reason why the server gives the bot no seats; empty if it does. */
+    /** The server's reason for giving the bot no seats; empty if it gives seats. */
     String parked = "";
 
     Progress(int wanted) {
         this.wanted = wanted;
     }
 
-    /** How many matches go on or are about to. */
+    /** The number of matches that are running or about to begin. */
     int begun() {
         return playing.size() + accepted.size();
     }
@@ -53,7 +53,7 @@ final class Progress {
     }
 
     /**
-     * Forgets the state that the server sends again at a new connection: invitations and running matches. While the last matches
+     * Forgets the state that the server sends again on a new connection: invitations and running matches. While the last matches
      * are being finished they stay: each gets its report, or begins again.
      */
     void reconnect() {

@@ -107,7 +107,7 @@ final class Receipts {
         return HexFormat.of().formatHex(content.toByteArray());
     }
 
-    /** Reads the file at the first call, and cuts off an unfinished last line: the next line would become a part of it. */
+    /** Reads the file at the first call, and cuts off an unfinished last line, which would spoil the next one. */
     private void readOnce() {
         if (read) {
             return;

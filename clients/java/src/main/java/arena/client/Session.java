@@ -76,7 +76,7 @@ final class Session {
 
     private void notice(Notice notice) {
         switch (notice.getKind()) {
-            case NOTICE_KIND_WITHDRAWN, NOTICE_KIND_TAKEN -> progress.accepted.remove(notice.getInvitationId()); // it leads to no match
+            case NOTICE_KIND_WITHDRAWN, NOTICE_KIND_TAKEN -> progress.accepted.remove(notice.getInvitationId()); // this invitation leads to no match
             case NOTICE_KIND_PARKED -> {
                 progress.parked = notice.getText();
                 progress.ending = true;

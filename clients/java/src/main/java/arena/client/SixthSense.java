@@ -23,10 +23,10 @@ import java.util.TreeSet;
 public record SixthSense(
         int trump, List<Laid> trick, List<Integer> toCome, List<Integer> unseen, Map<Integer, Set<Integer>> lacks) {
 
-    /** A card in a trick that counts. */
+    /** A card in a trick that is not blocked and so counts. */
     public record Laid(int seat, int place, int colour, int value) {}
 
-    /** Reads the table as the view shows it. */
+    /** Reads the table from a view. */
     public static SixthSense read(Catalog game, SixthSenseView view) {
         int seats = view.getSeats();
         int trump = view.hasTurned() ? game.cards().get(view.getTurned()).colour() : Catalog.NONE;

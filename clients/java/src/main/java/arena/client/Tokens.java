@@ -34,7 +34,7 @@ final class Tokens {
         return text.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9._-]", "_");
     }
 
-    /** The token in the file; empty where there is no file or nothing in it. */
+    /** The token in the file; empty if the file is missing or empty. */
     static String read(Path file) {
         try {
             return Files.readString(file).strip();
@@ -60,9 +60,9 @@ final class Tokens {
         return made;
     }
 
-    /** Puts the token that the server answered with in its place, atomically. */
+    /** Stores the token from the server's answer in the final file, atomically. */
     void keep(String answered) {
-        if (!answered.equals(token)) { // the server is an older one, which makes its own
+        if (!answered.equals(token)) { // an older server, which creates tokens itself
             write(answered);
         }
         try {

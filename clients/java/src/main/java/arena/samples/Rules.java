@@ -15,7 +15,7 @@ import java.util.function.IntUnaryOperator;
 import java.util.function.Predicate;
 
 /**
- * A few plain rules: announce the worth of the hand, take tricks until it is reached, then duck. It knows which card takes the
+ * A few plain rules: announce the value of the hand, take tricks until it is reached, then duck. It knows which card takes the
  * trick on the table, and counts nothing.
  */
 public final class Rules extends Bot {
@@ -65,7 +65,7 @@ public final class Rules extends Bot {
         return takeOrDuck(legal, takes, strength, wanted > 0, table.toCome().isEmpty());
     }
 
-    /** The prediction nearest to the number of good cards among the others of the hand: high trumps, 13 and 14. */
+    /** The prediction nearest to the number of good cards in the rest of the hand: high trumps, 13 and 14. */
     private static int predict(Decision decision, SixthSenseView view, int trump) {
         Catalog game = decision.game();
         Predicate<Integer> good = number -> {
@@ -88,7 +88,7 @@ public final class Rules extends Bot {
                 .orElse(0);
     }
 
-    /** Bids the number of good cards: trumps, and with few opponents a 19 or 20. Then it plays for that bid. */
+    /** Bids the number of good cards (trumps, and with few opponents a 19 or 20), then plays for that bid. */
     private static int nullern(Decision decision, NullernView view) {
         Catalog game = decision.game();
         List<Integer> legal = decision.legal();

@@ -15,7 +15,7 @@ type delivery struct {
 	received time.Duration
 }
 
-// answering has what waits for a bot, in order, and takes it out and calls the bot.
+// answering is a queue of messages for a bot, in order; it takes them out and calls the bot.
 type answering struct {
 	caller *caller
 	say    func(session int, request *arenav1.PlayRequest)
@@ -56,7 +56,7 @@ func (a *answering) hurry() {
 	a.once.Do(func() { close(a.hurried) })
 }
 
-// end closes it; err: the reason if the connection ended badly.
+// end closes the queue; err: the reason if the connection ended badly.
 func (a *answering) end(err error) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -64,7 +64,7 @@ func (a *answering) end(err error) {
 	a.changed.Broadcast()
 }
 
-// wait waits for the end, whatever the bot does, and returns its error.
+// wait waits for the end, even if the bot is still busy, and returns its error.
 func (a *answering) wait() error {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
@@ -74,7 +74,7 @@ func (a *answering) wait() error {
 	return a.err
 }
 
-// answer calls the bot for each message, until the end, whose error it returns, or the bot's.
+// answer calls the bot for each message until the end; it returns the error of the end or of the bot.
 func (a *answering) answer() error {
 	for {
 		a.mutex.Lock()

@@ -10,14 +10,14 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// Bot is a player. It needs Decide or DecideMany; the rest is optional. It knows no connections: Run passes it decisions and
+// Bot is a player. It needs Decide or DecideMany; the rest is optional. It has no connection itself: Run passes it decisions and
 // sends its answers, all in one goroutine, one call at a time.
 type Bot struct {
 	// Name has 1 to 40 letters, digits, '.', '_' or '-'; "bot" if empty.
 	Name string
 	// Owner is the bot's owner; its own name if empty. Bots of one owner never meet in a match.
 	Owner string
-	// Games are those it plays, by name; 6th Sense if there are none.
+	// Games are the games it plays, by name; 6th Sense if empty.
 	Games []string
 	// Capacity is the number of matches that it plays at once; 8 if it is 0.
 	Capacity int

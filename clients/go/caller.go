@@ -34,10 +34,10 @@ type caller struct {
 	since time.Duration
 }
 
-// react sends the bot's replies to a message: none, one, or several if it takes long.
+// react sends the bot's replies to a message: none, one, or several if the bot takes long.
 //
 // received: when the message arrived, by the clock. Without decide the bot is not asked for decisions.
-// The error is an *Error of the bot's, ProtocolMismatch, or errInterrupted.
+// The error is the bot's *Error, ProtocolMismatch, or errInterrupted.
 func (c *caller) react(message *arenav1.PlayResponse, games map[string]*Catalog, received time.Duration, decide bool, say func(*arenav1.PlayRequest)) error {
 	c.out, c.since = nil, c.now()
 	if err := c.news(message, say); err != nil {
@@ -155,7 +155,7 @@ func (c *caller) ask(decisions []*Decision, messages []*arenav1.Decision, receiv
 	if c.interrupted.Load() {
 		return errInterrupted
 	}
-	asked := slices.Clone(decisions) // whatever the bot does to it
+	asked := slices.Clone(decisions) // so that the bot may change it
 	for choice := range c.bot.choices(asked) {
 		at, of := *done, len(decisions)
 		if at == of {

@@ -28,7 +28,7 @@ server refuses the bot; 4 where no server was reached within --give-up-after sec
 example: %s --server localhost:50051 --owner me
 `
 
-// Main runs the command line of a program that is one bot, and exits with its status; --help lists the options.
+// Main runs the command line of a program with one bot, and exits with its status; --help lists the options.
 func Main(bot Bot, description string) {
 	os.Exit(mainStatus(bot, description, os.Args))
 }
@@ -94,7 +94,7 @@ func mainStatus(bot Bot, description string, arguments []string) int {
 	return Told(bot, Run(bot, server, options))
 }
 
-// Told writes to standard error what a run ended with, in a line, if anything; it returns the status that a program ends with.
+// Told writes a run's error, if any, to standard error in one line; it returns the program's exit status.
 func Told(bot Bot, err error) int {
 	if err == nil {
 		return 0

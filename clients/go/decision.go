@@ -18,19 +18,19 @@ type (
 	RoundReport = arenav1.RoundReport
 	// MatchReport is the end of a match.
 	MatchReport = arenav1.MatchReport
-	// Notice is what the server tells a bot besides.
+	// Notice is any other message from the server to a bot.
 	Notice = arenav1.Notice
 )
 
-// Games are those whose views this client can read, by the names that requests use.
+// Games returns the names, as in requests, of the games whose views this client can read.
 func Games() []string { return []string{"sixth_sense", "nullern"} }
 
-// None stands where a card, a value or a place does not apply.
+// None is the value of a card, value or place that does not apply.
 const None = -1
 
 // Card is one card of a game.
 type Card struct {
-	// Name is such as "red 7" or "blue 6/9".
+	// Name is the name, such as "red 7" or "blue 6/9".
 	Name string
 	// Colour is an index into the catalogue's Colours.
 	Colour int
@@ -40,7 +40,7 @@ type Card struct {
 
 // Action is one action of a game; fields that do not apply are None.
 type Action struct {
-	// Name is such as "red 7" or "red 0 blocks place 2".
+	// Name is the name, such as "red 7" or "red 0 blocks place 2".
 	Name string
 	// Kind is the kind of choice, in the game's own terms, such as "play", "bid" or "raise".
 	Kind string

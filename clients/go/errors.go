@@ -1,6 +1,6 @@
 package client
 
-// Kind says what went wrong for good. Everything else (a lost network, a restarting server) is retried and only logged.
+// Kind is the kind of a permanent error. Everything else (a lost network, a restarting server) is retried and only logged.
 type Kind string
 
 const (

@@ -14,7 +14,7 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// consistency asks the server for the proof that a log begins a longer one; it refuses if there is none.
+// consistency asks the server to prove that a log is the beginning of a longer one; the server may refuse.
 type consistency func(first, second uint64) (proof [][]byte, refused bool, err error)
 
 // logChecker asks at each welcome: was the server's log of results only added to since the bot last saw it? It says what is wrong
@@ -28,14 +28,14 @@ type logChecker struct {
 
 func newLogChecker(file string) *logChecker { return &logChecker{receipts: &receipts{file: file}} }
 
-// take keeps what a report says of the log.
+// take stores the log entry of a report.
 func (l *logChecker) take(report *arenav1.MatchReport, seat *seat) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	l.receipts.take(report, seat)
 }
 
-// welcomed checks the log that a welcome shows, in a goroutine of its own.
+// welcomed checks the log that a welcome shows, in a separate goroutine.
 func (l *logChecker) welcomed(state *arenav1.LogState, channel channel) {
 	seen := l.seen()
 	go func() {
@@ -54,7 +54,7 @@ func (l *logChecker) seen() *arenav1.LogHead {
 	return l.receipts.latest(math.MaxUint64)
 }
 
-// check compares the log that a welcome shows, nil where it shows none, with what was seen before; an error where nobody answers.
+// check compares the log in a welcome, nil for none, with the log seen before; an error if the server does not answer.
 func (l *logChecker) check(state *arenav1.LogState, seen *arenav1.LogHead, ask consistency) error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -123,7 +123,7 @@ func (l *logChecker) compare(state *arenav1.LogState, known *arenav1.LogHead, as
 	return nil
 }
 
-// tell says which results a restoration lost.
+// tell logs the results that a restoration lost.
 func (l *logChecker) tell(cut *cutLog) {
 	var beyond []uint64
 	for _, entry := range l.receipts.entries {
@@ -151,7 +151,7 @@ func (l *logChecker) alarm(problem string) {
 		"%s; it plays on", problem, first(l.receipts.file, "memory")))
 }
 
-// begins says whether one log begins another.
+// begins reports whether one log is the beginning of another.
 func begins(first, second *arenav1.LogHead, ask consistency) (bool, error) {
 	if first.Size == second.Size {
 		return bytes.Equal(first.Root, second.Root), nil
@@ -160,13 +160,13 @@ func begins(first, second *arenav1.LogHead, ask consistency) (bool, error) {
 	return err == nil && !refused && consistent(first, second, proof), err
 }
 
-// cutLog is where a restoration cut a log, and when.
+// cutLog is the size to which a restoration cut a log, and its time.
 type cutLog struct {
 	size uint64
 	at   time.Time
 }
 
-// newCut returns where a restoration that was not known cut the log lowest, below so many entries; nil where none did.
+// newCut returns the lowest new restoration that cut the log below `seen` entries; nil if there is none.
 func newCut(state *arenav1.LogState, known [][]byte, seen uint64) (best *cutLog) {
 	for _, entry := range state.Restores {
 		under := entry.Head != nil && entry.Head.Size == state.Head.Size && bytes.Equal(entry.Head.Root, state.Head.Root)

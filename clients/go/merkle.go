@@ -13,7 +13,7 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// Proofs of a log of results (RFC 9162, 2.1): that a leaf is in it, that a later log only added to an earlier one.
+// Proofs of a log of results (RFC 9162, 2.1): that it includes a leaf, and that it has only grown.
 
 func hashed(parts ...[]byte) []byte {
 	made := sha256.New()
@@ -25,7 +25,7 @@ func hashed(parts ...[]byte) []byte {
 
 func node(left, right []byte) []byte { return hashed([]byte{1}, left, right) }
 
-// included says whether a leaf's proof leads to the root of its head.
+// included reports whether a leaf's proof leads to the root of its head.
 func included(entry *arenav1.LogEntry) bool {
 	if entry.GetHead() == nil || entry.Number < 1 || entry.Number > entry.Head.Size {
 		return false
@@ -49,7 +49,7 @@ func included(entry *arenav1.LogEntry) bool {
 	return last == 0 && bytes.Equal(made, entry.Head.Root)
 }
 
-// consistent says whether a proof shows that the first log, which has leaves, begins the second.
+// consistent reports whether a proof shows that the first log, which is not empty, is the beginning of the second.
 func consistent(first, second *arenav1.LogHead, proof [][]byte) bool {
 	if first.Size < 1 || first.Size > second.Size {
 		return false
@@ -85,7 +85,7 @@ func consistent(first, second *arenav1.LogHead, proof [][]byte) bool {
 	return last == 0 && bytes.Equal(old, first.Root) && bytes.Equal(made, second.Root)
 }
 
-// fieldsOf returns what a leaf says, by name.
+// fieldsOf returns the fields of a leaf, by name.
 func fieldsOf(leaf []byte) (fields map[string]json.RawMessage, err error) {
 	if err = json.Unmarshal(leaf, &fields); err == nil && fields == nil {
 		err = errors.New("it is no JSON object")
@@ -99,7 +99,7 @@ type logKeys struct {
 	newest []byte
 }
 
-// readKeys reads the leaves that name them; an error where one is none, or is not signed by the one before.
+// readKeys reads the leaves that name the keys; an error if one is malformed, or not signed by the key before it.
 func readKeys(leaves [][]byte) (*logKeys, error) {
 	if len(leaves) == 0 {
 		return nil, errors.New("a log without a key")
@@ -125,7 +125,7 @@ func readKeys(leaves [][]byte) (*logKeys, error) {
 	return keys, nil
 }
 
-// signed says whether a head is signed by the newest key.
+// signed reports whether a head is signed by the newest key.
 func (k *logKeys) signed(head *arenav1.LogHead) bool {
 	root := base64.StdEncoding.EncodeToString(head.Root)
 	return signedBy(k.newest, head.Signature, fmt.Sprintf("arena-log/%s\n%d\n%s\n", k.log, head.Size, root))

@@ -32,10 +32,10 @@ func (m machineClock) after(wait time.Duration, call func()) func() {
 	return func() { timer.Stop() }
 }
 
-// network is the way to a server: grpc-go, one connection a try.
+// network is the access to a server by grpc-go, with one connection per try.
 type network struct{ line *grpc.ClientConn }
 
-// openNetwork opens a channel, which connects at the first call; BadArgument where a certificate cannot be read.
+// openNetwork opens a channel, which connects at the first call; BadArgument if a certificate cannot be read.
 func openNetwork(profile *profile) (channel, error) {
 	trust := insecure.NewCredentials()
 	if profile.tls {
@@ -95,13 +95,13 @@ func (n *network) consistency(first, second uint64) (proof [][]byte, refused boo
 	case codes.OK:
 		return answer.Proof, false, nil
 	case codes.InvalidArgument, codes.NotFound, codes.FailedPrecondition, codes.OutOfRange, codes.Unimplemented:
-		return nil, true, nil // the answers by which a server that shows a log will not prove it
+		return nil, true, nil // statuses from a server that refuses to prove its log
 	default:
 		return nil, false, fmt.Errorf("%s", oneLine(status.Convert(err).Message()))
 	}
 }
 
-// stream is one stream; what is said waits in it, so that nobody waits for the network.
+// stream is one stream; it queues messages, so that callers never wait for the network.
 type stream struct {
 	stop    context.CancelFunc
 	mutex   sync.Mutex
@@ -138,7 +138,7 @@ func (n *network) play(token string, events callEvents) call {
 	return made
 }
 
-// speak sends what is said, until the end; what cannot be sent the stream's status tells.
+// speak sends the queued messages until the end; if it fails, the stream's status says why.
 func (s *stream) speak(line grpc.BidiStreamingClient[arenav1.PlayRequest, arenav1.PlayResponse]) {
 	for {
 		s.mutex.Lock()

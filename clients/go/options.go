@@ -52,7 +52,7 @@ const (
 	longestVersion  = 40
 )
 
-// profile is what a connection needs of a bot, the options and the environment.
+// profile has the data that a connection needs from a bot, the options and the environment.
 type profile struct {
 	name, owner, version, address, token, tokenFile, invitation, tlsRoots string
 	games                                                                 []string
@@ -61,7 +61,7 @@ type profile struct {
 	tls, casual, challenges                                               bool
 	// challengers: lower-case names of the bots whose challenges it accepts; nil for all.
 	challengers map[string]bool
-	// receipts: whether anything is kept of the log of results, and where; empty for nowhere on the disk.
+	// keepsReceipts: whether to keep receipts of the log of results; receipts: their file, empty for none on disk.
 	keepsReceipts bool
 	receipts      string
 }
@@ -122,7 +122,7 @@ func capacityOf(bot *Bot) int {
 	return bot.Capacity
 }
 
-// profileOf works out what a connection needs; BadArgument where it makes no sense.
+// profileOf collects the data that a connection needs; BadArgument if they are invalid.
 func profileOf(bot *Bot, address string, options Options) (*profile, error) {
 	made := &profile{
 		name: first(bot.Name, "bot"), owner: first(options.Owner, bot.Owner, os.Getenv("ARENA_OWNER")), version: bot.Version,
@@ -165,7 +165,7 @@ func profileOf(bot *Bot, address string, options Options) (*profile, error) {
 	return made, made.complete(bot.Files)
 }
 
-// complete works out what needs the disk: the version, and where token and receipts are.
+// complete adds the data that need the disk: the version, and the places of token and receipts.
 func (p *profile) complete(files []string) (err error) {
 	if p.version == "" {
 		if p.version, err = digest(files); err != nil {

@@ -60,7 +60,7 @@ func handshake(address string, config *tls.Config) error {
 	return err
 }
 
-// speaksPlainly says whether the other side answers HTTP/2 without TLS.
+// speaksPlainly reports whether the other side answers HTTP/2 without TLS.
 func speaksPlainly(address string) bool {
 	line, err := net.DialTimeout("tcp", address, glance)
 	if err != nil {

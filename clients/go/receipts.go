@@ -17,7 +17,7 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// kept are the receipts that a file keeps, the newest; up to twice as many for a while.
+// kept is the number of newest receipts that a file keeps; it may grow to twice as many before it is shortened.
 const kept = 1000
 
 const pinBegin = `{"arena_receipts"`
@@ -25,9 +25,9 @@ const pinBegin = `{"arena_receipts"`
 // receipts are those of one bot at one server: the server's key and newest head, and a receipt for each match. They lie in a file of
 // JSON lines beside the token, which is added to; docs/log.md of the Arena describes it, `arena replay verify --receipts` reads it.
 type receipts struct {
-	// file is where they are; empty keeps nothing on the disk.
+	// file is the path of the file; empty to keep nothing on disk.
 	file string
-	// pin is what is known of the server's log: the leaves that name its keys and its restorations, and its newest head.
+	// pin is the known state of the server's log: the leaves that name its keys and its restorations, and its newest head.
 	pin *pinned
 	// heads are those of receipts, the oldest first; entries the number of the leaf, and the match, of each.
 	heads          []*arenav1.LogHead
@@ -105,7 +105,7 @@ func (r *receipts) load() {
 		return
 	}
 	if whole := bytes.LastIndexByte(text, '\n') + 1; whole < len(text) && err == nil {
-		// It was never finished, and the next would be a part of it.
+		// The last line is unfinished and would spoil the next one.
 		err = os.Truncate(r.file, int64(whole))
 		slog.Warn(fmt.Sprintf("the last line of %s was not finished, and is left out", r.file))
 		text = text[:whole]
@@ -144,7 +144,7 @@ func (r *receipts) remember(text string) error {
 	return err
 }
 
-// latest returns the longest head that is known, of at most this many leaves; nil if there is none.
+// latest returns the largest known head of at most this many leaves; nil if there is none.
 func (r *receipts) latest(size uint64) (best *arenav1.LogHead) {
 	known := r.heads
 	if r.pin != nil {
@@ -158,7 +158,7 @@ func (r *receipts) latest(size uint64) (best *arenav1.LogHead) {
 	return best
 }
 
-// pinTo keeps keys, restorations and head of a server; cut: the leaves that a restoration left of what was known, nil for all.
+// pinTo stores a server's keys, restorations and head; cut: the number of known leaves that a restoration left, nil for all.
 func (r *receipts) pinTo(state *arenav1.LogState, cut *uint64) {
 	if cut != nil {
 		r.forget(*cut)
@@ -170,13 +170,13 @@ func (r *receipts) pinTo(state *arenav1.LogState, cut *uint64) {
 	r.add(pinLine{1, texts(r.pin.keys), texts(r.pin.restores), lineOf(state.Head), cut})
 }
 
-// forget counts no more with what lies beyond a cut; the file keeps it.
+// forget ignores entries beyond a cut from now on; the file keeps them.
 func (r *receipts) forget(cut uint64) {
 	r.heads = slices.DeleteFunc(r.heads, func(head *arenav1.LogHead) bool { return head.Size > cut })
 	r.entries = slices.DeleteFunc(r.entries, func(entry [2]uint64) bool { return entry[0] > cut })
 }
 
-// take checks what a report says of the log, and keeps it; seat: what is known from the match's beginning, if it is.
+// take checks the log entry of a report and stores it; seat: facts known from the match's beginning, nil for none.
 func (r *receipts) take(report *arenav1.MatchReport, seat *seat) {
 	entry := report.Entry
 	r.load()
@@ -273,7 +273,7 @@ func (r *receipts) warn(err error) {
 	}
 }
 
-// problemOf returns what is wrong with the entry of a report, in words; empty if nothing is wrong.
+// problemOf describes a fault in the entry of a report; empty if there is none.
 func problemOf(report *arenav1.MatchReport) string {
 	entry := report.Entry
 	if !included(entry) {
@@ -300,7 +300,7 @@ func problemOf(report *arenav1.MatchReport) string {
 	return ""
 }
 
-// spaced returns JSON in a line as people write it; null if there is none.
+// spaced returns JSON in one line with spaces, for people; "null" if there is none.
 func spaced(text json.RawMessage) string {
 	var compact bytes.Buffer
 	if text == nil || json.Compact(&compact, text) != nil {

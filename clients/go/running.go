@@ -14,11 +14,11 @@ import (
 
 // Run connects a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
 //
-// Where the address is empty it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches and
+// An empty address means the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches and
 // finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second signal, it leaves the
 // rest in order.
 //
-// After a lost connection it reconnects. Permanent errors are returned as an *Error, and so does an error in the bot, unless
+// After a lost connection it reconnects. Permanent errors are returned as an *Error, and so is an error in the bot, unless
 // Options.PlayOn.
 func Run(bot Bot, address string, options Options) error {
 	limit, err := drainLimit()
@@ -56,7 +56,7 @@ func Run(bot Bot, address string, options Options) error {
 	}
 }
 
-// Play is Run without signals, for whoever handles them or stops it otherwise: when the context is done, the bot leaves its
+// Play is like Run, but without signal handling: when the context is done, the bot leaves its
 // matches in order, which house bots play on, and nil comes back.
 func Play(ctx context.Context, bot Bot, address string, options Options) error {
 	made, err := newRun(&bot, address, options)
@@ -73,11 +73,11 @@ func Play(ctx context.Context, bot Bot, address string, options Options) error {
 	}
 }
 
-// run is a connection, the bot's code in a goroutine of its own, and an orderly end.
+// run is a running bot: its connection, its code in a separate goroutine, and its orderly end.
 type run struct {
 	connection *connection
 	answering  *answering
-	// over is told the end, once.
+	// over receives the end, once.
 	over chan error
 }
 
@@ -106,7 +106,7 @@ func newRun(bot *Bot, address string, options Options) (*run, error) {
 	return made, nil
 }
 
-// start has the bot play, in other goroutines.
+// start lets the bot play, in other goroutines.
 func (r *run) start() {
 	answered := make(chan error, 1)
 	go func() { answered <- r.answering.answer() }()
@@ -122,7 +122,7 @@ func (r *run) start() {
 	r.connection.start()
 }
 
-// leave has the bot leave at once.
+// leave makes the bot leave at once.
 func (r *run) leave() {
 	r.answering.hurry()
 	r.connection.leave()

@@ -32,7 +32,7 @@ type progress struct {
 // acceptance has the commitment of an invitation and the bot's random bytes.
 type acceptance struct{ commitment, nonce []byte }
 
-// seat is a bot's knowledge of a match at its beginning; its nonce is empty where an earlier run of the program sent it.
+// seat is a bot's knowledge of a match at its beginning; its nonce is empty if an earlier run of the program sent it.
 type seat struct {
 	number                  uint32
 	nonce, salt, commitment []byte
@@ -45,7 +45,7 @@ func newProgress(wanted int) *progress {
 // begun returns the number of matches that are running or about to begin.
 func (p *progress) begun() int { return len(p.playing) + len(p.accepted) }
 
-// more says whether another match may begin.
+// more reports whether another match may begin.
 func (p *progress) more() bool {
 	return !p.ending && (p.wanted == 0 || p.finished+p.begun() < p.wanted)
 }
@@ -61,7 +61,7 @@ func (p *progress) room(capacity int) int {
 	return max(0, min(capacity, p.wanted-p.finished))
 }
 
-// done says whether nothing is left to play.
+// done reports whether nothing is left to play.
 func (p *progress) done() bool { return !p.more() && p.begun() == 0 }
 
 // reconnect forgets the state that the server sends again on a new connection: invitations and running matches. While the last
@@ -78,7 +78,7 @@ func (p *progress) reconnect() {
 type session struct {
 	capacity int
 	progress *progress
-	// keep takes the report of a match that the log of results has, and what is known from its beginning; nil for nobody.
+	// keep receives the report of a match with an entry in the log of results, and the facts from its beginning; may be nil.
 	keep func(report *arenav1.MatchReport, seat *seat)
 	// challengers: lower-case names of the bots whose challenges it accepts; nil for all.
 	challengers map[string]bool
@@ -96,7 +96,7 @@ func newSession(welcome *arenav1.Welcome, profile *profile, progress *progress, 
 	return &session{profile.capacity, progress, keep, profile.challengers, progress.room(profile.capacity)}, nil
 }
 
-// receive applies a message; it returns an immediate reply, nil for nothing.
+// receive applies a message; it returns an immediate reply, nil for none.
 func (s *session) receive(message *arenav1.PlayResponse) *arenav1.PlayRequest {
 	reply, said := &arenav1.PlayRequest{}, false
 	for _, decision := range message.Decisions {
@@ -151,7 +151,7 @@ func (s *session) invited(invitation *arenav1.Invitation, reply *arenav1.PlayReq
 	}
 }
 
-// takes says whether a challenge is accepted, and logs it.
+// takes decides whether to accept a challenge, and logs it.
 func (s *session) takes(invitation *arenav1.Invitation) bool {
 	taken := s.challengers == nil || slices.ContainsFunc(invitation.Bots, func(name string) bool { return s.challengers[strings.ToLower(name)] })
 	answer := "declined"
@@ -174,10 +174,10 @@ func (s *session) start(start *arenav1.MatchStart) {
 	}
 }
 
-// opens says whether what a match begins with is what its invitation committed to.
+// opens reports whether the start of a match fits the commitment in its invitation.
 func opens(start *arenav1.MatchStart, promised []byte) bool {
 	made := sha256.Sum256(slices.Concat(start.Salt, start.Commitment))
-	// In other sizes the same bytes could be all salt, and commit to no deal.
+	// With other sizes all the bytes could be salt, which would commit to no deal.
 	return len(start.Salt) == sha256.Size && len(start.Commitment) == sha256.Size && bytes.Equal(made[:], promised)
 }
 
@@ -201,7 +201,7 @@ func (p *progress) hello(profile *profile) *arenav1.PlayRequest {
 	}}
 }
 
-// concernsBot says true if a message has anything for the bot itself.
+// concernsBot reports whether a message has anything for the bot itself.
 func concernsBot(message *arenav1.PlayResponse) bool {
 	return len(message.Decisions)+len(message.Starts)+len(message.Rounds)+len(message.Reports)+len(message.Notices) > 0
 }

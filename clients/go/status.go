@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// dropped: the connection is lost or was never open; another try may succeed.
+// dropped means that the connection is lost or was never open; another try may succeed.
 type dropped struct {
 	text string
 	// pause is the additional pause that the server asks for.

@@ -8,11 +8,11 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// clock has the time and its alarms.
+// clock is a clock with alarms.
 type clock interface {
 	// now returns the time since an arbitrary moment.
 	now() time.Duration
-	// after makes a call later, never at once; it returns what calls it off.
+	// after makes a call later, never at once; it returns a function that cancels it.
 	after(wait time.Duration, call func()) (callOff func())
 }
 
@@ -25,17 +25,17 @@ type call interface {
 	cancel()
 }
 
-// callEvents are what happens on a stream; never while its call is being made.
+// callEvents are the events on a stream; none comes while its call is being made.
 type callEvents struct {
 	message func(*arenav1.PlayResponse)
 	ended   func(*status.Status)
 }
 
-// channel leads to the server, for one try. What it is asked it tells later, never at once.
+// channel leads to the server, for one try. It answers later, never at once.
 type channel interface {
 	play(token string, events callEvents) call
 	register(request *arenav1.RegisterBotRequest, patience time.Duration, answered func(*arenav1.RegisterBotResponse, *status.Status))
-	// consistency proves that a log begins another; it gives no proof where the server refuses, and waits.
+	// consistency proves that a log begins another; it gives no proof if the server refuses, and waits.
 	consistency(first, second uint64) (proof [][]byte, refused bool, err error)
 	close()
 }
@@ -50,7 +50,7 @@ type inbox interface {
 	hurry()
 }
 
-// surroundings are what a connection is given besides the bot's profile.
+// surroundings is everything that a connection needs besides the bot's profile.
 type surroundings struct {
 	open  func() (channel, error)
 	clock clock
@@ -59,9 +59,9 @@ type surroundings struct {
 	chance func() float64
 	// obstacle finds a description of a permanent obstacle, if the first connection fails.
 	obstacle func(found func(string))
-	// done is told the end, once: nil if all is well.
+	// done receives the end, once: nil without an error.
 	done func(error)
-	// keep: see session; welcomed is told the log that each welcome shows. Either may be nil.
+	// keep: see session; welcomed receives the log of each welcome. Either may be nil.
 	keep     func(report *arenav1.MatchReport, seat *seat)
 	welcomed func(state *arenav1.LogState, channel channel)
 }

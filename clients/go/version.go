@@ -1,4 +1,4 @@
 package client
 
-// Version is that of this module, which a server is told.
+// Version is the version of this module, which is sent to servers.
 const Version = "0.1.0"

@@ -38,7 +38,7 @@ Message message_from(const google::protobuf::Message& value) {
   return message_from<Message>(json(value));
 }
 
-/// Return what is in a file.
+/// Return the content of a file.
 inline std::string content(const std::string& file) {
   std::ifstream stream(file);
   demand(stream.good(), file + " can be read");

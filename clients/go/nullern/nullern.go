@@ -70,7 +70,7 @@ func Wanted(view *client.NullernView, seat int) int {
 	return int(bid) - int(view.Taken[seat])
 }
 
-// Eager says true if a seat wants a trick: for its bid or, if the bid is lost, for the point.
+// Eager reports whether a seat wants a trick: for its bid or, if the bid is lost, for the point.
 func Eager(view *client.NullernView, seat int) bool { return Wanted(view, seat) != 0 }
 
 // Points returns the points of a round with this bid and this many tricks, including the later cost of a missed bid.

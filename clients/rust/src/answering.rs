@@ -1,4 +1,4 @@
-//! What waits for a bot goes to its caller here, one message at a time.
+//! Passes a bot's waiting messages to its caller, one at a time.
 
 use std::{
     collections::HashMap,
@@ -24,7 +24,7 @@ pub(crate) struct Delivery {
 pub(crate) struct Answering<B> {
     caller: Caller<B>,
     games: Games,
-    /// The newest session that is over: its open questions are asked again by the next one.
+    /// The newest session that is over; the next one repeats its open decisions.
     lost: Arc<AtomicU64>,
 }
 

@@ -1,4 +1,4 @@
-//! What the author of a bot writes.
+//! The interface that a bot author implements.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use log::{Level, info, log, warn};
 use crate::decision::{Decision, MatchReport, MatchStart, Notice, NoticeKind, RoundReport};
 use crate::errors::one_line;
 
-/// What a bot says of itself.
+/// A bot's description of itself.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// 1 to 40 letters, digits, `.`, `_` or `-`.
@@ -35,9 +35,9 @@ impl Profile {
 /// The choices of a bot, one by one.
 pub type Choices<'a> = Box<dyn Iterator<Item = usize> + 'a>;
 
-/// A player: decisions are brought to it and answers taken, all in one thread, one call at a time.
+/// A player. It is called for decisions in one thread, one call at a time.
 pub trait Bot {
-    /// Says who it is and what it plays; called once.
+    /// Returns the bot's name, games and so on; called once.
     fn profile(&self) -> Profile;
 
     /// Chooses one of `decision.legal`.

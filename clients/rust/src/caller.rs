@@ -24,7 +24,7 @@ const HOLD: Duration = Duration::from_millis(10);
 pub(crate) type Games = HashMap<String, Arc<Catalog>>;
 type Say<'a> = &'a mut dyn FnMut(PlayRequest);
 
-/// Why a bot is not called any more.
+/// Reason why a bot is not called any more.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// The program was told to stop.
@@ -40,7 +40,7 @@ pub(crate) struct Caller<B> {
     /// True if the bot must not be called any more.
     interrupted: Arc<AtomicBool>,
     out: PlayRequest,
-    /// The time when the message was begun, or its last part was removed.
+    /// The time when the pending message was begun, or its last part was sent.
     since: Duration,
 }
 
@@ -49,7 +49,7 @@ impl<B: Bot> Caller<B> {
         Self { bot, play_on, clock, interrupted, out: PlayRequest::default(), since: Duration::ZERO }
     }
 
-    /// Sends the bot's replies to a message: none, one, or several if it takes long.
+    /// Sends the bot's replies to a message: none, one, or several if the bot takes long.
     ///
     /// `received`: when the message arrived, by the clock. Without `decide` the bot is not asked for decisions.
     pub fn react(

@@ -1,4 +1,4 @@
-//! The command line of a program that is one bot.
+//! The command line of a program with one bot.
 
 use std::{env, path::Path, process::ExitCode, time::Duration};
 
@@ -37,7 +37,7 @@ exit status: 0 after Ctrl-C, SIGTERM or enough matches; 1 for an error in the bo
 server refuses the bot; 4 where no server was reached within --give-up-after seconds
 ";
 
-/// What a command line says.
+/// The content of a command line.
 #[derive(Default)]
 struct Command {
     server: String,
@@ -74,7 +74,7 @@ impl Command {
         Ok(made)
     }
 
-    /// Takes an option without a value; false where it is none.
+    /// Takes an option without a value; false if it is not such an option.
     fn switch(&mut self, name: &str) -> bool {
         let taken = match name {
             "--tls" => &mut self.options.tls,
@@ -155,7 +155,7 @@ impl<B: Bot> Bot for Named<B> {
     }
 }
 
-/// Writes what the crate logs to standard error, unless the program has a logger of its own.
+/// Writes the crate's log to standard error, unless the program has its own logger.
 struct Lines;
 
 impl Log for Lines {
@@ -168,7 +168,7 @@ impl Log for Lines {
     fn flush(&self) {}
 }
 
-/// Runs the command line of a program that is one bot, and returns the status to end with; `--help` lists the options.
+/// Runs the command line of a program with one bot, and returns the status to end with; `--help` lists the options.
 pub fn main<B: Bot + Send + 'static>(bot: B, description: &str) -> ExitCode {
     let mut words = env::args_os().map(|word| word.to_string_lossy().into_owned());
     let program = words.next().unwrap_or_default();
@@ -200,7 +200,7 @@ pub fn main<B: Bot + Send + 'static>(bot: B, description: &str) -> ExitCode {
     told(&name, &run(Named { bot, profile }, &command.server, &command.options))
 }
 
-/// Writes to standard error what a run ended with, if anything; returns the status that a program ends with.
+/// Writes a run's error, if any, to standard error; returns the program's exit status.
 pub fn told(name: &str, ended: &Result<(), Error>) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,

@@ -86,7 +86,7 @@ impl Connection {
         }
     }
 
-    /// Returns what is to be done next.
+    /// Returns the next effect to perform.
     pub fn effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
     }
@@ -102,7 +102,7 @@ impl Connection {
         self.connect();
     }
 
-    /// Does what is due.
+    /// Performs everything that is due.
     pub fn wake(&mut self, now: Duration) {
         while self.at(now) {
             let Some(due) = self.alarms.due(now) else { return };
@@ -133,7 +133,7 @@ impl Connection {
         }
     }
 
-    /// Is told a message of the server.
+    /// Handles a message of the server.
     pub fn hear(&mut self, now: Duration, attempt: u64, message: PlayResponse) {
         if !self.during(now, attempt) {
             return;
@@ -174,7 +174,7 @@ impl Connection {
         if self.finishing { self.close() } else { self.fail(play_failure(ended)) }
     }
 
-    /// Takes note of the time; returns whether anything is to be done at all.
+    /// Notes the time; returns whether the connection has not ended.
     fn at(&mut self, now: Duration) -> bool {
         self.now = now;
         !self.over

@@ -97,7 +97,7 @@ struct Conversation {
     steps: Vec<Map<String, Value>>,
 }
 
-/// The bot that is described: it says what it is told.
+/// Bot that does what the conversation describes.
 struct Described {
     spec: Spec,
     clock: Arc<Mutex<Duration>>,
@@ -242,7 +242,7 @@ impl Performance {
         self.connection.start(self.now());
     }
 
-    /// Does what the connection says, and has the bot answer all that it was asked.
+    /// Performs the connection's effects, and lets the bot answer everything.
     fn settle(&mut self) {
         loop {
             while let Some(effect) = self.connection.effect() {
@@ -277,7 +277,7 @@ impl Performance {
         }
     }
 
-    /// Lets time pass for so long or until a condition.
+    /// Lets time pass for this long or until a condition holds.
     fn pass(&mut self, length: Duration, until: impl Fn(&Self) -> bool) {
         let end = self.now() + length;
         self.settle();

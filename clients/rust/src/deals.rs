@@ -1,4 +1,4 @@
-//! What a session keeps of a match from its beginning until its report.
+//! Data that a session keeps of a match from its beginning to its report.
 
 use crate::bot::Profile;
 use crate::options::{Options, Settings};

@@ -7,7 +7,7 @@ use crate::v1;
 use crate::v1::decision::View as WireView;
 pub use crate::v1::{MatchReport, MatchStart, Notice, NoticeKind, NullernView, RoundReport, SixthSenseView};
 
-/// The games whose views this client can read, by the names that requests use.
+/// Names, as in requests, of the games whose views this client can read.
 pub const GAMES: &[&str] = &["sixth_sense", "nullern"];
 
 /// Returns the time since an arbitrary moment.

@@ -1,8 +1,8 @@
-//! What ends a run for good. Everything else (a lost network, a restarting server) is retried and only logged.
+//! Permanent errors. Everything else (a lost network, a restarting server) is retried and only logged.
 
 use std::{fmt, io, path::Path};
 
-/// Says what went wrong for good.
+/// Kind of a permanent error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {

@@ -1,11 +1,11 @@
-//! What the crate logs in the thread of a test, for the test.
+//! Captures the log of a test's thread, for the test.
 
 use std::{cell::RefCell, sync::Once};
 
 use log::{LevelFilter, Log, Metadata, Record};
 
 thread_local! {
-    /// What was said in the thread of a test.
+    /// Lines logged in the thread of a test.
     static SAID: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -22,7 +22,7 @@ impl Log for Listener {
     fn flush(&self) {}
 }
 
-/// Begins to listen.
+/// Starts to capture the log.
 pub(crate) fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -32,7 +32,7 @@ pub(crate) fn listen() {
     SAID.take();
 }
 
-/// Returns what was said since the last time.
+/// Returns the lines logged since the last call.
 pub(crate) fn said() -> Vec<String> {
     SAID.take()
 }

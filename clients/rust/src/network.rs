@@ -1,4 +1,4 @@
-//! The way to a server: tonic, one connection a try.
+//! Network access to a server by tonic, with one connection per try.
 
 use std::{error::Error as _, fs, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::v1::{
     play_service_client::PlayServiceClient,
 };
 
-/// What comes of a try.
+/// Events of a try.
 #[derive(Debug)]
 pub(crate) enum News {
     Registered(u64, Result<RegisterBotResponse, Status>),
@@ -26,7 +26,7 @@ pub(crate) enum News {
     Ended(u64, Status),
 }
 
-/// One server, and at most one connection to it. It needs a runtime of tokio around it.
+/// One server, and at most one connection to it. It must be used inside a Tokio runtime.
 pub(crate) struct Network {
     endpoint: Endpoint,
     news: mpsc::UnboundedSender<News>,
@@ -36,7 +36,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Connects to nothing yet; `BadArgument` where the address or a certificate cannot be used.
+    /// Prepares without connecting; `BadArgument` if the address or a certificate cannot be used.
     pub fn new(settings: &Settings, news: mpsc::UnboundedSender<News>) -> Result<Self, Error> {
         Ok(Self { endpoint: endpoint(settings)?, news, channel: None, say: None, tasks: Vec::new() })
     }
@@ -48,11 +48,11 @@ impl Network {
             let answer = timeout(ANSWER_TIME, service.register_bot(request)).await;
             let answer = answer.unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer")));
             let answer = answer.map(tonic::Response::into_inner).map_err(with_cause);
-            let _ = news.send(News::Registered(attempt, answer)); // nobody is there to hear it at the end
+            let _ = news.send(News::Registered(attempt, answer)); // at the end there is no receiver
         }));
     }
 
-    /// Opens a stream. What is said waits in it, so that nobody waits for the network.
+    /// Opens a stream. It queues messages, so that callers never wait for the network.
     pub fn play(&mut self, attempt: u64, token: &str) {
         let (say, said) = mpsc::unbounded_channel();
         self.say = Some(say);
@@ -89,7 +89,7 @@ impl Network {
 
     pub fn write(&self, request: PlayRequest) {
         if let Some(say) = &self.say {
-            let _ = say.send(request); // what cannot be sent the stream's status tells
+            let _ = say.send(request); // if it cannot be sent, the stream's status says why
         }
     }
 
@@ -136,7 +136,7 @@ fn endpoint(settings: &Settings) -> Result<Endpoint, Error> {
 
 const CERTIFICATE: &[u8] = b"-----BEGIN CERTIFICATE-----";
 
-/// Returns a status that says what was behind it, which tonic keeps apart.
+/// Returns a status with its cause in the text, which tonic keeps apart.
 fn with_cause(status: Status) -> Status {
     match status.source() {
         Some(cause) if status.details().is_empty() => {

@@ -1,4 +1,4 @@
-//! What a run is told, by its author, the command line and the environment.
+//! Options of a run from its author, the command line and the environment.
 
 use std::{
     collections::BTreeSet,
@@ -24,7 +24,7 @@ pub struct Options {
     pub token_file: Option<PathBuf>,
     /// The invitation to a server that registers bots by invitation only.
     pub invitation: Option<String>,
-    /// Goes before the profile's, else `ARENA_OWNER`.
+    /// Overrides the profile's owner; by default `ARENA_OWNER`.
     pub owner: Option<String>,
     /// Connects with TLS, trusting the authorities that the system trusts.
     pub tls: bool,
@@ -34,7 +34,7 @@ pub struct Options {
     pub matches: u64,
     /// Log an error in the bot and play the first legal action, instead of ending the run.
     pub play_on: bool,
-    /// The time without any connection after which the run ends; never if there is none.
+    /// The time without any connection after which the run ends; by default it never does.
     pub give_up_after: Option<Duration>,
     /// Keep no receipts of the server's log of results beside the token.
     pub no_receipts: bool,
@@ -55,7 +55,7 @@ pub(crate) const DRAIN: Duration = Duration::from_secs(30);
 pub(crate) const DRAIN_TERMINATED: Duration = Duration::from_secs(8);
 const LONGEST_VERSION: usize = 40;
 
-/// What a connection needs of a bot, the options and the environment.
+/// Data that a connection needs from a bot, the options and the environment.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub name: String,
@@ -64,7 +64,7 @@ pub(crate) struct Settings {
     pub games: Vec<String>,
     pub capacity: u32,
     pub address: String,
-    /// Either the token or the file that keeps it.
+    /// The token or the file that contains it.
     pub token: Token,
     pub invitation: String,
     pub tls: bool,
@@ -96,7 +96,7 @@ impl Token {
 }
 
 impl Settings {
-    /// Works out what a connection needs; `BadArgument` where it makes no sense.
+    /// Collects the data that a connection needs; `BadArgument` if they are invalid.
     pub fn new(profile: Profile, address: &str, options: &Options) -> Result<Self, Error> {
         let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let given = Some(address.to_owned()).filter(|address| !address.is_empty());

@@ -1,4 +1,4 @@
-//! Files that only their owner can read, beside a bot's token: how they are made, added to and replaced.
+//! Creates, extends and replaces files beside a bot's token that only their owner can read.
 
 use std::{
     fs::{self, DirBuilder, OpenOptions},
@@ -6,14 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Returns the file beside another one that is called like it, with this ending.
+/// Returns the path of another file with the given ending added.
 pub(crate) fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);
     name.into()
 }
 
-/// Puts a text at the end of a file, which is made if there is none.
+/// Appends a text to a file, which is created if it does not exist.
 pub(crate) fn append(file: &Path, text: &str) -> io::Result<()> {
     make_folder_of(file)?;
     let mut to = private().append(true).create(true).open(file)?;
@@ -21,12 +21,12 @@ pub(crate) fn append(file: &Path, text: &str) -> io::Result<()> {
     to.write_all(text.as_bytes()).inspect_err(|_| drop(to.set_len(before))) // since half a line would spoil the next
 }
 
-/// Leaves so many bytes of a file.
+/// Truncates a file to this many bytes.
 pub(crate) fn shorten_to(file: &Path, size: u64) -> io::Result<()> {
     private().write(true).open(file)?.set_len(size)
 }
 
-/// Makes a text the whole of a file, or leaves the file as it is.
+/// Replaces the content of a file, or leaves it unchanged on failure.
 pub(crate) fn replace(file: &Path, text: &str) -> io::Result<()> {
     make_folder_of(file)?;
     let whole = beside(file, &format!(".{}", std::process::id()));

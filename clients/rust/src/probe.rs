@@ -1,4 +1,4 @@
-//! What may be in the way of a connection for good.
+//! Permanent obstacles to a connection.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,13 +20,13 @@ const GLANCE: Duration = Duration::from_secs(3);
 /// The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 const SETTINGS_FRAME: u8 = 4;
-/// What systems say of a name that no host has.
+/// Texts by which systems report an unknown host name.
 const NO_HOST: [&str; 3] = ["not known", "does not resolve", "No address associated"];
-/// What rustls says of a certificate before the reason.
+/// Text that rustls puts before the reason why a certificate is invalid.
 const UNTRUSTED: &str = "invalid peer certificate: ";
 
 /// Returns permanent errors (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with
-/// its remedy; `None` where another try may succeed.
+/// its remedy; `None` if another try may succeed.
 ///
 /// `lost`: how the last try ended.
 pub(crate) async fn obstacle(settings: &Settings, lost: &str) -> Option<String> {
@@ -51,7 +51,7 @@ pub(crate) async fn obstacle(settings: &Settings, lost: &str) -> Option<String> 
     plain.then(|| format!("the server at {address} has no TLS: leave --tls, --tls-roots, `tls` and `tls_roots` out"))
 }
 
-/// Returns whether the other side shows a certificate, which is not looked at.
+/// Returns whether the other side shows a certificate, without checking it.
 async fn speaks_tls(address: &str, host: &str) -> bool {
     let builder = ClientConfig::builder_with_provider(default_provider().into()).with_safe_default_protocol_versions();
     let Ok(builder) = builder else { return false };

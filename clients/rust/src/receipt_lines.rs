@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::session::Seat;
 use crate::v1::LogHead;
 
-/// The beginning of a line that is no receipt.
+/// The beginning of a line that is not a receipt.
 pub(crate) const PIN_BEGIN: &str = "{\"arena_receipts\"";
 
 /// A head of the log.
@@ -41,7 +41,7 @@ pub(crate) struct ReceiptLine {
     pub proof: Vec<String>,
 }
 
-/// What is known from a match's beginning.
+/// Facts known from a match's beginning.
 #[derive(Serialize)]
 pub(crate) struct BeginLine {
     pub nonce: String,

@@ -20,10 +20,10 @@ pub(crate) const KEPT: usize = 1000;
 #[derive(Default)]
 pub(crate) struct Receipts {
     file: PathBuf,
-    /// The newest line with the log's keys, and these keys.
+    /// The newest line with the log's keys, and the keys in it.
     pin: String,
     keys: Vec<String>,
-    /// The most entries under any head in the file.
+    /// The largest number of entries under any head in the file.
     longest: u64,
     lines: usize,
     read: bool,
@@ -51,7 +51,7 @@ impl Receipts {
         }
     }
 
-    /// Records a report's entry of the log. `begun`: what is known from the match's beginning, if it is.
+    /// Records a report's entry of the log. `begun`: facts known from the match's beginning, if any.
     pub fn record_match(&mut self, report: &MatchReport, begun: Option<&Seat>) {
         self.read_once();
         let Some(entry) = &report.entry else { return };

@@ -1,4 +1,4 @@
-//! A connection, the bot's code in a thread of its own, and an orderly end.
+//! Connects a bot, runs its code in a separate thread, and ends in an orderly way.
 
 use std::{
     future::{Future, pending},
@@ -29,12 +29,12 @@ use crate::v1::PlayRequest;
 
 /// Connects a bot to the server at `host:port` and plays until Ctrl-C or until enough matches are finished.
 ///
-/// Where the address is empty it is the one in `ARENA_SERVER`, or `localhost:50051`. At Ctrl-C the bot begins no more matches
+/// An empty address means the one in `ARENA_SERVER`, or `localhost:50051`. At Ctrl-C the bot begins no more matches
 /// and finishes the current ones, for 30 s at most or what `ARENA_DRAIN` says; after SIGTERM for 8 s. Then, or at the second
 /// signal, it leaves the rest in order.
 ///
-/// After a lost connection it reconnects. Permanent errors are returned as an error, and so does an error in the bot, unless
-/// `Options::play_on`. It has a runtime of tokio of its own; within another one call [`play`].
+/// After a lost connection it reconnects. Permanent errors are returned, and so is an error in the bot, unless
+/// `Options::play_on`. It starts its own Tokio runtime; inside an existing one, call [`play`].
 pub fn run<B: Bot + Send + 'static>(bot: B, address: &str, options: &Options) -> Result<(), Error> {
     let limit = drain_limit()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -47,7 +47,7 @@ pub fn run<B: Bot + Send + 'static>(bot: B, address: &str, options: &Options) ->
     ended
 }
 
-/// Is [`run`] without signals, for whoever handles them or stops it otherwise: when `stop` is done, the bot leaves its matches
+/// Like [`run`], but without signal handling: when `stop` is done, the bot leaves its matches
 /// in order, which house bots play on.
 pub async fn play<B: Bot + Send + 'static>(
     bot: B,
@@ -69,10 +69,10 @@ pub async fn play<B: Bot + Send + 'static>(
     .await
 }
 
-/// What the thread of the bot has to say.
+/// Messages from the bot's thread.
 enum Answer {
     Say(u64, PlayRequest),
-    /// It is called no more.
+    /// The bot is not called any more.
     Over(Result<(), Error>),
 }
 
@@ -82,19 +82,19 @@ struct Run {
     network: Network,
     news: mpsc::UnboundedReceiver<News>,
     answers: mpsc::UnboundedReceiver<Answer>,
-    /// To the bot's thread; `None` when nothing is added any more.
+    /// Sender to the bot's thread; `None` once nothing more is added.
     deliveries: Option<threads::Sender<Delivery>>,
     lost: Arc<AtomicU64>,
-    /// True if the bot must not be called any more; one that still computes is then not waited for.
+    /// True if the bot must not be called any more; a bot that still computes is then not waited for.
     interrupted: Arc<AtomicBool>,
     receipts: Option<Receipts>,
     looked: (mpsc::UnboundedSender<Look>, mpsc::UnboundedReceiver<Look>),
     began: Instant,
-    /// Why the connection has ended.
+    /// Result of the connection once it has ended.
     ended: Option<Result<(), Error>>,
 }
 
-/// What was found in the way of a try.
+/// Obstacle found after a failed try.
 struct Look {
     attempt: u64,
     obstacle: Option<String>,
@@ -115,7 +115,7 @@ impl Run {
         thread::spawn(move || {
             let answered = delivered.into_iter().try_for_each(|delivery| {
                 answering.answer(delivery, &mut |session, request| {
-                    let _ = say.send(Answer::Say(session, request)); // nobody hears it after the end
+                    let _ = say.send(Answer::Say(session, request)); // after the end there is no receiver
                 })
             });
             let _ = say.send(Answer::Over(answered));
@@ -138,7 +138,7 @@ impl Run {
         })
     }
 
-    /// Plays until the end. `stopped` waits for the next wish to stop, and returns the time for finishing matches.
+    /// Plays until the end. `stopped` waits for the next request to stop, and returns the time for finishing matches.
     async fn until_over(mut self, mut stopped: impl AsyncFnMut() -> Duration) -> Result<(), Error> {
         let mut stopping = false;
         self.connection.start(self.now());
@@ -190,7 +190,7 @@ impl Run {
         self.began.elapsed()
     }
 
-    /// Does what the connection says.
+    /// Performs the connection's effects.
     fn perform(&mut self) {
         while let Some(effect) = self.connection.effect() {
             match effect {

@@ -15,7 +15,7 @@ use crate::v1::{
 /// A bot's knowledge of a match at its beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seat {
-    /// Its own chance in the deal; empty where an earlier run of the program sent it.
+    /// The bot's random bytes for the deal; empty if an earlier run of the program sent them.
     pub nonce: Vec<u8>,
     pub salt: Vec<u8>,
     pub commitment: Vec<u8>,
@@ -113,9 +113,9 @@ impl Session {
         Ok(Self { capacity: settings.capacity, challengers: settings.challengers.clone(), room })
     }
 
-    /// Applies a message; returns an immediate reply, if anything.
+    /// Applies a message; returns an immediate reply, if any.
     ///
-    /// `keep` takes the report of a match that the log of results has, and what is known from its beginning.
+    /// `keep` receives the report of a match with an entry in the log of results, and the facts from its beginning.
     pub fn receive(
         &mut self,
         progress: &mut Progress,
@@ -171,7 +171,7 @@ impl Session {
         }
     }
 
-    /// Returns whether a challenge is accepted, and logs it.
+    /// Decides whether to accept a challenge, and logs it.
     fn takes(&self, invitation: &Invitation) -> bool {
         let taken = self
             .challengers
@@ -192,7 +192,7 @@ fn started(progress: &mut Progress, start: &MatchStart) {
     }
 }
 
-/// Takes note of the end of a match; returns what is known from its beginning, if it is.
+/// Notes the end of a match; returns the facts known from its beginning, if any.
 fn over(progress: &mut Progress, report: &MatchReport) -> Option<Seat> {
     progress.playing.remove(&report.match_id);
     if report.interrupted.is_empty() {

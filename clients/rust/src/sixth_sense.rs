@@ -20,7 +20,7 @@ pub struct Laid {
 /// A seat's knowledge when it chooses, apart from its own hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// The trump colour; `None` if there is none, or not yet.
+    /// The trump colour; `None` if there is none (yet).
     pub trump: Option<usize>,
     /// The cards of the current trick that count, in the order in which they were played.
     pub trick: Vec<Laid>,
@@ -84,7 +84,7 @@ pub fn taker(trick: &[Laid], trump: Option<usize>) -> Option<usize> {
         (power, laid.value, Reverse(laid.place))
     };
     let fours = trick.iter().filter(|laid| laid.value == 4).count();
-    let reversed = fours % 2 == 1; // by an odd number of fours
+    let reversed = fours % 2 == 1; // an odd number of fours reverses the trick
     let taking = if reversed { trick.iter().min_by_key(rank) } else { trick.iter().max_by_key(rank) };
     taking.map(|laid| laid.seat)
 }
@@ -94,7 +94,7 @@ pub fn targets(game: &Catalog, card: usize) -> &[u32] {
     &game.cards[card].values
 }
 
-/// Returns what a round scores with these aims, one or more, and that many tricks.
+/// Returns the points of a round with these aims, one or more, and this many tricks.
 pub fn points(aims: &[u32], tricks: u32, novice: bool) -> i32 {
     let distance = aims.iter().map(|aim| aim.abs_diff(tricks)).min().unwrap_or_default() as usize;
     match distance {

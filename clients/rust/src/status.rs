@@ -1,4 +1,4 @@
-//! The meaning of a call's end: a refusal for good, or another try.
+//! The meaning of a call's end: a permanent refusal, or another try.
 
 use std::time::Duration;
 

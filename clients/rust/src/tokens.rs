@@ -1,4 +1,4 @@
-//! A bot's token in a file: read, and made with a draft beside its place.
+//! Reads a bot's token from a file, and creates one with a draft beside the file.
 
 use std::{
     fs, io,

@@ -1,4 +1,4 @@
-//! What the modules of the games make of the vectors that all clients share, and what the rules choose.
+//! Tests the modules of the games and the sample's rules with the vectors that all clients share.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -19,7 +19,7 @@ struct Asked {
     rules: usize,
 }
 
-/// Returns what a view comes to, by the words of the vectors.
+/// Returns the summary of a view, in the terms of the vectors.
 fn reads(decision: &Decision) -> Value {
     match &decision.view {
         View::SixthSense(view) => {

@@ -22,7 +22,7 @@ export class Answering implements Inbox {
   #error: unknown;
   #wake: () => void = () => {};
 
-  /** `say` sends what the bot says; `pause` is awaited between its parts, so that what else is due is done. */
+  /** `say` sends the bot's replies; `pause` is awaited between them, so that other work gets its turn. */
   constructor(
     private readonly caller: Caller,
     private readonly say: (session: number, request: PlayRequest) => void,
@@ -42,13 +42,13 @@ export class Answering implements Inbox {
     this.caller.interrupt();
   }
 
-  /** Close it; `error`: the reason if the connection ended badly. */
+  /** Close the queue; `error`: the reason if the connection ended badly. */
   end(error?: unknown): void {
     [this.#ended, this.#error] = [true, error];
     this.#wake();
   }
 
-  /** Call the bot for each message, until the end. Throws what the bot throws, and the error of the end. */
+  /** Call the bot for each message, until the end. Throws the bot's errors and that of the end. */
   async answer(): Promise<void> {
     for (;;) {
       const delivery = this.#deliveries.shift();

@@ -10,7 +10,7 @@ const FAULTS = new Set([
   NoticeKind.FORCED_BY_ILLEGALITY, NoticeKind.SUSPENDED,
 ]);
 
-/** What `decideMany` may give: one action for each decision, at once or one after the other. */
+/** Possible results of `decideMany`: one action for each decision, at once or one after the other. */
 export type Choices = Iterable<number | Promise<number>> | AsyncIterable<number> | Promise<Iterable<number>>;
 
 /** A player. Override `decide` (or `decideMany`); the rest is optional. */
@@ -35,7 +35,7 @@ export abstract class Bot {
 
   /**
    * Choose for all open decisions at once: one action for each decision, in their order. Override it if many
-   * decisions together are cheaper than one by one. What a generator has yielded is sent while it goes on.
+   * decisions together are cheaper than one by one. A generator's actions are sent while it continues.
    */
   decideMany(decisions: readonly Decision[]): Choices {
     return eachAlone(this, decisions);

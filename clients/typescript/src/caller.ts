@@ -1,4 +1,4 @@
-// Calls the bot's own code for each message, and returns its answers. It does no input or output.
+// Calls the bot's own code for each message and returns its answers, without any input or output.
 
 import { create } from "@bufbuild/protobuf";
 
@@ -20,27 +20,27 @@ export class Interrupted extends Error {}
 /** The one place where a bot's methods are called, one at a time. */
 export class Caller {
   #out: PlayRequest | undefined;
-  /** The time when the message was begun, or its last part was removed. */
+  /** The time when the pending message was begun, or its last part was sent. */
   #since = 0;
   #mayThink = true;
 
-  /** `clock`: milliseconds of whatever clock the arrivals are of. */
+  /** `clock`: milliseconds of the clock that is used for arrivals. */
   constructor(private readonly bot: Bot, private readonly onError: OnError, private readonly clock: () => number) {
     if (onError !== "raise" && onError !== "continue") {
       throw new ArgumentError(`onError is ${JSON.stringify(onError)}: it is "raise" or "continue"`);
     }
   }
 
-  /** Call the bot no more: what calls it throws Interrupted. */
+  /** Stop calling the bot; further calls throw Interrupted. */
   interrupt(): void {
     this.#mayThink = false;
   }
 
   /**
-   * Yield what the bot says to a message: none, one, or several if it takes long.
+   * Yield the bot's replies to a message: none, one, or several if the bot takes long.
    *
    * `received`: when the message arrived, by the clock. Without `decide` the bot is not asked for decisions.
-   * Throws what the bot throws (unless told to go on), BadAnswerError and ProtocolMismatchError.
+   * Throws the bot's exceptions (unless it continues after errors), BadAnswerError and ProtocolMismatchError.
    */
   async *react(message: PlayResponse, games: ReadonlyMap<string, Catalog>, received: number, decide = true): AsyncGenerator<PlayRequest> {
     this.#since = this.clock();
@@ -138,7 +138,7 @@ export class Caller {
     return reply;
   }
 
-  /** True if what is to be said has waited long enough. */
+  /** True if the pending reply has waited long enough. */
   #held(): boolean {
     return this.#out !== undefined && this.clock() - this.#since > HOLD;
   }
@@ -151,7 +151,7 @@ async function nextOf(choices: Iterator<number | Promise<number>> | AsyncIterato
 
 const stackOf = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error));
 
-/** Return the choice if it is an answer; throws BadAnswerError. */
+/** Return the choice if it is a valid answer; throws BadAnswerError. */
 function checked(decision: Decision, choice: unknown, count: number, of: number): number {
   if (typeof choice !== "number" || !Number.isInteger(choice)) {
     const shown = typeof choice === "string" ? JSON.stringify(choice) : String(choice);

@@ -1,4 +1,4 @@
-// The options that every bot's command line has: `main` is all that a program which is one bot needs.
+// The command-line options of every bot: a program with one bot only needs `main`.
 
 import { parseArgs } from "node:util";
 
@@ -39,7 +39,7 @@ exit status: 0 after Ctrl-C, SIGTERM or enough matches; 1 for an error in the bo
 server refuses the bot; 4 where no server was reached within --give-up-after seconds
 `;
 
-/** Run the command line of a program that is one bot. */
+/** Run the command line of a program with one bot. */
 export async function main(bot: Bot, description: string): Promise<void> {
   const program = process.argv[1]?.split(/[\\/]/).pop() ?? "bot.js";
   const wrong = (problem: string): never => {

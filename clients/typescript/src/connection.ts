@@ -36,7 +36,7 @@ const PROBES = 3;
 export interface Clock {
   /** Milliseconds since an arbitrary moment. */
   now(): number;
-  /** Make a call after this many milliseconds; returns a function that calls it off. */
+  /** Make a call after this many milliseconds; returns a function that cancels it. */
   after(ms: number, call: () => void): () => void;
 }
 
@@ -49,7 +49,7 @@ export interface Call {
   cancel(): void;
 }
 
-/** What happens on a stream. */
+/** Events on a stream. */
 export interface CallEvents {
   message(bytes: Uint8Array): void;
   ended(status: CallStatus): void;
@@ -58,7 +58,7 @@ export interface CallEvents {
 /** A channel to the server, for one try. */
 export interface Channel {
   play(token: string, events: CallEvents): Call;
-  /** Rejects with the CallStatus where it fails. */
+  /** Rejects with the CallStatus if it fails. */
   register(request: RegisterBotRequest, patience: number): Promise<RegisterBotResponse>;
   close(): void;
 }
@@ -151,7 +151,7 @@ export class Connection {
     this.#after(LEAVE_TIME, () => this.end());
   }
 
-  /** Cut the connection without notice. */
+  /** Close the connection without notice. */
   end(): void {
     this.#end(new Ended());
   }

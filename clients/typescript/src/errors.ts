@@ -11,7 +11,7 @@ export class ArenaError extends Error {
   }
 }
 
-/** What `run` was told makes no sense, such as a file that cannot be read. */
+/** An argument is invalid, such as a file that cannot be read. */
 export class ArgumentError extends ArenaError {
   override status = 2;
 }
@@ -31,7 +31,7 @@ export class ProtocolMismatchError extends ArenaError {}
 export class TakenOverError extends ArenaError {}
 /** The server ended the connection for a permanent reason. */
 export class RefusedError extends ArenaError {}
-/** The bot is parked: it is given no seats until somebody un-parks it. */
+/** The bot is parked: it gets no seats until it is un-parked. */
 export class ParkedError extends ArenaError {}
 /** There was no connection for too long, or none is possible at this address. */
 export class UnreachableError extends ArenaError {
@@ -42,7 +42,7 @@ export class BadAnswerError extends ArenaError {
   override status = 1;
 }
 
-/** By the name of its class, so that one can come out of another thread as what it was. */
+/** Error classes by name, so that an error from another thread can be recreated. */
 export const ERRORS: Readonly<Record<string, new (message: string) => ArenaError>> = {
   ArgumentError, TokenRefusedError, NameTakenError, NameNotAllowedError, InvitationNeededError, NoGameInCommonError,
   ProtocolMismatchError, TakenOverError, RefusedError, ParkedError, UnreachableError, BadAnswerError,
@@ -50,6 +50,6 @@ export const ERRORS: Readonly<Record<string, new (message: string) => ArenaError
 
 /** The connection is lost or was never open; another try may succeed. */
 export class DroppedError extends Error {
-  /** Milliseconds that the server asks to wait beyond the usual. */
+  /** Additional pause that the server asks for, in milliseconds. */
   pause = 0;
 }

@@ -1,4 +1,4 @@
-// The way to the server: @grpc/grpc-js, for messages that are encoded here.
+// Network access to the server by @grpc/grpc-js, for messages that are encoded here.
 
 import { readFileSync } from "node:fs";
 
@@ -14,7 +14,7 @@ import { type PlayRequest, PlayRequestSchema, PlayService } from "./v1/arena/v1/
 const OPTIONS = {
   "grpc.keepalive_time_ms": 20_000,
   "grpc.keepalive_timeout_ms": 10_000,
-  "grpc.use_local_subchannel_pool": 1, // a new try is a new connection, without the old one's waiting time
+  "grpc.use_local_subchannel_pool": 1, // a new try is a new connection, without the old one's back-off
   "grpc.enable_retries": 0,
 };
 
@@ -34,7 +34,7 @@ function statusOf({ code, details, metadata }: grpc.StatusObject | grpc.ServiceE
   return { status: grpc.status[code], text, ...readDetails(info instanceof Uint8Array ? info : undefined) };
 }
 
-/** Open a channel to "host:port", which connects at the first call; throws ArgumentError where a certificate cannot be read. */
+/** Open a channel to "host:port", which connects at the first call; throws ArgumentError if a certificate cannot be read. */
 export class GrpcChannel implements Channel {
   readonly #client: grpc.Client;
 

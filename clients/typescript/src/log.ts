@@ -1,4 +1,4 @@
-// One line a thing that happens, on standard error. A program that wants them elsewhere says so with `logTo`.
+// Logs one line per event to standard error. A program that wants the lines elsewhere calls `logTo`.
 
 /** The level of a line. */
 export type Level = "info" | "warn" | "error";
@@ -13,7 +13,7 @@ const onStandardError: Logger = (level, text) => {
 };
 let logger: Logger = onStandardError;
 
-/** Have another function take the lines; undefined for standard error again. */
+/** Send the lines to another function; undefined for standard error again. */
 export function logTo(other: Logger | undefined): void {
   logger = other ?? onStandardError;
 }

@@ -32,7 +32,7 @@ export function read(game: Catalog, view: NullernView): Table {
   return { strengths, trick, toCome, unseen: strengths.filter((_, card) => !seen.has(card)) };
 }
 
-/** Return the seat that takes the trick so far; undefined where no card lies there. */
+/** Return the seat that takes the trick so far; undefined if the table is empty. */
 export function taker(game: Catalog, view: NullernView): number | undefined {
   const { trick } = read(game, view);
   if (!trick.length) return undefined;

@@ -1,4 +1,4 @@
-// What `run` can be told besides the bot, what the environment says, and what of both a connection needs.
+// Options of `run`, the environment variables, and the profile that a connection needs.
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import type { OnError } from "./caller.js";
 import { ArgumentError } from "./errors.js";
 import { defaultTokenFile } from "./tokens.js";
 
-/** What `run` takes by name; each may be left out. */
+/** Options of `run`; each may be left out. */
 export interface Options {
   /** "host:port"; else ARENA_SERVER, else localhost:50051. */
   address?: string;
@@ -36,7 +36,7 @@ export interface Options {
   challenges?: boolean | readonly string[];
 }
 
-/** What a connection needs to know: plain values, so that it can be sent to another thread. */
+/** Data that a connection needs: plain values, so that it can be sent to another thread. */
 export interface Profile {
   name: string;
   owner: string;
@@ -54,7 +54,7 @@ export interface Profile {
   receipts: string | undefined;
   casual: boolean;
   challenges: boolean;
-  /** The bots the bots whose challenges it accepts, in small letters; undefined for all. */
+  /** Lower-case names of the bots whose challenges it accepts; undefined for all. */
   challengers: ReadonlySet<string> | undefined;
 }
 
@@ -81,7 +81,7 @@ export function checkedAddress(address: string): string {
   );
 }
 
-/** Return the seconds in which to finish matches after Ctrl-C; throws ArgumentError for an ARENA_DRAIN that is none. */
+/** Return the seconds in which to finish matches after Ctrl-C; throws ArgumentError for an invalid ARENA_DRAIN. */
 export function drainSeconds(): number {
   const text = environment("ARENA_DRAIN");
   if (text === undefined) return DRAIN;
@@ -96,7 +96,7 @@ const checkedCount = (what: string, count: number) => {
   if (!Number.isInteger(count) || count < 1) throw new ArgumentError(`${what} is ${count}: it takes 1 or more`);
 };
 
-/** Work out what a connection needs from a bot, the options and the environment; throws ArgumentError. */
+/** Collect the data that a connection needs from a bot, the options and the environment; throws ArgumentError. */
 export function profileOf(bot: Bot, options: Options): Profile {
   let { address, token, tokenFile, tls = false } = options;
   address ??= environment("ARENA_SERVER") ?? DEFAULT_ADDRESS;

@@ -1,4 +1,4 @@
-// Looks, when a first connection fails, for permanent errors: no such host, TLS on one side only, a certificate
+// Looks for permanent errors if the first connection fails: no such host, TLS on one side only, a certificate
 // that is not trusted.
 
 import { lookup } from "node:dns/promises";
@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 
-/** Milliseconds that the other side has to show what it speaks. */
+/** Milliseconds in which the other side must show its protocol. */
 const PATIENCE = 3_000;
 /** The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own. */
 const PREFACE = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0])]);
@@ -32,7 +32,7 @@ export async function obstacle(address: string, tls: boolean | string): Promise<
   return trust ? `the certificate of ${address} is not trusted (${refused}): --tls-roots or tls names the authority to trust` : "";
 }
 
-/** Wait for what a socket comes to, for so long and no longer. */
+/** Wait for a socket's outcome, for a limited time. */
 function outcome<T>(socket: Socket, otherwise: T, listen: (settle: (value: T) => void) => void): Promise<T> {
   return new Promise((resolve) => {
     const settle = (value: T) => {

@@ -17,7 +17,7 @@ const PIN = '{"arena_receipts"';
 /** A bot's knowledge of a match at its beginning. */
 export interface Seat {
   seat: number;
-  /** The bot's own chance in the deal; empty if an earlier run of the program sent it. */
+  /** The bot's random bytes for the deal; empty if an earlier run of the program sent them. */
   nonce: Uint8Array;
   salt: Uint8Array;
   commitment: Uint8Array;
@@ -29,10 +29,10 @@ const headLine = ({ size, root, signature }: LogHead) => ({ size: Number(size), 
 
 /** The receipts of one bot at one server. */
 export class Receipts {
-  /** The newest line with the log's keys, and these keys. */
+  /** The newest line with the log's keys, and the keys in it. */
   #pin = "";
   #keys: string[] = [];
-  /** The most entries under any head in the file. */
+  /** The largest number of entries under any head in the file. */
   #longest = 0;
   #lines = 0;
   #read = false;
@@ -52,7 +52,7 @@ export class Receipts {
     if (continues && JSON.stringify(line) !== this.#pin) this.#add(line);
   }
 
-  /** Record a report's entry of the log. `begun`: what is known from the match's beginning. */
+  /** Record a report's entry of the log. `begun`: facts known from the match's beginning. */
   recordMatch({ matchId, seat, entry }: MatchReport, begun: Seat | undefined): void {
     this.#readOnce();
     if (entry?.head === undefined) return;

@@ -13,7 +13,7 @@ import { DRAIN_TERMINATED, drainSeconds, type Options, type Profile, profileOf }
 import { CLOCK, type FromMain, type FromWorker } from "./threads.js";
 import { PlayRequestSchema } from "./v1/arena/v1/play_pb.js";
 
-/** Milliseconds of the bot's own code after which signals and messages have their turn. */
+/** Milliseconds of the bot's own code after which signals and messages are handled. */
 const TURN = 10;
 
 /**
@@ -21,7 +21,7 @@ const TURN = 10;
  *
  * Without an address it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches and
  * finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it
- * leaves the rest in order. Where the program handles a signal itself, that stays so.
+ * leaves the rest properly. Signals that the program handles itself are left to it.
  *
  * After a lost connection it reconnects. What trying again cannot change rejects with an ArenaError, and so does an
  * error in the bot, unless `onError` is "continue"; a program that catches no ArenaError ends with its sentence and
@@ -80,7 +80,7 @@ function turns(): () => Promise<void> {
   return async () => {
     if (CLOCK.now() - last < TURN) return;
     await immediate();
-    await immediate(); // between two of them the loop looks for what has come
+    await immediate(); // the loop polls for input between two of them
     last = CLOCK.now();
   };
 }
@@ -91,15 +91,15 @@ function errorOf({ name, message, reason }: { name: string; message: string; rea
   return error;
 }
 
-/** Return what a program of this bot ends with, in a line. */
+/** Return the final message of this bot's program, in one line. */
 export function told(bot: Bot, error: ArenaError): string {
   const [sentence, ...where] = error.message.split("\n");
   return [`${bot.name || bot.constructor.name}: ${sentence}`, ...where].map((line) => `${line}\n`).join("");
 }
 
-/** Have the program end with the error's sentence and status if it does not catch it. */
+/** Let the program end with the error's sentence and status if it does not catch the error. */
 function endWithSentence(bot: Bot, error: ArenaError): void {
-  if (process.listenerCount("uncaughtException")) return; // the program says itself what it ends with
+  if (process.listenerCount("uncaughtException")) return; // the program handles its end itself
   process.once("uncaughtException", (uncaught) => {
     const ours = uncaught === error;
     process.stderr.write(ours ? told(bot, error) : `${uncaught.stack ?? uncaught}\n`);

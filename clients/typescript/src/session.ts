@@ -59,10 +59,10 @@ export class Progress {
 
 /** The conversation of one stream, from the welcome on. */
 export class Session {
-  /** The capacity that the server knows; smaller than any other if it must be sent again. */
+  /** The capacity last sent to the server; negative if it must be sent again. */
   #room: number;
 
-  /** `challengers`: the bots whose challenges it accepts, in small letters; undefined for all. Throws NoGameInCommonError. */
+  /** `challengers`: lower-case names of the bots whose challenges it accepts; undefined for all. Throws NoGameInCommonError. */
   constructor(
     readonly welcome: Welcome,
     games: readonly string[],
@@ -77,7 +77,7 @@ export class Session {
     }
   }
 
-  /** Apply a message; return an immediate reply, if anything. */
+  /** Apply a message; return an immediate reply, if any. */
   receive(message: PlayResponse): PlayRequest | undefined {
     const progress = this.progress;
     const reply = create(PlayRequestSchema);
@@ -122,7 +122,7 @@ export class Session {
     }
   }
 
-  /** Say whether a challenge is accepted, and log it. */
+  /** Decide whether to accept a challenge, and log it. */
   #takes({ bots }: Invitation): boolean {
     const taken = this.challengers === undefined || bots.some((name) => this.challengers?.has(name.toLowerCase()));
     log.info(`a challenge of ${bots.join(", ")}: ${taken ? "accepted" : "declined"}`);

@@ -14,7 +14,7 @@ export interface Laid {
 
 /** A seat's knowledge when it chooses, apart from its own hand. */
 export interface Table {
-  /** The trump colour; undefined if there is none, or not yet. */
+  /** The trump colour; undefined if there is none (yet). */
   readonly trump: number | undefined;
   /** The cards of the current trick that count, in the order in which they were played. */
   readonly trick: readonly Laid[];
@@ -22,7 +22,7 @@ export interface Table {
   readonly toCome: readonly number[];
   /** The unseen cards, which the others hold or which are in the stock. */
   readonly unseen: readonly number[];
-  /** Colours that a seat has shown it has no card of, by seat. */
+  /** For each seat, the colours that it has proved not to hold. */
   readonly lacks: ReadonlyMap<number, ReadonlySet<number>>;
 }
 

@@ -13,11 +13,11 @@ import {
 export interface CallStatus {
   /** gRPC's name for it, such as "UNAVAILABLE". */
   status: string;
-  /** Text for people. */
+  /** Text for human readers. */
   text: string;
   /** The reason of its `google.rpc.ErrorInfo`; empty if the server gave none. */
   reason: string;
-  /** Milliseconds of its `google.rpc.RetryInfo`; 0 if the server gave none. */
+  /** Milliseconds in its `google.rpc.RetryInfo`; 0 if the server gave none. */
   pause: number;
 }
 
@@ -25,7 +25,7 @@ export interface CallStatus {
 const COME_BACK = new Set(["UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"]);
 /** Statuses that are final without a reason, too, beside those that have errors of their own. */
 const FINAL = new Set(["INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION"]);
-/** Milliseconds that a server may ask to wait: a longer time is a mistake. */
+/** Maximum pause in milliseconds that a server may ask for; a longer one must be a mistake. */
 const LONGEST_PAUSE = 3_600_000;
 
 /** Read the fields of a message that are bytes or texts, by number. */
@@ -56,19 +56,19 @@ export function readDetails(details: Uint8Array | undefined): Pick<CallStatus, "
       }
     }
   } catch {
-    return found; // somebody else's details
+    return found; // details of another service
   }
   return found;
 }
 
 const oneLine = (text: string) => text.split(/\s+/).filter(Boolean).join(" ") || "no reason given";
 
-/** Return the error that the end of a stream means. */
+/** Return the error for the end of a stream. */
 export function playFailure({ status, text, reason, pause }: CallStatus): ArenaError | DroppedError {
   return withDetails(playError(status, oneLine(text), reason), reason, pause);
 }
 
-/** Return the error that a failed registration means. */
+/** Return the error for a failed registration. */
 export function registrationFailure({ status, text, reason, pause }: CallStatus): ArenaError | DroppedError {
   return withDetails(registrationError(status, oneLine(text), reason), reason, pause);
 }

@@ -1,4 +1,4 @@
-// What the bot's thread and the one that speaks to the server say to each other, and the clock that both read.
+// Messages between the bot's thread and the network's, and the clock that both read.
 
 import type { Clock } from "./connection.js";
 import type { Level } from "./log.js";

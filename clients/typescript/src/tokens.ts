@@ -1,4 +1,4 @@
-// Keeps a bot's token between runs: a small file of its own, readable only by its owner where modes exist.
+// Keeps a bot's token between runs in a small separate file, readable only by its owner if the system has modes.
 
 import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
@@ -13,7 +13,7 @@ export function defaultTokenFile(address: string, name: string): string {
   return join(homedir(), ".arena", "tokens", `${safe(address)}-${safe(name)}.token`);
 }
 
-/** Return the token in the file; undefined where there is no file or nothing in it. */
+/** Return the token in the file; undefined if the file is missing or empty. */
 export function readToken(file: string): string | undefined {
   try {
     return readFileSync(file, "ascii").trim() || undefined;
@@ -39,7 +39,7 @@ export class NewToken {
     if (offered === undefined) this.#write(this.token);
   }
 
-  /** Put the token that the server answered with in its place, atomically. */
+  /** Store the token from the server's answer in the final file, atomically. */
   keep(token: string): void {
     if (token !== this.token) this.#write(token); // an older server, which creates tokens itself
     renameSync(this.#draft, this.file);

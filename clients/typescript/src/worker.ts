@@ -21,7 +21,7 @@ logTo((level, text) => tell({ kind: "log", level, text }));
 const { address, tls } = profile;
 const inbox: Inbox = {
   deliver: (session, bytes, received) => {
-    const own = Uint8Array.from(bytes); // what gRPC gives lies in a larger buffer
+    const own = Uint8Array.from(bytes); // gRPC's bytes are part of a larger buffer
     tell({ kind: "deliver", session, bytes: own, received }, [own.buffer]);
   },
   over: (session) => tell({ kind: "over", session }),

@@ -67,7 +67,7 @@ class VirtualClock implements Clock {
     };
   }
 
-  /** Let time pass until a condition or for so long. */
+  /** Let time pass until a condition holds or for this long. */
   async pass(ms: number, until: () => boolean = () => false): Promise<void> {
     const end = this.time + ms;
     await settle();

@@ -15,7 +15,7 @@ namespace arena {
 /// Deliveries in order, for one bot, and then an end. What puts something in may be another thread.
 class Answering : public Inbox {
  public:
-  /// Has said what the bot says on a session's stream.
+  /// Sends the bot's reply on a session's stream.
   using SayOn = std::function<void(std::uint64_t, const v1::PlayRequest&)>;
 
   Answering(Caller& caller, SayOn say);
@@ -23,14 +23,14 @@ class Answering : public Inbox {
   void deliver(std::uint64_t session, std::shared_ptr<const v1::PlayResponse> message, double received) override;
   void over(std::uint64_t session) override;
   void hurry() override;
-  /// Close it; `error`: the reason if the connection ended badly.
+  /// Close the queue; `error`: the reason if the connection ended badly.
   void end(std::exception_ptr error) override;
 
-  /// What a step came to.
+  /// Result of a step.
   enum class Step { answered, nothing_there, ended };
   /// Call the bot for the next delivery, if there is one. Throws ArenaError: the bot's, and that of the end.
   Step step();
-  /// Call the bot for each message, until the end. Throws as `step`.
+  /// Call the bot for each message, until the end. Throws like `step`.
   void answer();
 
  private:

@@ -35,7 +35,7 @@ class Bot {
   virtual int decide(const Decision& decision);
 
   /// Choose for all open decisions at once: give one action for each decision, in their order. Override it if many
-  /// decisions together are cheaper than one by one. What is given is sent while the bot goes on.
+  /// decisions together are cheaper than one by one. Each given action is sent while the bot continues.
   virtual void decide_many(const std::vector<Decision>& decisions, const Give& give);
 
   /// Handle the beginning of a match, with the seat and the names of all bots; called again after a reconnect.

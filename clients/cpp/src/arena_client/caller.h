@@ -1,4 +1,4 @@
-// Calls the bot's own code for each message, and returns its answers. It does no input or output.
+// Calls the bot's own code for each message and returns its answers, without any input or output.
 #pragma once
 
 #include <atomic>
@@ -18,13 +18,13 @@ struct Interrupted {};
 /// The one place where a bot's methods are called, one at a time.
 class Caller {
  public:
-  /// Takes what the bot says.
+  /// Receives the bot's replies.
   using Say = std::function<void(const v1::PlayRequest&)>;
 
-  /// `clock`: milliseconds of whatever clock the arrivals are of.
+  /// `clock`: milliseconds of the clock that is used for arrivals.
   Caller(Bot& bot, OnError on_error, std::function<double()> clock);
 
-  /// Call the bot no more: what calls it throws Interrupted. From any thread.
+  /// Stop calling the bot; further calls throw Interrupted. From any thread.
   void interrupt();
 
   /// Have said what the bot says to a message: none, one, or several if it takes long. Without `decide` the bot is not

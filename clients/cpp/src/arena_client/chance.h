@@ -5,7 +5,7 @@
 
 namespace arena {
 
-/// Return so many random bytes that nobody can foretell.
+/// Return this many random bytes that nobody can predict.
 std::string random_bytes(std::size_t count);
 /// Return a number from 0 to 1, for waits.
 double random_part();

@@ -1,4 +1,4 @@
-// The options that every bot's command line has.
+// The command-line options of every bot.
 #include <cstdio>
 #include <cstdlib>
 #include <functional>

@@ -89,7 +89,7 @@ std::uint64_t Connection::after(double ms, std::function<void()> call) {
   return *alarm;
 }
 
-/// Do what an error ends the connection with.
+/// Call `what`; an exception ends the connection.
 void Connection::attempt(const std::function<void()>& what) {
   if (ended_) return;
   try {
@@ -175,7 +175,7 @@ void Connection::welcome(const v1::Welcome& welcome) {
   if (receipts_) receipts_->record_log(welcome.log());
 }
 
-/// Come back later, unless there is no use in it.
+/// Reconnect later, unless that is useless.
 void Connection::failed(Failure failure) {
   const bool welcomed = welcomed_;
   close();

@@ -43,7 +43,7 @@ class Call {
   virtual void cancel() = 0;
 };
 
-/// What happens on a stream.
+/// Events on a stream.
 struct CallEvents {
   std::function<void(std::shared_ptr<const v1::PlayResponse>)> message;
   std::function<void(CallStatus)> ended;
@@ -90,7 +90,7 @@ class Connection {
   void drain(double ms);
   /// Send `leave` if the bot plays or is about to; the server then ends the stream.
   void leave();
-  /// Cut the connection without notice.
+  /// Close the connection without notice.
   void end();
   /// Send a message on a session's stream, if it still exists.
   void say(std::uint64_t session, const v1::PlayRequest& request);

@@ -6,11 +6,11 @@
 
 namespace arena {
 
-/// Why a bot cannot go on.
+/// Reason why a bot cannot continue.
 enum class ErrorKind {
-  argument,           ///< what `run` was told makes no sense, such as a file that cannot be read
+  argument,           ///< an argument is invalid, such as a file that cannot be read
   bot_failed,         ///< the bot's code threw; the exception is nested in this one
-  bad_answer,         ///< `decide` or `decide_many` gave something that is no answer
+  bad_answer,         ///< `decide` or `decide_many` gave an invalid answer
   token_refused,      ///< the server does not know the token
   name_taken,         ///< another bot on this server has the name
   name_not_allowed,   ///< the server does not accept the name of the bot or of its owner
@@ -18,8 +18,8 @@ enum class ErrorKind {
   no_game_in_common,  ///< the server plays none of the bot's games
   protocol_mismatch,  ///< the other side is not an Arena server, or is newer than this client
   taken_over,         ///< the same bot connected from somewhere else; only the newest connection plays on
-  refused,            ///< the server ended the connection for a reason that trying again does not change
-  parked,             ///< the bot is given no seats until somebody un-parks it
+  refused,            ///< the server ended the connection for a permanent reason
+  parked,             ///< the bot gets no seats until it is un-parked
   unreachable,        ///< there was no connection for longer than the caller wanted to wait
 };
 

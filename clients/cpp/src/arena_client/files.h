@@ -6,15 +6,15 @@
 
 namespace arena {
 
-/// Return what is in a file; none where there is no file. Throws ArenaError (argument).
+/// Return the content of a file; nullopt if it does not exist. Throws ArenaError (argument).
 std::optional<std::string> read_file(const std::string& file);
-/// Put a text in a file's place, all of it or nothing, whatever happens meanwhile. Throws ArenaError (argument).
+/// Replace a file by a text, completely or not at all. Throws ArenaError (argument).
 void replace_file(const std::string& file, const std::string& text);
-/// Write a text behind what is in a file, all of it or nothing. Throws ArenaError (argument).
+/// Append a text to a file, completely or not at all. Throws ArenaError (argument).
 void append_to_file(const std::string& file, const std::string& text);
-/// Leave so many bytes of a file. Throws ArenaError (argument).
+/// Truncate a file to this many bytes. Throws ArenaError (argument).
 void shorten_file(const std::string& file, std::size_t size);
-/// End with what the system says of a file: throws ArenaError (argument).
+/// Throw ArenaError (argument) with the system's error for a file.
 [[noreturn]] void unusable_file(const std::string& file, int error);
 
 }  // namespace arena

@@ -110,7 +110,7 @@ class GrpcChannel : public Channel {
   GrpcChannel(std::shared_ptr<grpc::Channel> channel, std::shared_ptr<Loop> loop)
       : channel_(std::move(channel)), loop_(std::move(loop)) {}
 
-  /// Nobody waits for an answer any more.
+  /// No answer is awaited any more.
   ~GrpcChannel() override {
     for (const auto& question : questions_) question->TryCancel();
   }
@@ -161,7 +161,7 @@ std::shared_ptr<Channel> open_grpc_channel(const Profile& profile, std::shared_p
   grpc::ChannelArguments options;
   options.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
   options.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  options.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a new try is a new connection, without the old one's waiting time
+  options.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a new try is a new connection, without the old one's back-off
   options.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   auto channel = grpc::CreateCustomChannel(profile.address, credentials(profile), options);
   return std::make_shared<GrpcChannel>(std::move(channel), std::move(loop));

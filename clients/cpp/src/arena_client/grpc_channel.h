@@ -1,4 +1,4 @@
-// The way to the server: threads that wait for gRPC, and put what happens into a loop.
+// Network access to the server: threads that wait for gRPC and post its events to a loop.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace arena {
 
-/// Open a channel to "host:port", which connects at the first call; throws ArenaError where a certificate cannot be read.
+/// Open a channel to "host:port", which connects at the first call; throws ArenaError if a certificate cannot be read.
 /// Each call holds the loop until gRPC is done with it.
 std::shared_ptr<Channel> open_grpc_channel(const Profile& profile, std::shared_ptr<Loop> loop);
 

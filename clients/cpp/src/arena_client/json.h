@@ -16,13 +16,13 @@ using Object = google::protobuf::Struct;
 Object object(const std::string& text);
 /// Return a field; null if there is none.
 const Value& field(const Object& object, const std::string& name);
-/// Return a text, a whole number from 0, an object or texts. Throw std::runtime_error where a value is something else.
+/// Return a text, a whole number from 0, an object or texts. Throw std::runtime_error if a value is of another kind.
 const std::string& text_of(const Value& value);
 std::uint64_t count_of(const Value& value);
 const Object& object_of(const Value& value);
 std::vector<std::string> texts_of(const Value& value);
 
-/// Return a text as JSON; U+FFFD for what is no UTF-8.
+/// Return a text as JSON; U+FFFD replaces invalid UTF-8.
 std::string quoted(const std::string& text);
 /// Return a list of texts as JSON.
 std::string quoted(const std::vector<std::string>& texts);

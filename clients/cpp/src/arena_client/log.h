@@ -1,4 +1,4 @@
-// One line a thing that happens, on standard error. A program that wants them elsewhere says so with `log_to`.
+// Logs one line per event to standard error. A program that wants the lines elsewhere calls `log_to`.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ enum class Level { info, warn, error };
 /// Takes a line; called from the bot's thread and from the one that speaks to the server, one at a time.
 using Logger = std::function<void(Level, const std::string&)>;
 
-/// Have another function take the lines; an empty one for standard error again.
+/// Send the lines to another function; an empty one for standard error again.
 void log_to(Logger logger);
 /// Show on standard error only lines of this level or above.
 void log_from(Level level);

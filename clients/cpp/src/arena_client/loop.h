@@ -1,4 +1,4 @@
-// The thread that a connection lives in: calls one after the other, from other threads or at their time.
+// The thread of a connection: it makes calls one after the other, from other threads or at set times.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@ class Loop : public Clock {
   std::uint64_t after(double ms, std::function<void()> call) override;
   void call_off(std::uint64_t alarm) override;
 
-  /// Have a call made; none is made after the end.
+  /// Queue a call; none is made after the end.
   void post(std::function<void()> call);
   /// Make calls until `stop`, and until each `hold` has its `release`.
   void run();
@@ -37,7 +37,7 @@ class Loop : public Clock {
   bool stopped_ = false;
 };
 
-/// Do something in a thread of its own, which the loop waits for.
+/// Call `what` in a separate thread, which the loop waits for.
 void start_thread(const std::shared_ptr<Loop>& loop, std::function<void()> what);
 
 }  // namespace arena

@@ -1,4 +1,4 @@
-// What `run` can be told besides the bot, what the environment says, and what of both a connection needs.
+// Options of `run`, the environment variables, and the profile that a connection needs.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ inline constexpr double DRAIN = 30;
 /// Maximum time for that after SIGTERM, whose sender usually kills after 10 s.
 inline constexpr double DRAIN_TERMINATED = 8;
 
-/// What `run` takes; each may be left as it is.
+/// Options of `run`; each may be left unchanged.
 struct Options {
   /// "host:port"; else ARENA_SERVER, else localhost:50051.
   std::optional<std::string> address;
@@ -49,7 +49,7 @@ struct Options {
   std::vector<std::string> challengers;
 };
 
-/// What a connection needs to know.
+/// Data that a connection needs.
 struct Profile {
   std::string name, owner, version, address, token_file, invitation, tls_roots;
   std::vector<std::string> games;
@@ -64,13 +64,13 @@ struct Profile {
   std::set<std::string> challengers;
 };
 
-/// Work out what a connection needs from a bot, the options and the environment; throws ArenaError (argument).
+/// Collect the data that a connection needs from a bot, the options and the environment; throws ArenaError (argument).
 Profile profile_of(const Bot& bot, const Options& options);
-/// Return the seconds in which to finish matches after Ctrl-C; throws ArenaError for an ARENA_DRAIN that is none.
+/// Return the seconds in which to finish matches after Ctrl-C; throws ArenaError for an invalid ARENA_DRAIN.
 double drain_seconds();
 /// Return a text with the letters from A to Z small.
 std::string lower(std::string text);
-/// Return what is in a file; throws ArenaError (argument).
+/// Return the content of a file; throws ArenaError (argument).
 std::string file_content(const std::string& file);
 
 }  // namespace arena

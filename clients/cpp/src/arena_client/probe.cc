@@ -71,7 +71,7 @@ class Line {
   bool open_ = false;
 };
 
-/// What came of a handshake: whether there was one, and what is wrong with the certificate where it was looked at.
+/// Result of a handshake: whether it succeeded, and the fault of the certificate if that was checked.
 struct Handshake {
   bool made = false;
   std::string distrusted;

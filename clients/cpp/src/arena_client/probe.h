@@ -1,4 +1,4 @@
-// Why a server cannot be reached, where that is for good. gRPC says only that it was not.
+// Finds permanent reasons why a server cannot be reached; gRPC says only that it was not.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace arena {
 /// s at most a look, and blocks its thread's signals.
 std::string obstacle(const Profile& profile);
 
-/// The same for a connection: looked at in a thread of its own, and found within the loop.
+/// Return a probe that looks for obstacles in a separate thread and reports them within the loop.
 Probe probe(const Profile& profile, std::shared_ptr<Loop> loop);
 
 }  // namespace arena

@@ -76,7 +76,7 @@ void Receipts::read_once() {
   }
 }
 
-/// Take note of what is needed again of a line.
+/// Note the parts of a line that are needed later.
 void Receipts::note(const std::string& line) {
   const json::Object fields = json::object(line);
   const std::uint64_t size = json::count_of(json::field(json::object_of(json::field(fields, "head")), "size"));

@@ -15,7 +15,7 @@ namespace arena {
 /// A bot's knowledge of a match at its beginning.
 struct Seat {
   std::uint32_t number = 0;
-  /// Its own chance in the deal; empty if an earlier run of the program sent it.
+  /// The bot's random bytes for the deal; empty if an earlier run of the program sent them.
   std::string nonce;
   std::string salt, commitment;
 };
@@ -28,7 +28,7 @@ class Receipts {
   /// Record the log that a welcome shows. The file stays as it is if the log has fewer entries than the file knows of, or keys
   /// that do not begin with those in the file: that may be another log, under whose keys no receipt of this one is valid.
   void record_log(const v1::LogState& state);
-  /// Record a report's entry of the log; `seat`: what is known from the match's beginning, if it is.
+  /// Record a report's entry of the log; `seat`: facts known from the match's beginning, null for none.
   void record_match(const v1::MatchReport& report, const Seat* seat);
 
  private:
@@ -40,8 +40,8 @@ class Receipts {
 
   const std::string file_;
   std::string pin_;                // the newest line with the log's keys
-  std::vector<std::string> keys_;  // these keys
-  std::uint64_t longest_ = 0;      // the most entries under any head in the file
+  std::vector<std::string> keys_;  // the keys in it
+  std::uint64_t longest_ = 0;      // the largest number of entries under any head in the file
   std::size_t lines_ = 0;
   bool read_ = false, troubled_ = false;
 };

@@ -26,7 +26,7 @@
 namespace arena {
 namespace {
 
-int signal_pipe = -1;  // all that a signal's handler may know
+int signal_pipe = -1;  // the only data that a signal handler may use
 
 extern "C" void tell_signal(int number) {
   const int error = errno;
@@ -35,7 +35,7 @@ extern "C" void tell_signal(int number) {
   errno = error;
 }
 
-/// Hears SIGINT and SIGTERM in a thread of its own, where the program does not handle them itself.
+/// Receives SIGINT and SIGTERM in a separate thread, unless the program handles them itself.
 class Signals {
  public:
   explicit Signals(std::function<void(int, Signals&)> heard) {
@@ -66,7 +66,7 @@ class Signals {
     ::close(pipe_[1]);
   }
 
-  /// Have signals end the program again.
+  /// Restore the default, so that signals end the program.
   void give_back() {
     for (int number : ours_) ::signal(number, SIG_DFL);
   }

@@ -19,12 +19,12 @@ namespace arena {
 /// the bot, unless `on_error` says otherwise.
 void play(Bot& bot, const Options& options = {});
 
-/// The same for a program's last line: what `play` throws is a line on standard error. Returns the exit status.
+/// Like `play`, for use as the last statement of `main`: prints errors in one line and returns the exit status.
 int run(Bot& bot, const Options& options = {});
-/// The same for a server at "host:port".
+/// Like `run` above, for a server at "host:port".
 int run(Bot& bot, const std::string& address);
 
-/// The command line of a program that is one bot; returns its exit status. `--help` lists the options.
+/// Runs the command line of a program with one bot and returns its exit status. `--help` lists the options.
 int main(Bot& bot, int count, char** arguments, const std::string& description);
 
 }  // namespace arena

@@ -106,7 +106,7 @@ void Session::started(const v1::MatchStart& start) {
   }
   progress_.playing.insert(start.match_id());
   const auto before = progress_.seats.find(start.match_id());
-  if (before == progress_.seats.end() || before->second.commitment != start.commitment()) {  // else it is told again
+  if (before == progress_.seats.end() || before->second.commitment != start.commitment()) {  // otherwise a repeated start
     progress_.seats[start.match_id()] = {start.seat(), nonce, start.salt(), start.commitment()};
   }
 }

@@ -55,12 +55,12 @@ using Keep = std::function<void(const v1::MatchReport&, const Seat*)>;
 /// The conversation of one stream, from the welcome on.
 class Session {
  public:
-  /// `challengers`: the bots whose challenges it accepts, in small letters; none for everybody's. `keep` may be
+  /// `challengers`: lower-case names of the bots whose challenges it accepts; nullopt for all. `keep` may be
   /// empty. Throws ArenaError (no_game_in_common).
   Session(const v1::Welcome& welcome, const std::vector<std::string>& games, int capacity, Progress& progress,
           std::set<std::string> challengers, Keep keep);
 
-  /// Apply a message; return an immediate reply, if anything.
+  /// Apply a message; return an immediate reply, if any.
   std::optional<v1::PlayRequest> receive(const v1::PlayResponse& message);
 
  private:
@@ -73,7 +73,7 @@ class Session {
   Progress& progress_;
   const std::set<std::string> challengers_;
   const Keep keep_;
-  int room_;  // the capacity that the server knows; smaller than any other if it must be sent again
+  int room_;  // the capacity last sent to the server; negative if it must be sent again
 };
 
 /// Return true if a message has anything for the bot itself.

@@ -18,15 +18,15 @@ struct Laid {
 
 /// A seat's knowledge when it chooses, apart from its own hand.
 struct Table {
-  /// The trump colour; none if there is none, or not yet.
+  /// The trump colour; nullopt if there is none (yet).
   std::optional<int> trump;
   /// The cards of the current trick that count, in the order in which they were played.
   std::vector<Laid> trick;
   /// The seats that play to this trick after this one.
   std::vector<int> to_come;
-  /// The cards that lie with the others or in the stock, in rising order.
+  /// The unseen cards, in rising order: the others hold them, or they are in the stock.
   std::set<int> unseen;
-  /// Colours that a seat has shown it has no card of, by seat.
+  /// For each seat, the colours that it has proved not to hold.
   std::map<int, std::set<int>> lacks;
 };
 

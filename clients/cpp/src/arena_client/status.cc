@@ -18,14 +18,14 @@ const std::set<std::string> COME_BACK = {"UNAVAILABLE", "RESOURCE_EXHAUSTED", "D
 /// Statuses that are final without a reason, too, beside those that have errors of their own.
 const std::set<std::string> FINAL = {"INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION"};
 
-/// Milliseconds that a server may ask to wait: a longer time is a mistake.
+/// Maximum pause in milliseconds that a server may ask for; a longer one must be a mistake.
 constexpr double LONGEST_PAUSE = 3'600'000;
 
 /// Return the fields of a message with this number that are bytes or texts.
 std::vector<std::string> fields(const std::string& bytes, int number) {
   google::protobuf::Empty message;
   std::vector<std::string> found;
-  if (!message.ParseFromString(bytes)) return found;  // somebody else's details
+  if (!message.ParseFromString(bytes)) return found;  // details of another service
   const auto& unknown = message.GetReflection()->GetUnknownFields(message);
   for (int at = 0; at < unknown.field_count(); at++) {
     const auto& field = unknown.field(at);

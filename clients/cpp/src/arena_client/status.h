@@ -12,15 +12,15 @@ namespace arena {
 struct CallStatus {
   /// gRPC's name for it, such as "UNAVAILABLE".
   std::string status;
-  /// Text for people.
+  /// Text for human readers.
   std::string text;
   /// The reason of its `google.rpc.ErrorInfo`; empty if the server gave none.
   std::string reason;
-  /// Milliseconds of its `google.rpc.RetryInfo`; 0 if the server gave none.
+  /// Milliseconds in its `google.rpc.RetryInfo`; 0 if the server gave none.
   double pause_ms = 0;
 };
 
-/// What a failed call means: an error for good, or else that another try may succeed, and why it was needed.
+/// Meaning of a failed call: a permanent error, or that another try may succeed, and why it is needed.
 struct Failure {
   std::optional<ArenaError> error;
   std::string dropped;
@@ -29,9 +29,9 @@ struct Failure {
 
 /// Take reason and pause out of the bytes of a `google.rpc.Status`; unreadable details count as absent.
 void read_details(const std::string& details, CallStatus& status);
-/// Return what the end of a stream means.
+/// Return the failure for the end of a stream.
 Failure play_failure(const CallStatus& status);
-/// Return what a failed registration means.
+/// Return the failure for a failed registration.
 Failure registration_failure(const CallStatus& status);
 
 }  // namespace arena

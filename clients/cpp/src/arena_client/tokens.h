@@ -1,4 +1,4 @@
-// Keeps a bot's token between runs: a small file of its own, readable only by its owner.
+// Keeps a bot's token between runs in a small separate file, readable only by its owner.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace arena {
 /// Return the file for one bot on one server, in the user's home. Case does not matter, as on the server.
 std::string default_token_file(const std::string& address, const std::string& name);
 
-/// Return the token in the file; none where there is no file or nothing in it. Throws ArenaError (argument).
+/// Return the token in the file; nullopt if the file is missing or empty. Throws ArenaError (argument).
 std::optional<std::string> read_token(const std::string& file);
 
 /// A token for a bot that is to be registered. It lies beside its final file until the server has answered. So a
@@ -20,7 +20,7 @@ class NewToken {
   explicit NewToken(const std::string& file);
 
   const std::string& token() const { return token_; }
-  /// Put the token that the server answered with in its place, atomically.
+  /// Store the token from the server's answer in the final file, atomically.
   void keep(const std::string& token);
   /// Delete the token that the server refused.
   void drop();

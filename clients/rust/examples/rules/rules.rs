@@ -104,12 +104,12 @@ fn take_or_duck(
     }
 }
 
-/// Returns the first of the lowest.
+/// Returns the first of the lowest-ranked numbers.
 fn least<R: Ord>(numbers: &[usize], rank: impl Fn(usize) -> R) -> usize {
     numbers.iter().copied().min_by_key(|&number| rank(number)).expect("some action is legal")
 }
 
-/// Returns the first of the highest.
+/// Returns the first of the highest-ranked numbers.
 fn most<R: Ord>(numbers: &[usize], rank: impl Fn(usize) -> R) -> usize {
     least(numbers, |number| Reverse(rank(number)))
 }

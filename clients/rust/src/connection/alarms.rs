@@ -1,4 +1,4 @@
-//! What becomes due, and when. It reads no clock.
+//! Alarms and their times. This module reads no clock.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What comes after a try that failed: another one, or the end.
+//! Handling of a failed try: another one, or the end.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ impl Connection {
         self.effects.push_back(Effect::Look { attempt: self.attempt, lost: failure });
     }
 
-    /// Is told a permanent obstacle, in words, if anything.
+    /// Handles the description of a permanent obstacle, if one was found.
     pub fn looked(&mut self, now: Duration, attempt: u64, obstacle: Option<String>, lost: Failure) {
         if !self.during(now, attempt) {
             return;

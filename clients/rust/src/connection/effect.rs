@@ -1,4 +1,4 @@
-//! What a connection says is to be done. It does nothing itself.
+//! Effects that a connection requests; this module performs none of them.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use crate::session::Seat;
 use crate::status::Failure;
 use crate::v1::{LogState, MatchReport, PlayRequest, PlayResponse, RegisterBotRequest};
 
-/// What is to be done. Tries to connect are numbered, and so are sessions, one a stream.
+/// An effect to perform. Tries to connect are numbered, and so are sessions, one per stream.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Register within `ANSWER_TIME`; the answer goes to `registered`.
     Register { attempt: u64, request: RegisterBotRequest },
-    /// Open a stream; what comes of it goes to `hear` and `ended`.
+    /// Open a stream; its messages go to `hear`, its end to `ended`.
     Play { attempt: u64, token: String },
-    /// Say something on the stream.
+    /// Send a message on the stream.
     Write(PlayRequest),
     /// Close the bot's side of the stream.
     CloseSend,
-    /// Give up stream and connection, if there are any.
+    /// Drop stream and connection, if any.
     HangUp,
     /// Give a message of the server to the bot; the first of a session has the welcome.
     Deliver { session: u64, message: Box<PlayResponse>, received: Duration },
@@ -28,9 +28,9 @@ pub(crate) enum Effect {
     Hurry,
     /// Record the log of results that a welcome shows.
     RecordLog(LogState),
-    /// Record a report's entry of the log, and what is known from the match's beginning.
+    /// Record a report's log entry, with the facts from the match's beginning.
     RecordMatch { report: Box<MatchReport>, seat: Option<Seat> },
-    /// Look for a permanent obstacle; it goes to `looked`.
+    /// Look for a permanent obstacle and report it to `looked`.
     Look { attempt: u64, lost: Failure },
     /// The end, once.
     Done(Result<(), Error>),

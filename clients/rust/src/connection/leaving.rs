@@ -1,4 +1,4 @@
-//! How a bot leaves: at once, or when what it plays is finished.
+//! How a bot leaves: at once, or when its matches are finished.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How a bot becomes one of the server's: by a token that it made, which is kept once the server has answered.
+//! Registration of a bot: with a token that it creates, and stores once the server has answered.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl Connection {
         self.effects.push_back(Effect::Register { attempt: self.attempt, request });
     }
 
-    /// Is told what a registration came to.
+    /// Handles the answer to a registration.
     pub fn registered(&mut self, now: Duration, attempt: u64, answer: Result<RegisterBotResponse, Status>) {
         let Some(made) = self.during(now, attempt).then(|| self.registering.take()).flatten() else { return };
         match answer {

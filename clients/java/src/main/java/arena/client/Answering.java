@@ -9,9 +9,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** What waits for a bot, in order; it takes it out and calls the bot. */
+/** Queue of messages for a bot, in order; it takes them out and calls the bot. */
 final class Answering implements Connection.Inbox {
-    /** Says something on the stream of a session. */
+    /** Sends a message on the stream of a session. */
     interface Speaker {
         void say(int session, PlayRequest request);
     }
@@ -21,7 +21,7 @@ final class Answering implements Connection.Inbox {
     private final Caller caller;
     private final Speaker speaker;
     private final Queue<Delivery> deliveries = new ArrayDeque<>();
-    /** The end: why, null for a good reason. A bot that computes on though it is to be called no more is not waited for. */
+    /** The end, with its error or null. A bot that still computes after a stop is not waited for. */
     final CompletableFuture<RuntimeException> over = new CompletableFuture<>();
     private Map<String, Catalog> games = Map.of();
     private int lost;
@@ -52,7 +52,7 @@ final class Answering implements Connection.Inbox {
         }
     }
 
-    /** Adds nothing any more; why the connection has ended, null for a good reason. */
+    /** Closes the queue; `reason` is the connection's error, null for none. */
     synchronized void end(RuntimeException reason) {
         ended = true;
         why = reason;
@@ -70,7 +70,7 @@ final class Answering implements Connection.Inbox {
         deliveries.clear();
     }
 
-    /** Calls the bot for what comes, until the end; what the bot did wrong is thrown. */
+    /** Calls the bot for each message until the end; throws the bot's errors. */
     void answer() throws InterruptedException {
         while (waits()) {
             one();
@@ -78,7 +78,7 @@ final class Answering implements Connection.Inbox {
         over.complete(why);
     }
 
-    /** Waits for a delivery; returns false where none comes any more. */
+    /** Waits for a delivery; returns false if no more will come. */
     private synchronized boolean waits() throws InterruptedException {
         while (deliveries.isEmpty() && !ended) {
             wait();

@@ -7,7 +7,7 @@ import sun.misc.SignalHandler;
 
 /** Runs bots. */
 public final class Arena {
-    /** That of this client, which a server is told. */
+    /** The version of this client, which is sent to servers. */
     public static final String VERSION = "0.1.0";
 
     /** Time for finishing matches after Ctrl-C, unless ARENA_DRAIN has another number. */
@@ -17,7 +17,7 @@ public final class Arena {
 
     private Arena() {}
 
-    /** Runs the command line of a program that is one bot, and ends the program with its status; --help lists the options. */
+    /** Runs the command line of a program with one bot, and ends the program with its status; --help lists the options. */
     public static void main(Bot bot, String description, String[] arguments) {
         System.exit(Command.status(bot, description, arguments));
     }
@@ -25,11 +25,11 @@ public final class Arena {
     /**
      * Connects a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.
      *
-     * <p>Where the address is empty it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches
+     * <p>An empty address means the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches
      * and finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second signal, or
      * when this thread is interrupted, it leaves the rest in order. After a lost connection it reconnects.
      *
-     * @throws ArenaException what trying again cannot change, and an error in the bot, unless {@link Options#playOn}
+     * @throws ArenaException for a permanent error, and for an error in the bot, unless {@link Options#playOn}
      */
     public static void run(Bot bot, String address, Options options) {
         Duration limit = drain();
@@ -60,11 +60,11 @@ public final class Arena {
         }
     }
 
-    /** Has signals handled; returns by what before. */
+    /** Installs a signal handler; returns the previous one. */
     private static SignalHandler handled(String signal, SignalHandler handler) {
         try {
             return Signal.handle(new Signal(signal), handler);
-        } catch (IllegalArgumentException taken) { // by java -Xrs: then they end the program
+        } catch (IllegalArgumentException taken) { // with java -Xrs, signals end the program
             return SignalHandler.SIG_DFL;
         }
     }

@@ -4,7 +4,7 @@ package arena.client;
 public final class ArenaException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
-    /** What went wrong for good. Everything else (a lost network, a restarting server) is retried and only logged. */
+    /** Kind of a permanent error. Everything else (a lost network, a restarting server) is retried and only logged. */
     public enum Kind {
         /** An argument is invalid, such as a file that cannot be read. */
         BAD_ARGUMENT,

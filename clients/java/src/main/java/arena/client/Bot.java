@@ -9,7 +9,7 @@ import java.util.Iterator;
 import java.util.List;
 
 /**
- * A player. It overrides {@link #decide} or {@link #decideMany}; the rest is optional. It knows no connections: {@link Arena}
+ * A player. It overrides {@link #decide} or {@link #decideMany}; the rest is optional. It has no connection itself: {@link Arena}
  * brings decisions and takes answers, all in one thread, one call at a time.
  */
 public abstract class Bot {
@@ -18,7 +18,7 @@ public abstract class Bot {
 
     /**
      * @param name 1 to 40 letters, digits, '.', '_' or '-'
-     * @param games those it plays, by name; 6th Sense where there are none
+     * @param games the games it plays, by name; 6th Sense if there are none
      */
     protected Bot(String name, String... games) {
         this.name = name;
@@ -63,8 +63,8 @@ public abstract class Bot {
 
     /**
      * Chooses for all open decisions at once: one action for each decision, in their order. Use it if many decisions together
-     * are cheaper than one by one. A list will do; of an iterable that computes them one by one, what it has given is sent
-     * while it goes on.
+     * are cheaper than one by one. The result may be a list, or an iterable that computes actions one by one: each is sent
+     * while it continues.
      */
     public Iterable<Integer> decideMany(List<Decision> decisions) {
         return () -> {

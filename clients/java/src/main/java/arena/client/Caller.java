@@ -31,9 +31,9 @@ final class Caller {
     private final Clock clock;
     /** True if the bot must not be called any more. */
     volatile boolean interrupted;
-    /** What is to be said, null for nothing yet. */
+    /** The pending reply, null for none yet. */
     private PlayRequest.Builder out;
-    /** The time when the message was begun, or its last part was removed. */
+    /** The time when the pending message was begun, or its last part was sent. */
     private long since;
     private Consumer<PlayRequest> say;
 
@@ -44,12 +44,12 @@ final class Caller {
     }
 
     /**
-     * Says what the bot says to a message: none, one, or several if it takes long.
+     * Sends the bot's replies to a message: none, one, or several if the bot takes long.
      *
      * @param received when the message arrived, by the clock
      * @param decide whether the bot is asked for decisions
-     * @throws ArenaException of the bot's, or PROTOCOL_MISMATCH
-     * @throws Interrupted where it was told to stop
+     * @throws ArenaException for the bot's error, or PROTOCOL_MISMATCH
+     * @throws Interrupted if the bot was told to stop
      */
     void react(PlayResponse message, Map<String, Catalog> games, long received, boolean decide, Consumer<PlayRequest> say) {
         this.say = say;

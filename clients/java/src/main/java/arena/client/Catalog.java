@@ -12,7 +12,7 @@ import java.util.List;
 public record Catalog(
         String name, String title, int minSeats, int maxSeats, List<String> colours, List<Card> cards, List<Action> actions) {
 
-    /** Stands where a card, a value or a place does not apply. */
+    /** Value of a card, value or place that does not apply. */
     public static final int NONE = -1;
 
     /**

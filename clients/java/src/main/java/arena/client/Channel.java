@@ -6,7 +6,7 @@ import arena.v1.RegisterBotRequest;
 import arena.v1.RegisterBotResponse;
 import com.google.rpc.Status;
 
-/** Leads to the server, for one try. What it is asked it tells later, never at once, and none of its methods waits. */
+/** Leads to the server, for one try. It answers later, never at once, and none of its methods waits. */
 interface Channel {
     /** One gRPC stream. */
     interface Call {
@@ -19,21 +19,21 @@ interface Channel {
         void cancel();
     }
 
-    /** What happens on a stream. */
+    /** Events on a stream. */
     interface Events {
         void message(PlayResponse message);
 
         void ended(Status status);
     }
 
-    /** What comes of a registration; the answer is null where the call failed. */
+    /** Receives the answer to a registration; null if the call failed. */
     interface Registered {
         void answered(RegisterBotResponse answer, Status status);
     }
 
     Call play(String token, Events events);
 
-    /** Registers within so many nanoseconds. */
+    /** Registers; `patience` is the time limit in nanoseconds. */
     void register(RegisterBotRequest request, long patience, Registered registered);
 
     void close();

@@ -1,10 +1,10 @@
 package arena.client;
 
-/** Has the time and its alarms, in nanoseconds. */
+/** A clock with alarms, in nanoseconds. */
 interface Clock {
-    /** The time since whenever. */
+    /** The time since an arbitrary moment. */
     long now();
 
-    /** Makes a call later, never at once; returns what calls it off. */
+    /** Makes a call later, never at once; returns a function that cancels it. */
     Runnable after(long wait, Runnable call);
 }

@@ -10,9 +10,9 @@ import java.util.List;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
-/** The command line of a program that is one bot. */
+/** The command line of a program with one bot. */
 final class Command {
-    /** Kept here, since Java forgets the level of a logger that nobody holds. */
+    /** Stored here because Java forgets the level of an unreferenced logger. */
     private static final Logger LOG = Logger.getLogger("arena.client");
 
     private static final String FORMAT = "java.util.logging.SimpleFormatter.format";

@@ -35,13 +35,13 @@ final class Connection {
     }
 
     /**
-     * What a connection is given besides the bot's profile.
+     * Everything that a connection needs besides the bot's profile.
      *
      * @param open opens a channel, which connects at its first call
      * @param chance gives numbers from 0 to 1
-     * @param obstacle tells later what is in the way for good, in words, where a first connection fails; empty for nothing
+     * @param obstacle describes later the permanent obstacle if the first connection fails; empty for none
      * @param receipts records what the server says of its log of results; null to record nothing
-     * @param done is told the end, once: null where all is well
+     * @param done receives the end, once: null without an error
      */
     record Surroundings(
             Supplier<Channel> open,
@@ -101,7 +101,7 @@ final class Connection {
         name = profile.name;
     }
 
-    /** A call to come, unless it is called off. */
+    /** A scheduled call, unless it is cancelled. */
     private final class Alarm {
         private final Runnable callOff;
 
@@ -121,7 +121,7 @@ final class Connection {
         }
     }
 
-    /** The longest wait before the next try, so long after the last good connection. */
+    /** The longest wait before the next try, given the time since the last good connection. */
     private static long longest(long outage) {
         long limit = outage > LONG_OUTAGE ? LONGEST_OUTAGE_WAIT : LONGEST_WAIT;
         return Math.min(limit, Math.max(FIRST_WAIT, outage));

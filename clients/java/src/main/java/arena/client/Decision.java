@@ -82,7 +82,7 @@ public final class Decision {
         return bankMs;
     }
 
-    /** Says what time is left, so many milliseconds after the decision arrived. */
+    /** Sets the time left, `ms` milliseconds after the decision arrived. */
     void passed(long ms) {
         softMs = (int) Math.max(0, message.getSoftMs() - ms);
         bankMs = (int) Math.max(0, message.getBankMs() - Math.max(0, ms - message.getSoftMs()));

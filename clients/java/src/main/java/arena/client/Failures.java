@@ -12,7 +12,7 @@ import java.util.EnumSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** The meaning of a call's end: an {@link ArenaException} for good, or {@link Dropped}. */
+/** The meaning of a call's end: a permanent {@link ArenaException}, or {@link Dropped}. */
 final class Failures {
     /** The statuses after which another try may succeed, whatever the reason. Any other status with a reason is final. */
     private static final Set<Code> COME_BACK =

@@ -22,13 +22,13 @@ import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.StreamObserver;
 import java.io.IOException;
 
-/** The way to a server: grpc-java, one connection a try. */
+/** Network access to a server by grpc-java, with one connection per try. */
 final class Network implements Channel {
     private static final Metadata.Key<String> AUTHORIZATION = Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
     private final ManagedChannel line;
 
-    /** Opens a channel, which connects at the first call; BAD_ARGUMENT where a certificate cannot be read. */
+    /** Opens a channel, which connects at the first call; BAD_ARGUMENT if a certificate cannot be read. */
     Network(Profile profile) {
         line = Grpc.newChannelBuilder(profile.address, trust(profile))
                 .keepAliveTime(20, SECONDS)
@@ -44,7 +44,7 @@ final class Network implements Channel {
         }
         TlsChannelCredentials.Builder trust = TlsChannelCredentials.newBuilder();
         if (profile.tlsRoots != null) {
-            Probe.rootsOf(profile.tlsRoots); // or says what is wrong with them
+            Probe.rootsOf(profile.tlsRoots); // or throws an error that describes their fault
             try {
                 trust.trustManager(profile.tlsRoots.toFile());
             } catch (IOException wrong) {
@@ -84,7 +84,7 @@ final class Network implements Channel {
     private static Status statusOf(io.grpc.Status status, Metadata trailers) {
         try {
             return StatusProto.fromStatusAndTrailers(status, trailers);
-        } catch (IllegalArgumentException contradiction) { // whoever sends such details is no Arena server
+        } catch (IllegalArgumentException contradiction) { // an Arena server does not send such details
             return StatusProto.fromStatusAndTrailers(status, null);
         }
     }
@@ -110,7 +110,7 @@ final class Network implements Channel {
         return new Stream(call);
     }
 
-    /** One stream; it is told what to do by one thread at a time, and nothing after its end. */
+    /** One stream; only one thread at a time uses it, and none after its end. */
     private static final class Stream implements Call {
         private final ClientCall<PlayRequest, PlayResponse> call;
         private boolean ended;
@@ -122,7 +122,7 @@ final class Network implements Channel {
         @Override
         public void write(PlayRequest request) {
             if (!ended) {
-                call.sendMessage(request); // which keeps what the network has no room for
+                call.sendMessage(request); // queues the message if the network is busy
             }
         }
 

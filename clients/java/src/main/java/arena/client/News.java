@@ -7,9 +7,9 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.Locale;
 
-/** What a bot is told, in words for its log. */
+/** Describes messages to a bot in words for its log. */
 final class News {
-    /** Where this package logs, and whoever wants to hear less or elsewhere finds it. */
+    /** The logger of this package, so that programs can configure it. */
     static final Logger LOG = System.getLogger("arena.client");
 
     private News() {}
@@ -74,7 +74,7 @@ final class News {
         return notice.getKind().name().replaceFirst("^NOTICE_KIND_", "").replace('_', ' ').toLowerCase(Locale.ROOT);
     }
 
-    /** A text of the server's in one line; it is for people, who may get none. */
+    /** Returns a text from the server in one line, for people; it may be empty. */
     static String oneLine(String text) {
         String line = text.strip().replaceAll("\\s+", " ");
         return line.isEmpty() ? "no reason given" : line;

@@ -4,7 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
-/** What a run is told besides its bot; each may be left out. Each method changes these options and returns them. */
+/** Options of a run besides its bot; each may be left out. Each method changes these options and returns them. */
 public final class Options {
     String name = "";
     String owner = "";
@@ -24,31 +24,31 @@ public final class Options {
     boolean challenges;
     List<String> challengers = List.of();
 
-    /** Goes before the bot's own name. */
+    /** Overrides the bot's own name. */
     public Options name(String value) {
         name = value;
         return this;
     }
 
-    /** Goes before the bot's own owner; else ARENA_OWNER. */
+    /** Overrides the bot's own owner; by default ARENA_OWNER. */
     public Options owner(String value) {
         owner = value;
         return this;
     }
 
-    /** Goes before the bot's own version. */
+    /** Overrides the bot's own version. */
     public Options version(String value) {
         version = value;
         return this;
     }
 
-    /** Go before the bot's own games. */
+    /** Overrides the bot's own games. */
     public Options games(List<String> value) {
         games = List.copyOf(value);
         return this;
     }
 
-    /** Goes before the bot's own capacity; 1 or more. */
+    /** Overrides the bot's own capacity; 1 or more. */
     public Options capacity(int value) {
         if (value < 1) {
             throw ArenaException.badArgument("the capacity is %d: it takes 1 or more", value);
@@ -102,7 +102,7 @@ public final class Options {
         return this;
     }
 
-    /** The time without any connection after which the run ends; else it never does. */
+    /** Sets the time without any connection after which the run ends; by default it never does. */
     public Options giveUpAfter(Duration value) {
         if (value.isNegative()) {
             throw ArenaException.badArgument("giveUpAfter is %s: it takes no negative time", value);

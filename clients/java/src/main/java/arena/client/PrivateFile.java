@@ -19,7 +19,7 @@ final class PrivateFile {
 
     private PrivateFile() {}
 
-    /** Adds to the end of a file, which there need not be yet. */
+    /** Appends to a file, which is created if it does not exist. */
     static void append(Path file, byte[] content) throws IOException {
         folderOf(file);
         try (SeekableByteChannel out = Files.newByteChannel(file, APPENDING, only(file, "rw-------"))) {
@@ -37,7 +37,7 @@ final class PrivateFile {
         }
     }
 
-    /** Cuts off a last line that was never finished, or the next would be a part of it; whether there was one. */
+    /** Cuts off an unfinished last line, which would spoil the next one; returns whether there was one. */
     static boolean cutUnfinishedLine(Path file) throws IOException {
         byte[] content = Files.readAllBytes(file);
         int whole = content.length;
@@ -56,7 +56,7 @@ final class PrivateFile {
         }
     }
 
-    /** Puts a file in the place of the one that is there, if any: whole, or not at all. */
+    /** Replaces a file or creates it, completely or not at all. */
     static void replace(Path file, byte[] content) throws IOException {
         Path whole = Files.createTempFile(folderOf(file), ".new-", ""); // for its owner only
         try {

@@ -27,7 +27,7 @@ import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509TrustManager;
 
-/** Finds a permanent obstacle where a first connection fails. */
+/** Finds a permanent obstacle if the first connection fails. */
 final class Probe {
     /** Milliseconds in which the other side must show its protocol. */
     private static final int GLANCE = 3000;
@@ -133,7 +133,7 @@ final class Probe {
         return line;
     }
 
-    /** Trusts anybody: nothing is said to them. */
+    /** Trusts anybody, since nothing is sent to them. */
     private static final class Anybody implements X509TrustManager {
         @Override
         public void checkClientTrusted(X509Certificate[] chain, String kind) {}

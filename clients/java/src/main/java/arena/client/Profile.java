@@ -19,7 +19,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What a connection needs of a bot, the options and the environment; BAD_ARGUMENT where it makes no sense. */
+/** Data that a connection needs from a bot, the options and the environment; BAD_ARGUMENT if they are invalid. */
 final class Profile {
     private static final String DEFAULT_ADDRESS = "localhost:50051";
     private static final int LONGEST_VERSION = 40;
@@ -42,7 +42,7 @@ final class Profile {
     final List<String> games;
     final int capacity;
     final int matches;
-    /** How long to be without a connection, in nanoseconds; below 0 for ever. */
+    /** Time without a connection after which to give up, in nanoseconds; negative for never. */
     final long giveUpAfter;
     final boolean casual;
     final boolean challenges;

@@ -51,10 +51,10 @@ final class Receipts {
     private record Known(List<String> keys, HeadLine head) {}
 
     private final Path path;
-    /** The newest line with the log's keys, and these keys. */
+    /** The newest line with the log's keys, and the keys in it. */
     private String pin = "";
     private List<String> keys = List.of();
-    /** The most entries under any head in the file, without a sign. */
+    /** The largest number of entries under any head in the file, unsigned. */
     private long longest;
     private int lines;
     private boolean read;
@@ -84,7 +84,7 @@ final class Receipts {
         }
     }
 
-    /** Records a report's entry of the log; begun: what is known from the match's beginning, null for nothing. */
+    /** Records a report's entry of the log; begun: facts known from the match's beginning, null for none. */
     void recordMatch(MatchReport report, Seat begun) {
         readOnce();
         LogEntry entry = report.getEntry();

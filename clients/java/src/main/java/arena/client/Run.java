@@ -4,15 +4,15 @@ import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** A bot that plays: a connection, the bot's code in a thread of its own, and an orderly end. */
+/** A running bot: its connection, its code in a separate thread, and its orderly end. */
 public final class Run {
     private final Connection connection;
     private final Answering answering;
 
     /**
-     * Has a bot play on the server at "host:port"; where that is empty on the one in ARENA_SERVER, or localhost:50051.
+     * Lets a bot play on the server at "host:port"; if empty, on the one in ARENA_SERVER, or localhost:50051.
      *
-     * @throws ArenaException BAD_ARGUMENT where bot, options or environment make no sense
+     * @throws ArenaException BAD_ARGUMENT if bot, options or environment are invalid
      */
     public Run(Bot bot, String address, Options options) {
         Profile profile = new Profile(bot, address, options, System.getenv());
@@ -43,7 +43,7 @@ public final class Run {
         } catch (ArenaException wrong) {
             connection.end(null);
             answering.over.complete(wrong);
-        } catch (InterruptedException stopped) { // by the bot itself: nobody else knows this thread
+        } catch (InterruptedException stopped) { // by the bot itself: no other code has this thread
             connection.end(null);
             answering.over.complete(
                     new ArenaException(ArenaException.Kind.BOT_FAILED, "the bot interrupted its own thread", stopped));
@@ -61,16 +61,16 @@ public final class Run {
         connection.drain(limit.toNanos());
     }
 
-    /** Leaves what it plays in order, at once: house bots play it on. */
+    /** Properly leaves its matches at once; house bots take its seats. */
     public void leave() {
         answering.hurry();
         connection.leave();
     }
 
     /**
-     * Waits for the end: enough matches are finished, or it was told to stop.
+     * Waits for the end: until enough matches are finished or it was told to stop.
      *
-     * @throws ArenaException what trying again cannot change, or an error in the bot, unless it plays on
+     * @throws ArenaException for a permanent error, or an error in the bot, unless it plays on
      */
     public void await() throws InterruptedException {
         RuntimeException why;

@@ -24,7 +24,7 @@ final class Session {
     private final Profile profile;
     private final Progress progress;
     private final Receipts receipts;
-    /** The capacity that the server knows; smaller than any other if it must be sent again. */
+    /** The capacity last sent to the server; negative if it must be sent again. */
     private int room;
 
     /**
@@ -50,7 +50,7 @@ final class Session {
                         + message.getNoticesCount() > 0;
     }
 
-    /** Takes note of a message; returns what is to be said to it at once, null for nothing. */
+    /** Applies a message; returns an immediate reply, null for none. */
     PlayRequest receive(PlayResponse message) {
         PlayRequest.Builder reply = PlayRequest.newBuilder();
         for (Decision decision : message.getDecisionsList()) {
@@ -101,7 +101,7 @@ final class Session {
         }
     }
 
-    /** True if a challenge is accepted, which is logged. */
+    /** Decides whether to accept a challenge, and logs it. */
     private boolean takes(Invitation invitation) {
         boolean taken = profile.challengers.isEmpty()
                 || invitation.getBotsList().stream().anyMatch(name -> profile.challengers.contains(name.toLowerCase(Locale.ROOT)));

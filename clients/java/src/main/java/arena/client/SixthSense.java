@@ -14,11 +14,11 @@ import java.util.TreeSet;
  * A view of 6th Sense, read: the trick on the table, its taker, the unseen cards, the seats void of a colour. It is computed
  * from one decision and remembers nothing.
  *
- * @param trump the trump colour; {@link Catalog#NONE} where there is none, or not yet
+ * @param trump the trump colour; {@link Catalog#NONE} if there is none (yet)
  * @param trick the cards of the current trick that count, in the order they were laid
  * @param toCome the seats that play to this trick after the own one
- * @param unseen the cards that lie with the others or in the stock
- * @param lacks the colours that a seat has shown it has no card of, by seat
+ * @param unseen the unseen cards, which the others hold or which are in the stock
+ * @param lacks for each seat, the colours that it has proved not to hold
  */
 public record SixthSense(
         int trump, List<Laid> trick, List<Integer> toCome, List<Integer> unseen, Map<Integer, Set<Integer>> lacks) {
@@ -104,7 +104,7 @@ public record SixthSense(
         return game.cards().get(card).values();
     }
 
-    /** What a round scores with these aims and that many tricks. */
+    /** The points of a round with these aims and this many tricks. */
     public static int points(List<Integer> aims, int tricks, boolean novice) {
         int distance = aims.stream().mapToInt(aim -> Math.abs(aim - tricks)).min().orElseThrow();
         if (novice) {

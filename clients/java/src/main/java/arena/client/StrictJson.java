@@ -11,13 +11,13 @@ import com.google.gson.stream.JsonWriter;
 import java.io.IOException;
 import java.math.BigInteger;
 
-/** JSON as its standard has it, which Gson takes more freely: for receipts. */
+/** Standard JSON for receipts; Gson by itself is more lenient. */
 final class StrictJson {
     private static final Gson GSON = new GsonBuilder().setStrictness(Strictness.STRICT).disableHtmlEscaping().create();
 
     private StrictJson() {}
 
-    /** A number of the protocol's that no Java type but a long without its sign holds; for fields of lines. */
+    /** An unsigned 64-bit number of the protocol, in a Java long; for fields of lines. */
     static final class Unsigned extends TypeAdapter<Long> {
         @Override
         public void write(JsonWriter out, Long value) throws IOException {
@@ -35,7 +35,7 @@ final class StrictJson {
         }
     }
 
-    /** Reads an object; JsonParseException where it is none, or another one. */
+    /** Reads an object; JsonParseException if it is malformed or of another kind. */
     static <T> T read(String text, Class<T> type) {
         T made = GSON.fromJson(text, type);
         if (made == null) {
@@ -44,7 +44,7 @@ final class StrictJson {
         return made;
     }
 
-    /** Writes an object in one line, without what is null. */
+    /** Writes an object in one line, without null fields. */
     static String write(Object value) {
         return GSON.toJson(value);
     }

@@ -79,7 +79,7 @@ public final class Rules extends Bot {
         });
     }
 
-    /** Those still missing for the prediction; for a 6/9 the 9 counts once the 6 is passed. */
+    /** The number of tricks that the prediction still needs; for a 6/9, the 9 counts once the 6 is passed. */
     private static int wantedTricks(Catalog game, SixthSenseView view) {
         return SixthSense.targets(game, view.getPrediction()).stream()
                 .mapToInt(aim -> aim - view.getTaken(view.getSeat()))
@@ -119,7 +119,7 @@ public final class Rules extends Bot {
         return last ? least(taking, strength) : most(taking, strength);
     }
 
-    /** The first of those that rank lowest. */
+    /** The first of the lowest-ranked numbers. */
     private static int least(List<Integer> numbers, IntUnaryOperator rank) {
         int best = numbers.get(0);
         for (int number : numbers) {
@@ -130,7 +130,7 @@ public final class Rules extends Bot {
         return best;
     }
 
-    /** The first of those that rank highest. */
+    /** The first of the highest-ranked numbers. */
     private static int most(List<Integer> numbers, IntUnaryOperator rank) {
         return least(numbers, number -> -rank.applyAsInt(number));
     }

@@ -38,7 +38,7 @@ class DataPlace:
 
     @property
     def typed(self) -> str:
-        """The options that select this place, to be typed after a verb; empty for the default."""
+        """The options that select this place on a command line; empty for the default."""
         if self.data is not None:
             return f" --data {quote(str(self.data))}"
         words = "" if self.server == DEFAULT_SERVER else f" --server {quote(self.server)}"

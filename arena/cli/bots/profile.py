@@ -21,7 +21,7 @@ MOST_OPPONENTS: Final = 12
 
 
 def drawn_profile(profile: BotProfile) -> RenderableType:
-    """Draw a bot in one game: by seat, by opponent, its best and worst matches, and the results that stand out."""
+    """Draw a bot's results in one game: by seat, by opponent, its best and worst matches, and unusual results."""
     tables = (_by_seat(profile), _by_opponent(profile), _extremes(profile))
     standing_out = [flags_table(profile.game, profile.flags)] if profile.flags else []
     return Group(_in_words(profile), *tables, *standing_out)

@@ -76,7 +76,7 @@ def _name(row: VersionRow) -> Text:
 
 
 def _aligned(figures: Sequence[tuple[float | None, float | None]], *, signed: bool) -> list[Text]:
-    """Format aligned figures with their 95 % intervals."""
+    """Format figures with their 95 % intervals, aligned."""
     margins = ["" if error is None else f"{CONFIDENCE * error:.0f}" for _, error in figures]
     width, form = max(map(len, margins)), "+.0f" if signed else ".0f"
     return [

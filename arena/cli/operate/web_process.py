@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MODULE: Final = "arena.web.beside_server"
 LONG_ENOUGH: Final = 10.0
-"""Seconds after which a process that ends did not fail at its start and is restarted at once."""
+"""A process that ends after this number of seconds did not fail at its start, and is restarted at once."""
 
 log = structlog.get_logger("arena")
 

@@ -1,4 +1,4 @@
-"""`arena replay diff`: two matches on one deal beside each other."""
+"""`arena replay diff`: compare two matches on the same deal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DIFFERENT: Final = 3
 @takes_source
 @json_option
 def diff(one: str, other: str, place: DataPlace, as_json: bool) -> None:
-    """Compare two matches on one deal: the first different choice of each round, and its points.
+    """Compare two matches on the same deal: the first different choice of each round, and the points.
 
     ONE and OTHER are numbers of matches, or replay files, such as `arena match --replays` writes. Every round begins
     with the same cards, whatever happened before it. Exit status: 0 all choices are the same, 3 some differ, 1 failure,

@@ -30,7 +30,7 @@ KEYS: Final = {
     "s": "seat",
     "q": "quit", "\x1b": "quit", "\x04": "quit",
 }  # fmt: skip
-"""Commands by the sequences that terminals send for keys."""
+"""The command for each sequence that a terminal sends for a key."""
 HELP: Final = "→ ← choice  ↓ ↑ {part}  r R round  g G first, last  s seat  q quit"
 _KEY: Final = re.compile(r"\x1b\[\d*[A-Za-z~]|\x1bO[A-Z]|.", re.DOTALL)
 """Pattern of one key; several keys may arrive in one read."""

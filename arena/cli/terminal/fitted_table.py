@@ -94,7 +94,7 @@ class FittedTable:
         stacked: FittedTable | None = None,
         caption: str = "",
     ) -> None:
-        """`stacked` is drawn instead if not all columns fit; `caption` stands below the table."""
+        """`stacked`: drawn instead if not all columns fit. `caption`: the text below the table."""
         self._title = title
         self._columns = columns
         self._left_out_first = left_out_first

@@ -38,7 +38,7 @@ def match_subject(
     """Return the bots and the design of a match.
 
     Raises:
-        click.UsageError: They cannot be compared.
+        click.UsageError: The bots cannot be compared in this way.
     """
     from arena.cli.game_options import parse_offers
     from arena.local.errors import LocalMatchError

@@ -183,7 +183,7 @@ def _beginning(seats: Sequence[PastSeat]) -> Outgoing:
 
 
 def _tell_rounds(message: Outgoing, past: PastSeat, heard: int, until: int) -> int:
-    """Add the reports of finished rounds that the player has not had; return the number that it has then had."""
+    """Add the reports of finished rounds that the player has not received; return the number received so far."""
     for report in past.reports[heard:until]:
         message.rounds.append(RoundOver(past.replay.header.match_id, report))
     return max(heard, until)

@@ -39,7 +39,7 @@ MESSAGES: Final = "messages.json"
 STEPS: Final = frozenset({"opens", "server", "bytes", "says", "told", "breaks", "comes_back", "ends"})
 """Steps that any program can follow."""
 LATER: Final = 5.0
-"""Maximum time in seconds until a bot's return, beyond the script's pause."""
+"""Seconds within which a bot must return, after the script's pause."""
 PATIENCE: Final = 10.0
 """Longest pause asked of a bot, in seconds; conversations with longer ones need the tests' clock."""
 WATCHED: Final = 2.0

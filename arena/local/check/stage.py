@@ -103,7 +103,7 @@ class Stage:
     def wire(self) -> Wire:
         """The open stream.
 
-        Raises: Fault: there is none.
+        Raises: Fault: the bot has no open stream.
         """
         if (wire := self.session_wire) is None:
             raise Fault("it is not connected")
@@ -123,7 +123,7 @@ class Stage:
     def session(self) -> Session:
         """The bot's session.
 
-        Raises: Fault: there is none.
+        Raises: Fault: the bot has no session.
         """
         if (session := self.bot.session) is None:
             raise Fault("it is not connected")

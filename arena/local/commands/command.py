@@ -47,7 +47,7 @@ class CommandEnd(NamedTuple):
     why: str = ""
     """The limit that it broke and was ended for; empty if it broke none."""
     printed: int = 0
-    """Bytes of its whole output."""
+    """Number of bytes in its whole output."""
 
     @property
     def how(self) -> str:

@@ -40,7 +40,7 @@ LAST_LINES: Final = 20
 GRACE: Final = 2.0
 """Seconds from SIGTERM to SIGKILL."""
 LAST_WAIT: Final = 5.0
-"""Seconds for killing processes that keep starting others."""
+"""Maximum seconds spent on killing processes that keep starting others."""
 END, TELL, KILL = b".", b"t", b"!"
 """Orders to the keeper, one byte each: end the command in order, only ask it to end, or kill it."""
 LOOK: Final = 0.25
@@ -62,7 +62,7 @@ class Log:
         self._tail = b""
         self._missing = 0
         self.printed = 0
-        """Bytes in all."""
+        """Number of bytes added so far."""
         self._last = b""
 
     def add(self, printed: bytes) -> None:

@@ -42,7 +42,7 @@ class BotFigures:
 
     points: Measure
     place: Measure
-    """1 is the best."""
+    """Mean place; 1 is the best."""
     beaten: float
     """Share of its opponents that it finished ahead of; a tie counts half."""
     by_seat: tuple[float | None, ...]

@@ -42,7 +42,7 @@ class Cluster:
     """A connected Dask cluster with workers, for one match."""
 
     def __init__(self, client: Any, address: str, subject: Subject) -> None:
-        """`client` is a `distributed.Client`. Raises: ClusterUnusable."""
+        """`client`: a `distributed.Client`. Raises: ClusterUnusable."""
         self.workers: int = len(client.nthreads())
         """Number of worker processes: each plays one task at a time, however many threads it has."""
         if not self.workers:

@@ -115,7 +115,7 @@ class PlayedGame(NamedTuple):
 
     scores: tuple[int, ...]
     places: tuple[int, ...]
-    """1 is the best; equal points share a place."""
+    """The place of each seat; 1 is the best, and equal points share a place."""
     decisions: tuple[int, ...]
     think_us: tuple[int, ...]
     """Total thinking time of the bot in microseconds."""

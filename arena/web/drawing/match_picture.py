@@ -41,7 +41,7 @@ class PicturedSeat(NamedTuple):
 
 
 class PicturedMatch(NamedTuple):
-    """The content of a picture."""
+    """The content of a match's picture."""
 
     title: str
     game: str

@@ -70,7 +70,7 @@ class Board:
         self._changed = trio.Event()
 
     async def messages(self) -> AsyncGenerator[bytes, None]:
-        """Yield messages for a viewer, beginning with the current state; an empty comment if nothing changes."""
+        """Yield messages for a viewer: the current state, then changes, or an empty comment if there are none."""
         self.viewers += 1
         try:
             await self.refresh(first=self.viewers > 1)

@@ -88,7 +88,7 @@ class Live:
     def board(self, name: str) -> Board:
         """Return the board of a name, such as "ladder/nullern" or "matches/7".
 
-        Raises: Missing: there is none.
+        Raises: Missing: no board has this name.
         """
         if name not in self._boards:
             render = self._renderer(name)

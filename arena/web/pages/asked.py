@@ -16,7 +16,7 @@ from arena.web.requests.numbers import SHOWN, whole_number
 def game_asked(request: Request) -> str:
     """Return the game named in the path.
 
-    Raises: Missing: there is none.
+    Raises: Missing: there is no such game.
     """
     return known_game(request.path_params["game"])
 
@@ -24,7 +24,7 @@ def game_asked(request: Request) -> str:
 def known_game(name: str) -> str:
     """Return `name` if it is the name of a game.
 
-    Raises: Missing: there is none.
+    Raises: Missing: there is no such game.
     """
     try:
         games_named(name)

@@ -40,7 +40,7 @@ PAGE_METRICS: Final[Mapping[str, str]] = {
 
 
 class SourceHealth:
-    """The faults of the data that the pages read."""
+    """Finds faults in the data that the pages read."""
 
     def __init__(self, reader: Reader, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._reader = reader

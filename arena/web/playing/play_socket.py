@@ -33,7 +33,7 @@ LARGEST_FRAME: Final = 1 << 16
 LARGEST_OPENING: Final = 4096
 """Largest frame before the conversation, in characters."""
 OPENING_LIMIT: Final = 10.0
-"""Seconds for each frame before the conversation."""
+"""Seconds within which each frame before the conversation must arrive."""
 MOST_SOCKETS: Final = 500
 MOST_OF_ADDRESS: Final = 50
 """Limits of open WebSockets: in total, if the process may open as many files, and per address."""

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 NEWCOMER: Final = Policy().newcomer_grace / 1e6
-"""Seconds for a bot without a finished match to return."""
+"""Seconds that a bot without a finished match has to return."""
 GRACE: Final = Policy().grace / 1e6
-"""Seconds for any other bot to return."""
+"""Seconds that any other bot has to return."""
 OUTAGE: Final = 2.0
 REFUSING: Final = 3.0
 """Seconds for which a server is stopping."""
 OFTEN: Final = 8
-"""Number of tries in the last of these seconds that is too many, since waiting times should have grown."""
+"""Number of tries in the last of these seconds that counts as too many, since a bot's pauses should have grown."""
 AWAY: Final = 0.3
 """Minimum seconds for which a bot is away while its match ends."""
 WATCHED: Final = 2.0

@@ -1,4 +1,4 @@
-"""Checks of how a bot leaves."""
+"""Checks that a bot leaves in order."""
 
 from __future__ import annotations
 

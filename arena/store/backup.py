@@ -1,8 +1,8 @@
-"""Backups of a data directory, made beside a running server, and their restoration.
+"""Backups of a data directory, made while a server may be running, and their restoration.
 
-A backup is a directory with the files of a data directory, all of one moment, and `backup.json`, which names each file
-with its size and SHA-256. It is written under another name and renamed when it is complete and synced. So is a restored
-data directory: an unfinished one never has the requested name.
+A backup is a directory with the files of a data directory, all as of one moment, and `backup.json`, which lists each
+file with its size and SHA-256. It is written under another name, and renamed when it is complete and synced. The same
+goes for a restored data directory, so an unfinished one never has the requested name.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from arena.version import __version__
 
 MANIFEST: Final = "backup.json"
 UNFINISHED: Final = ".unfinished-"
-"""Part of the name of a directory that is unfinished, or was left by an interruption."""
+"""Part of the name of a directory that is unfinished, or was left behind by an interruption."""
 _FORMAT: Final = 1
 _PIECE: Final = 1 << 20
-"""Bytes copied in one step."""
+"""Number of bytes copied in one step."""
 Progress: TypeAlias = Callable[[int, int], None]
-"""Receives progress now and then: the number of bytes or pages copied, and of all."""
+"""A function that is called now and then with the number of bytes or pages copied so far, and their total number."""
 
 
 class BackupFile(NamedTuple):
@@ -54,33 +54,34 @@ class BackupFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A finished backup, as `backup.json` describes it."""
+    """A finished backup, as described by `backup.json`."""
 
     arena_backup: int
     """Version of the format."""
     at: int
-    """Time when it began, in microseconds since 1970."""
+    """Time at which it was begun, in microseconds since 1970."""
     server: str
     """Version of the program that made it."""
     schema: str
     """Schema of the database."""
     matches: int
-    """Finished matches in it."""
+    """Number of finished matches in it."""
     running: int
-    """Matches that were being played: a server started on the restored data continues them."""
+    """Number of matches that were being played; a server that starts on the restored data continues them."""
     replays: int
     files: tuple[BackupFile, ...]
 
     @property
     def bytes(self) -> int:
-        """Size of all files."""
+        """Total size of all files."""
         return sum(file.bytes for file in self.files)
 
 
 def back_up(data: Path, to: Path, at: int, progress: Progress = lambda done, whole: None) -> Backup:
-    """Make a backup of a data directory, which a server may use; `at` is now, in microseconds since 1970.
+    """Make a backup of a data directory, which a server may be using; `at`: now, in microseconds since 1970.
 
-    PathTaken; errors of `open_readonly`; DiskFull, StoreUnusable. Then nothing is left at `to`.
+    After an error, nothing is left at `to`. Raises: PathTaken, DiskFull, StoreUnusable and the errors of
+    `open_readonly`.
     """
     with _made(to) as directory:
         made = _copied(data, directory, at, progress)
@@ -89,10 +90,11 @@ def back_up(data: Path, to: Path, at: int, progress: Progress = lambda done, who
 
 
 def restore(backup: Path, data: Path, at: int, progress: Progress = lambda done, whole: None) -> Backup:
-    """Make a data directory from a backup, checking every byte; a leaf of its log says so, and where it was cut.
+    """Make a data directory from a backup, checking every byte; record the restoration and its point in a leaf of the
+    log.
 
-    `at` is now, in microseconds since 1970. PathTaken, BackupUnusable, StoreNewer, StoreTooOld, DiskFull,
-    StoreUnusable: then nothing is left at `data`.
+    `at`: now, in microseconds since 1970. After an error, nothing is left at `data`. Raises: PathTaken, BackupUnusable,
+    StoreNewer, StoreTooOld, DiskFull, StoreUnusable.
     """
     made = read_manifest(backup)
     check_revision(backup, made.schema)
@@ -159,7 +161,7 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
         files = journal_files(data)
         with open_readonly(data) as connection:  # From here on, this transaction sees an unchanged database.
             found = frozenset(each.path for each in attach(connection, data).segments(connection) if not each.whole)
-            if not found <= lost:  # Pruned just now, or lost: then the second try fails, too.
+            if not found <= lost:  # Pruned just now, or lost: if lost, the second try fails, too.
                 lost = found
                 continue
             playing = matches.playing(connection)
@@ -170,11 +172,11 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
                     raise
                 continue
             if not files <= journal_files(data):
-                continue  # A deleted file may have had lines of a match that still runs for this transaction.
+                continue  # A deleted file may have had lines of a match that still runs as seen by this transaction.
             write_journal(directory, lines)
             try:
                 _copy_replays(connection, data, directory, lost)
-            except FileNotFoundError:  # The replay was pruned meanwhile.
+            except FileNotFoundError:  # The replay has been pruned since.
                 shutil.rmtree(journal_of(directory))
                 shutil.rmtree(segments_of(directory))
                 continue
@@ -191,9 +193,9 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
 
 
 def _copy_replays(connection: Connection, data: Path, directory: Path, lost: Collection[Path]) -> None:
-    """Copy the files of replays as far as rows name them, the oldest first, as they are pruned.
+    """Copy the replay files as far as rows refer to them, the oldest first, since those are pruned first.
 
-    FileNotFoundError; of those that are `lost` what can be read is copied.
+    Of files that are `lost`, only what can be read is copied. Raises: FileNotFoundError.
     """
     segments_of(directory).mkdir(mode=0o700)
     for segment in attach(connection, data).segments(connection):
@@ -222,12 +224,12 @@ def _described(directory: Path, path: Path) -> BackupFile:
 
 @contextmanager
 def _made(path: Path) -> Iterator[Path]:
-    """Yield a new directory that gets its name when the block succeeds, and is removed when it fails."""
+    """Yield a new directory that gets its final name if the block succeeds, and is removed if it fails."""
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise PathTaken(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        directory = Path(mkdtemp(prefix=f"{path.name}{UNFINISHED}", dir=path.parent))  # For its user only.
+        directory = Path(mkdtemp(prefix=f"{path.name}{UNFINISHED}", dir=path.parent))  # Accessible only to its user.
     except OSError as error:
         raise file_error(path, error) from error
     try:
@@ -235,7 +237,7 @@ def _made(path: Path) -> Iterator[Path]:
         for each in (*(child for child in directory.rglob("*") if child.is_dir()), directory):
             sync_directory(each)
         with suppress(FileNotFoundError):
-            path.rmdir()  # The directory is empty, or the rename fails.
+            path.rmdir()  # This removes an empty directory; if it is not empty, the renaming fails.
         if path.exists():
             raise PathTaken(path)
         directory.rename(path)

@@ -1,4 +1,4 @@
-"""Opening a data directory without being its server: to read it beside one, or to change it when there is none."""
+"""Opening a data directory without being its server: to read it, or to change it while no server uses it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from arena.store.log.key import key_file, next_key_file
 from arena.store.replays.files import attach, segments_of
 
 _OTHERS: Final = 0o077
-"""The bits of a mode for group and others."""
+"""The bits of a file mode for group and others."""
 _ENTER: Final = 0o011
 """The bits of a directory's mode with which others can open files in it."""
 
 
 @contextmanager
 def open_readonly(directory: Path) -> Iterator[Connection]:
-    """Open one committed state of a data directory to read it, whether a server uses the directory or not.
+    """Open one committed state of a data directory to read it, whether or not a server is using the directory.
 
-    StoreUnusable, StoreCorrupt, StoreNewer, StoreOlder or StoreTooOld if it cannot be read.
+    Raises: StoreUnusable, StoreCorrupt, StoreNewer, StoreOlder or StoreTooOld, if it cannot be read.
     """
     database = _existing(directory)
     with disposed(database.reading()) as reader, _current(database, reader) as connection:
@@ -38,9 +38,9 @@ def open_readonly(directory: Path) -> Iterator[Connection]:
 
 
 class ReadConnections:
-    """Opens one committed state of a data directory after the other, with connections that stay open, for all threads.
+    """A reader of successive committed states of a data directory, over connections that stay open, for all threads.
 
-    A database that was replaced meanwhile, as by a restore, is opened anew.
+    A database that was replaced in between, for example by a restore, is opened anew.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -51,7 +51,7 @@ class ReadConnections:
 
     @contextmanager
     def open(self) -> Iterator[Connection]:
-        """Open the newest committed state for the block; errors are those of `open_readonly`."""
+        """Open the newest committed state for the block. Raises the errors of `open_readonly`."""
         database = _existing(self._directory)
         with _current(database, self._engine_of(database)) as connection:
             yield connection
@@ -78,9 +78,9 @@ class ReadConnections:
 
 @contextmanager
 def open_to_amend(directory: Path) -> Iterator[Connection]:
-    """Open one write transaction on a data directory that no server uses, as only one process may write to it.
+    """Open one write transaction on a data directory that no server uses, since only one process may write to it.
 
-    Errors are those of `open_readonly`, StoreLocked and DiskFull.
+    Raises StoreLocked, DiskFull and the errors of `open_readonly`.
     """
     database = _existing(directory)
     with database.locked(), _current(database, database.writing()) as connection:
@@ -109,7 +109,7 @@ def _current(database: Database, engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def disposed(engine: Engine) -> Iterator[Engine]:
-    """Close the connections that an engine keeps at the end of the block."""
+    """Close the connections that an engine holds open when the block ends."""
     try:
         yield engine
     finally:
@@ -118,7 +118,7 @@ def disposed(engine: Engine) -> Iterator[Engine]:
 
 @contextmanager
 def store_errors(database: Database) -> Iterator[None]:
-    """Translate errors of the database to the store's errors."""
+    """Translate errors of the database into the store's errors."""
     try:
         yield
     except DBAPIError as error:
@@ -132,7 +132,7 @@ class ExposedFile(NamedTuple):
     before: int
     """Mode before this start."""
     now: int
-    """Mode now; the same if the file system or the owner does not let it change."""
+    """Mode now, unchanged if the file system or the owner does not permit a change."""
 
 
 def close_to_others(directory: Path, database: Database) -> tuple[ExposedFile, ...]:

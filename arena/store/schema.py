@@ -1,4 +1,4 @@
-"""The tables. Instants are microseconds since 1970; secrets are stored as SHA-256 only; results are append-only."""
+"""The tables. Instants are in microseconds since 1970; secrets are stored only as SHA-256; results are append-only."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from sqlalchemy import (
 )
 
 REVISION: Final = "0021"
-"""The newest migration: the schema that this program reads and writes."""
+"""The newest migration, and so the schema that this program reads and writes."""
 OLDEST: Final = "0017"
-"""The oldest schema that migrations update to the newest one."""
+"""The oldest schema from which migrations lead to the newest one."""
 
 Int = BigInteger  # Instants need 64 bits.
 Real = Double
 
 APPEND_ONLY: Final = "append_only"
-"""Key of a table's `info` with its `AppendOnly`; the database then enforces it."""
+"""Key of a table's `info` for its `AppendOnly`, which the database then enforces."""
 
 
 class AppendOnly(NamedTuple):
@@ -41,7 +41,7 @@ class AppendOnly(NamedTuple):
     number: str
     """Name of the column with the rows' numbers."""
     within: str | None = None
-    """Name of the column for whose values numbering starts at 1 separately; None for one numbering."""
+    """Name of the column for each of whose values numbering starts at 1; None for a single numbering."""
 
 
 def next_number(table: Table) -> ColumnElement[int]:
@@ -101,7 +101,7 @@ bans = Table(
     Column("key", Text, primary_key=True, comment="the owner in lower case"),
     Column("reason", Text, nullable=False, comment="perhaps empty"),
 )
-"""The owners that are banned now."""
+"""The owners that are currently banned."""
 
 bot_events = Table(
     "bot_events",
@@ -142,7 +142,7 @@ log_head = Table(
     Column("root", LargeBinary, nullable=False),
     Column("signature", LargeBinary, nullable=False),
 )
-"""The newest signed head: one row, none before the first."""
+"""The newest signed head: one row, or none before the first head."""
 
 versions = Table(
     "versions",
@@ -245,7 +245,8 @@ pair_days = Table(
     Column("second", Int, ForeignKey("bots.id"), primary_key=True),
     Column("matches", Int, nullable=False),
 )
-"""Meetings of pairs of other players' bots in the latest weeks, counted for live ratings under a quota of pairs."""
+"""Meetings of pairs of bots of different players in the latest weeks, counted for live ratings under a quota of
+pairs."""
 
 events = Table(
     "events",
@@ -269,7 +270,7 @@ events = Table(
     UniqueConstraint("match_id", "kind"),
     info={APPEND_ONLY: AppendOnly("number", within="game")},
 )
-"""The events that ladders are computed from. The database refuses to change or delete a row or to skip a number."""
+"""The events from which ladders are computed. The database refuses to change or delete a row or to skip a number."""
 
 
 baselines = Table(
@@ -349,7 +350,7 @@ kept_ladders = Table(
     Column("scale_error", Real, nullable=False),
     Index("ix_kept_ladders_game_at", "game", "at"),
 )
-"""Published ladders of the past, fewer the older they are. The newest is among them."""
+"""Published ladders of the past, fewer the older they are. The newest ladder is among them."""
 
 kept_standings = Table(
     "kept_standings",
@@ -367,7 +368,7 @@ kept_standings = Table(
     Column("matches", Int, nullable=False),
     Column("opponents", Int, nullable=False),
 )
-"""Their lines: figures as in `standings`, of the versions that stood on the ladder."""
+"""The lines of these ladders: figures as in `standings`, for the versions that were on the ladder."""
 
 flags = Table(
     "flags",
@@ -398,7 +399,7 @@ replays = Table(
     Column("start", Int, nullable=False, server_default="0", comment="where it begins in its file"),
     Column("length", Int, nullable=False, server_default="0", comment="in bytes; 0 where it is in this row"),
 )
-"""The places of the replays: `arena.store.replays.files`."""
+"""The locations of the replays; see `arena.store.replays.files`."""
 
 replay_segments = Table(
     "replay_segments",

@@ -1,7 +1,7 @@
-"""An open data directory, as the server that owns it uses it; `opening` opens one without a server.
+"""An open data directory, as used by the server that owns it; `opening` opens one without a server.
 
-A job is a function of a connection, made of operations such as those in `bots` and `matches`. It runs in a thread or in
-another process: it must not call trio, and takes and returns plain values, not rows or cursors.
+A job is a function of a connection, composed of operations such as those in `bots` and `matches`. It runs in a thread
+or in another process, so it must not call trio, and it takes and returns plain values rather than rows or cursors.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ from trio_grpc.limits.work_budget import charge_caller
 T = TypeVar("T")
 
 WATCHED: Final = 0.5
-"""Seconds between two checks whether the files still exist."""
+"""Seconds between checks that the files still exist."""
 READERS: Final = 2
-"""Threads that may read at the same time."""
+"""Number of threads that may read at the same time."""
 MOVING: Final = "moving replays out of the database"
 """The slow step of the first start after an upgrade."""
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Receives progress now and then: the step, the amount done, and the whole."""
+"""A function that is called now and then with the step, the amount done so far, and the total amount."""
 LOST: Final = "the server died and left no journal of the match"
-"""Reason of an interruption for a match that a dead server left running."""
+"""Reason for interrupting a match that a dead server left running, if it has no journal."""
 DAMAGED: Final = "the server died and the journal of the match is damaged"
 """The same for a match with unreadable lines."""
 
 
 class FilesFound(NamedTuple):
-    """The state in which a start found the files of a data directory."""
+    """The condition in which a start found the files of a data directory."""
 
     broken: Sequence[Segment] = ()
-    """Files of replays that were missing or cut short."""
+    """Replay files that were missing or cut short."""
     in_database: int = 0
-    """Replays that stay in the database, as the disk has no room to move them."""
+    """Number of replays that stay in the database because the disk has no room for moving them."""
     exposed: Sequence[ExposedFile] = ()
     """Files that other users could open."""
 
 
 class Store:
-    """An open data directory, as its server uses it."""
+    """An open data directory, as used by its server."""
 
     def __init__(
         self,
@@ -76,13 +76,13 @@ class Store:
         lock: int,
     ) -> None:
         self.journal: Final = journal
-        """The log of inputs from which running matches are continued."""
+        """The journal of inputs from which running matches are continued."""
         self.unfinished: Final = unfinished
         """The journal's lines of matches that an earlier server left running, by match."""
         self.lost: Final = lost
-        """Reasons of the interruptions at this start, by match."""
+        """Reasons for the interruptions at this start, by match."""
         self.files: Final = files
-        """The state of the files at this start."""
+        """The condition of the files at this start."""
         self.lock: Final = lock
         """The descriptor of the data directory's lock, which is held by every process that has it open."""
         self.operator_token: Final = operator_token
@@ -104,7 +104,8 @@ class Store:
         return value
 
     def announce(self, socket: Path) -> None:
-        """Record at which Unix socket this server listens, for others that look for the holder of the directory's lock.
+        """Record the Unix socket at which this server listens, for programs that look for the holder of the directory's
+        lock.
 
         Raises:
             StoreError: It cannot be written.
@@ -112,7 +113,7 @@ class Store:
         self._database.announce(self.lock, socket)
 
     async def watch(self) -> None:
-        """Wait until a file of the data directory is deleted or replaced; raise StoreReplaced within a second."""
+        """Wait until a file of the data directory is deleted or replaced; then raise StoreReplaced within a second."""
         while self._replaced is None:
             self._open_files.check()
             self.journal.check()
@@ -147,12 +148,12 @@ async def open_store(
     writer_process: WriterProcess | None = None,
     progress: Progress = lambda what, done, whole: None,
 ) -> AsyncIterator[Store]:
-    """Open a data directory for a server, creating or migrating it as needed; `at` is now, in microseconds since 1970.
+    """Open a data directory for a server, creating or migrating it as needed; `at`: now, in microseconds since 1970.
 
-    Writes go to `writer_process`, or to a thread of this process without one. Leaving the block waits until every job
-    is stored. `progress` is called with `MOVING` and how far an upgrade is. StoreLocked, StoreUnusable, StoreCorrupt,
-    StoreNewer, StoreTooOld, StoreLost, JournalForeign, LogKeyMissing, LogKeyUnusable or DiskFull if it cannot be
-    opened.
+    Writes go to `writer_process`, or without one to a thread of this process. Leaving the block waits until every job
+    is stored. `progress` is called with `MOVING` and the progress of an upgrade. Raises: StoreLocked, StoreUnusable,
+    StoreCorrupt, StoreNewer, StoreTooOld, StoreLost, JournalForeign, LogKeyMissing, LogKeyUnusable or DiskFull, if it
+    cannot be opened.
     """
     database = database_of(directory)
     with database.locked() as lock, store_errors(database):
@@ -162,7 +163,7 @@ async def open_store(
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)
             seal = partial(log.seal, sign=open_log(connection, directory, at))
-        # Create the database before the journal, so that a journal without one shows that it was lost.
+        # Create the database before the journal, so that a journal without a database shows that the database was lost.
         with database.writing().connect() as connection, connection.begin():
             playing = matches.playing(connection)
             check_journal = partial(_check_journal, connection, journal_of(directory))
@@ -173,7 +174,7 @@ async def open_store(
                     lost[match_id] = DAMAGED if match_id in left.damaged else LOST
                     matches.interrupt(connection, [match_id], lost[match_id], at)
         with closing(journal):
-            # Only after database and journal are known to belong together, because it deletes bytes without rows.
+            # Only now that database and journal are known to belong together, because it deletes bytes without rows.
             found = _replay_files(database, directory, partial(progress, MOVING))._replace(exposed=exposed)
             async with (
                 thread_writer(database, seal)
@@ -200,7 +201,7 @@ def _replay_files(database: Database, directory: Path, progress: Callable[[int, 
 
 
 def _has_tables(database: Database) -> bool:
-    """Return true if a database has tables, without changing a byte of it.
+    """Return whether a database has tables, without changing a byte of it.
 
     Raises: StoreCorrupt, StoreNewer, StoreTooOld.
     """
@@ -211,9 +212,9 @@ def _has_tables(database: Database) -> bool:
 
 
 def _check_journal(connection: Connection, journal: Path, content: JournalContent) -> None:
-    """Raise JournalForeign if a match in the journal is not the match of that number in the database."""
+    """Raise JournalForeign if a match in the journal is not the match with the same number in the database."""
     for match_id, lines in content.lines.items():
-        with suppress(ReplayError):  # An unreadable match is void, with this error as the reason.
+        with suppress(ReplayError):  # An unreadable match becomes void, with this error as the reason.
             header, _ = read_unfinished(lines[:1], f"the journal of match {match_id}")
             if header.started != matches.started(connection, match_id):
                 raise JournalForeign(journal, match_id)

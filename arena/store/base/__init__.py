@@ -1,1 +1,1 @@
-"""Connections, rows, errors and migrations, which every other room of the store uses."""
+"""Connections, rows, errors and migrations, which all other packages of the store use."""

@@ -1,6 +1,6 @@
 """The interface between the store and its database engine. The rest of the store is SQL that every engine accepts.
 
-Each implementation is a package beside this module; `directory.database_of` chooses one.
+Each implementation is a package next to this one; `directory.database_of` chooses one.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ class LockHolder(NamedTuple):
     """The process that has locked a data directory."""
 
     pid: int | None
-    """Process id; None just before it is written."""
+    """Process id; None in the moment before it is written."""
     socket: Path | None
-    """The Unix socket at which it listens, if it is a server that already does."""
+    """The Unix socket at which it listens, if it is a server that already listens."""
 
 
 class Database(Protocol):
     """The database of a data directory. It can be pickled: the writer process opens its own connection.
 
-    Its engines take parameters by name (paramstyle "named" or "pyformat") and leave their values out of error messages:
-    errors are logged, and values are seeds and hashes. They refuse to change or delete rows of append-only tables
-    (`schema.AppendOnly`).
+    Its engines take parameters by name (paramstyle "named" or "pyformat"). They leave parameter values out of error
+    messages, because errors are logged, and the values are seeds and hashes. They refuse to change or delete rows of
+    append-only tables (`schema.AppendOnly`).
     """
 
     @property
@@ -43,7 +43,7 @@ class Database(Protocol):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that it has while a connection writes it, with that at `path` first."""
+        """The files that it consists of while a connection writes it; the one at `path` comes first."""
 
     def exists(self) -> bool:
         """Return true if a server has created it."""
@@ -57,26 +57,30 @@ class Database(Protocol):
     def reading(self) -> Engine:
         """Return a read-only engine; each transaction sees one committed state, even while a server writes.
 
-        It may keep connections open: dispose of it before the last writer closes.
+        It may keep connections open, so dispose of it before the last writer closes.
         """
 
     def copy(self, connection: Connection, directory: Path, progress: Callable[[int, int], None]) -> Database:
         """Copy the state that a transaction of `reading` sees to a directory, and return the database there.
 
-        `progress` receives the number of copied parts and of all, now and then. Raises: DiskFull, StoreError.
+        `progress` is called now and then with the number of copied parts and the total. Raises: DiskFull, StoreError.
         """
 
     def compact(self) -> None:
-        """Return the free space of a mostly free database to the file system; do nothing if that is impossible now.
+        """Return free space to the file system if most of the database is free; do nothing if that is currently
+        impossible.
 
         No connection of this process may be open.
         """
 
     def locked(self) -> AbstractContextManager[int]:
-        """Lock the data directory for one server; create it, accessible to its user only, if it does not exist.
+        """Lock the data directory for one server; create it, accessible only to its user, if it does not exist.
 
         Yields a file descriptor: the lock is held until every process that has it open has closed it or ended.
-        StoreLocked: another server has the lock. StoreUnusable: it is not a directory or cannot be written.
+
+        Raises:
+            StoreLocked: Another server has the lock.
+            StoreUnusable: It is not a directory or cannot be written.
         """
 
     def announce(self, lock: int, socket: Path) -> None:
@@ -86,7 +90,8 @@ class Database(Protocol):
         """Return the holder of the lock; None if it is free. Raises: StoreUnusable."""
 
     def named(self, error: Exception) -> Exception:
-        """Translate an error of the database (full, damaged, not writable …) to a StoreError with it as the cause.
+        """Translate an error of the database (full, damaged, not writable …) to a StoreError, with the error as its
+        cause.
 
-        Return any other error, violated constraints included, unchanged.
+        Any other error, including violated constraints, is returned unchanged.
         """

@@ -17,7 +17,8 @@ _OPERATOR: Final = "operator.token"
 
 
 def database_of(directory: Path) -> Database:
-    """Return the database of a data directory, which need not exist yet. Nothing else chooses the implementation."""
+    """Return the database of a data directory, which need not exist yet. No other function chooses the
+    implementation."""
     return SqliteDatabase(directory)
 
 
@@ -39,7 +40,7 @@ def token_file(directory: Path) -> Path:
 def operator_token(directory: Path) -> str:
     """Return the token that authenticates the operator. Anyone who can read its file counts as the operator.
 
-    The file is created at the first call. StoreUnusable or DiskFull if it can be neither read nor created.
+    The file is created at the first call. Raises: StoreUnusable or DiskFull, if it can be neither read nor created.
     """
     path = token_file(directory)
     try:
@@ -53,10 +54,10 @@ def operator_token(directory: Path) -> str:
 
 
 class OpenFiles:
-    """Identities of open files by device and number, to notice when their paths lead elsewhere."""
+    """Identities of open files by device and number, used to notice when their paths lead elsewhere."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        """Remember the files at these paths, just after opening them; `check` refuses a missing one, too."""
+        """Remember the files at these paths, just after opening them; `check` also refuses a path without a file."""
         self._files = [(path, _identity(path)) for path in paths]
 
     def check(self) -> None:

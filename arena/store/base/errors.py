@@ -26,7 +26,7 @@ class StoreError(_PicklableError):
 
 
 class StoreLocked(StoreError):
-    """Another server works on the data directory."""
+    """Another server is using the data directory."""
 
     def __init__(self, directory: Path, pid: int | None) -> None:
         holder = "another server" if pid is None else f"the server with process id {pid}"
@@ -70,7 +70,7 @@ class StoreOlder(StoreError):
 
 
 class StoreTooOld(StoreError):
-    """The database has a schema from which no migration of this program leads on."""
+    """The database has a schema from which this program has no migration."""
 
     def __init__(self, path: Path, revision: str, oldest: str, newest: str) -> None:
         super().__init__(
@@ -90,7 +90,7 @@ class DiskFull(StoreError):
 
 
 def file_error(path: Path, error: OSError) -> DiskFull | StoreUnusable:
-    """Return the named error for one of the operating system, of a file of the data directory."""
+    """Return the store's error for an operating system error about a file of the data directory."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return DiskFull(path)
     return StoreUnusable(path, error.strerror or str(error))
@@ -108,7 +108,7 @@ class StoreReplaced(StoreError):
 
 
 class StoreLost(StoreError):
-    """The database is missing or empty, though a journal beside it shows that a server has used the directory."""
+    """The database is missing or empty, though a journal next to it shows that a server has used the directory."""
 
     def __init__(self, path: Path, journal: Path) -> None:
         super().__init__(
@@ -142,7 +142,7 @@ class LogKeyMissing(StoreError):
 
 
 class LogKeyUnusable(StoreError):
-    """The file of the log's key has another key than the one that the log names."""
+    """The key in the log's key file is not the one that the log names."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} is not the key that signs this log of results: {reason}; put the right one back")
@@ -188,7 +188,7 @@ class NameNotAllowed(Refused):
 
 
 class TokenNotAllowed(Refused):
-    """The token that a client chose is malformed or taken; the message leaves it out, as it may be another bot's."""
+    """The token that a client chose is malformed or taken; the message omits it, since it may be another bot's."""
 
 
 class NameTaken(Refused):
@@ -202,7 +202,7 @@ class NameTaken(Refused):
 
 
 class TooManyBots(Refused):
-    """The owner has as many bots as the server allows."""
+    """The owner already has as many bots as the server allows."""
 
     def __init__(self, owner: str, bots_per_owner: int) -> None:
         super().__init__(f"{owner} has {bots_per_owner} bots, and more are not allowed here; use one of them")
@@ -219,7 +219,7 @@ class UnknownBot(Refused):
 
 
 class OfTheHouse(Refused):
-    """The bot is a house bot: it has no token, is never parked, hidden, deleted or renamed."""
+    """The bot is a house bot, which has no token and is never parked, hidden, deleted or renamed."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is one of the server's own: it has no token, is never parked and stays as it is")
@@ -251,7 +251,7 @@ class OwnerBanned(Refused):
 
 
 class NothingToChange(Refused):
-    """The bot or owner already is as requested."""
+    """The bot or owner already is in the requested state."""
 
     def __init__(self, name: str, state: str) -> None:
         super().__init__(f"nothing to change: {name} is {state}")
@@ -260,7 +260,7 @@ class NothingToChange(Refused):
 
 
 class InvitationRefused(Refused):
-    """The invitation is missing, unknown or used already."""
+    """The invitation is missing, unknown or already used."""
 
 
 class UnknownToken(Refused):
@@ -335,7 +335,7 @@ class ReplayDamaged(StoreError):
 
 
 class ReplayPruned(Refused):
-    """The replay of the match was pruned; its digest is kept."""
+    """The replay of the match was pruned; only its digest remains."""
 
     def __init__(self, match_id: int, sha256: bytes) -> None:
         super().__init__(

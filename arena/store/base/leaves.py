@@ -1,9 +1,9 @@
-"""The log in the database: leaves, added in the transaction of the event that they record; a signed head at its end;
-and proofs.
+"""The log in the database: leaves, added in the transaction of the event that they record, with a signed head at its
+end; and proofs.
 
-A row holds a leaf and the hashes of the complete subtrees that the leaf ends; every other node of the tree follows from
-these, so adding a leaf, a root and a proof read some twenty rows, however long the log is. The signing is done
-elsewhere.
+A row holds a leaf and the hashes of the complete subtrees that the leaf completes. Every other node of the tree follows
+from these. So adding a leaf, computing a root and proving each read some twenty rows, however long the log is. Signing
+is done elsewhere.
 
 A connection caches the hashes of the rows that it used last, because signing and proving read the newest rows again and
 again. Committed rows never change. After a rollback on a connection that stays open, call `forget`.
@@ -24,7 +24,7 @@ from arena.store import schema
 from arena.store.base.statements import Statement
 
 Sign: TypeAlias = Callable[[int, bytes], bytes]
-"""Signs a head: the number of leaves, and the root."""
+"""A function that signs a head, given the number of leaves and the root."""
 
 HASH: Final = 32
 """Bytes of a hash."""
@@ -51,7 +51,7 @@ _SEATED: Final = Statement(
 
 
 def append(connection: Connection, kind: LeafKind, at: int, **fields: Any) -> int:
-    """Add a leaf to the log and return its number; `fields` are those of its kind, `at` in microseconds since 1970."""
+    """Add a leaf to the log and return its number; `fields`: those of its kind, `at`: in microseconds since 1970."""
     number = size(connection) + 1
     leaf = encode_leaf(number, kind, at, **fields)
     store_leaf(connection, number, kind, leaf, fields.get("match"))
@@ -68,7 +68,8 @@ def store_leaf(connection: Connection, number: int, kind: LeafKind, leaf: bytes,
 
 
 class LeafBatch:
-    """Adds many leaves to a short log, without reading those that it added. `flush` writes the waiting ones."""
+    """A batch of many leaves for a short log, which need not read the leaves it added. `flush` writes those that
+    wait."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection: Final = connection
@@ -79,7 +80,7 @@ class LeafBatch:
         self._rows: Final[list[dict[str, Any]]] = []
 
     def append(self, kind: LeafKind, at: int, **fields: Any) -> None:
-        """Add a leaf, as the function `append` does."""
+        """Add a leaf, like the function `append`."""
         self._number += 1
         content = encode_leaf(self._number, kind, at, **fields)
         row = {"number": self._number, "match_id": fields.get("match"), "kind": kind.value, "leaf": content.decode()}
@@ -102,7 +103,7 @@ def append_result(
     points: Sequence[int],
     replay: bytes | None,
 ) -> int:
-    """Add the result of a match, by seat; `replay` is the digest of its text. Return the leaf's number."""
+    """Add the result of a match, by seat; `replay`: the digest of its text. Return the leaf's number."""
     result = {"places": [*places], "counts": [*map(bool, counts)], "points": [*points]}
     digest = None if replay is None else replay.hex()
     seats = seated(connection, match_id)
@@ -142,7 +143,7 @@ def _keep(connection: Connection, number: int, nodes: bytes) -> None:
 
 
 def forget(connection: Connection) -> None:
-    """Drop a connection's cached hashes: after a rollback, other leaves may get the numbers of those undone."""
+    """Drop a connection's cached hashes, because after a rollback other leaves may get the numbers of those undone."""
     connection.info.pop(_NODES, None)
 
 
@@ -171,7 +172,7 @@ def head(connection: Connection) -> LogHead | None:
 
 
 def entry(connection: Connection, number: int, under: LogHead) -> LogEntry:
-    """Return a leaf with the proof that a head of this log includes it. ValueError where it does not."""
+    """Return a leaf with the proof that a head of this log includes it. Raises: ValueError: The head does not."""
     proof = inclusion_proof(number - 1, under.size, partial(node, connection))
     return LogEntry(number, leaf(connection, number), under, tuple(proof))
 
@@ -196,7 +197,7 @@ def entries(connection: Connection, match_id: int) -> tuple[LogEntry, ...]:
 
 
 def state(connection: Connection) -> LogState | None:
-    """Return the log as it is now; None before its first head."""
+    """Return the current state of the log; None before its first head."""
     under = head(connection)
     if under is None:
         return None
@@ -210,12 +211,12 @@ def restores(connection: Connection) -> tuple[LogEntry, ...]:
 
 
 def key_leaves(connection: Connection) -> tuple[bytes, ...]:
-    """Return the leaves that name the log's keys, in order; none if the log has not begun."""
+    """Return the leaves that name the log's keys, in order; empty if the log has not begun."""
     return tuple(leaf for _, leaf in _about_no_match(connection, LeafKind.KEY))
 
 
 def consistency(connection: Connection, first: int, second: int) -> tuple[bytes, ...]:
-    """Return the proof that the log of the first size begins that of the second. Raises: ValueError."""
+    """Return the proof that the log with the first size begins the log with the second. Raises: ValueError."""
     if second > size(connection):
         raise ValueError(f"the log has {size(connection)} leaves, not {second}")
     return tuple(consistency_proof(first, second, partial(node, connection)))

@@ -1,4 +1,4 @@
-"""Creation of the tables and their migration to this program's schema. Alembic, slow to import, only migrates."""
+"""Creation of the tables and their migration to this program's schema. Only migrating uses Alembic, slow to import."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VERSION: Final = Table(
     Column("version_num", String(32), nullable=False),
     PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
 )
-"""Alembic's table with the revision of the database, as Alembic creates it."""
+"""Alembic's table with the revision of the database, in the form in which Alembic creates it."""
 
 
 def check(connection: Connection, database: Database) -> bool:
@@ -67,7 +67,7 @@ def require_current(connection: Connection, database: Database) -> None:
 
 
 def check_revision(path: Path, revision: str) -> None:
-    """Check that a database has this program's schema, or one that migrations update.
+    """Check that a database has this program's schema, or one from which migrations lead to it.
 
     Raises: StoreNewer, StoreTooOld.
     """
@@ -78,7 +78,7 @@ def check_revision(path: Path, revision: str) -> None:
 
 
 def _revision(connection: Connection, database: Database) -> str | None:
-    """Return the revision of the database's schema, None for an empty database.
+    """Return the revision of the database's schema; None for an empty database.
 
     Raises: StoreNewer, StoreTooOld, StoreCorrupt.
     """

@@ -1,7 +1,7 @@
 """The rows that queries of an arena return, as plain values without protobuf, database or terminal types.
 
 The store creates them, `api` packs them into protobuf messages with the same field names, `queries` unpacks them, `cli`
-draws them, and `--json` prints them field by field. A new column takes a value in the store, a field here, a field of
+draws them, and `--json` prints them field by field. A new column needs a value in the store, a field here, a field of
 the same name in `proto/` and the code that draws it; no other file changes.
 """
 
@@ -17,7 +17,7 @@ from arena.ladder.ladder import FlagKind
 from arena.replay.header import MatchKind
 
 JSON_KEY: Final = "json_key"
-"""Key of a field's metadata with the name under which `--json` prints it."""
+"""Key of a field's metadata for the name under which `--json` prints it."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -31,10 +31,10 @@ class MatchState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LadderRow:
-    """One bot on a ladder, as the version of its latest match."""
+    """One bot on a ladder, represented by the version of its latest match."""
 
     rank: int
-    """1 is the best; equal ratings share a rank."""
+    """1 is the best rank; equal ratings share a rank."""
     bot: str
     owner: str
     house: bool
@@ -48,11 +48,11 @@ class LadderRow:
     """Posterior standard deviation in Elo, without the scale's error; ±1.96 of it is the 95 % interval."""
     matches: int
     wins: int
-    """Matches won, shared first places included."""
+    """Number of matches won, including shared first places."""
     mean_rank: float
-    """Mean relative rank: 0 is always first, 1 always last."""
+    """Mean relative rank: 0 if it is always first, 1 if always last."""
     last_change: float
-    """Change of the live rating by the last match, in Elo."""
+    """Change of the live rating in the last match, in Elo."""
     version: str
     """The version that the bot states; may be empty."""
     rank_low: int
@@ -62,7 +62,7 @@ class LadderRow:
     best: float | None
     """Probability that it is the best of all; None if the last fit does not include the bot yet."""
     opponents: int
-    """Different opponents, as of the last fit."""
+    """Number of different opponents, as of the last fit."""
     provisional: bool
     """True if the rating is still too uncertain to be settled."""
     live: float
@@ -70,7 +70,7 @@ class LadderRow:
     live_deviation: float
     """Standard deviation of the live rating, in Elo."""
     fitted: float | None
-    """Elo, the rating of the last fit, not shrunk; None if it does not include the bot yet."""
+    """The rating of the last fit, in Elo and not shrunk; None if the fit does not include the bot yet."""
     fitted_deviation: float | None
     """Standard error in Elo, without that of the scale. Above 40, a rating is provisional."""
     forced_share: float | None
@@ -82,11 +82,11 @@ class LadderRow:
     last_match: datetime | None
     """End of its last rated match; None from a server that does not report it."""
     luck: LuckRow | None
-    """None if the last fit has no replayed match of the bot, and on ladders of one table size."""
+    """Luck figures; None if the last fit has no replayed match of the bot, and on ladders of one table size."""
     hidden: bool = False
-    """True if the operator has hidden it from the list of bots; its owner is empty then."""
+    """True if the operator has hidden it from the list of bots; then its owner is empty."""
     deleted: bool = False
-    """True if the operator has deleted it; its owner is empty then."""
+    """True if the operator has deleted it; then its owner is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +104,13 @@ class LuckRow:
 
 @dataclass(frozen=True, slots=True)
 class FlagRow:
-    """Results that differ from the predictions of the last fit. No rating depends on it."""
+    """Results that differ from the predictions of the last fit. No rating depends on them."""
 
     kind: FlagKind
     bot: str
-    """The bot that gains or changed; for "owners" the one that gains most."""
+    """The bot that gains or changed; for "owners", the one that gains most."""
     version: str
-    """The version of a change, as the bot states it; else empty."""
+    """For a change, the version as the bot states it; otherwise empty."""
     owner: str
     """The bot's owner; empty if it is not shown."""
     other: str
@@ -125,10 +125,11 @@ class FlagRow:
     """For "pair" and "owners": the mean score above the expected one.
 
     For "opponents": the same, against those from which it gains. For "lift": the Elo that the rating would lose without
-    these results. For "change": the Elo of the newer half of results above the older half.
+    these results. For "change": the Elo by which the newer half of results exceeds the older half.
     """
     errors: float
-    """`size` in standard errors; for "opponents", the standard errors at which a normal error is as rare."""
+    """`size` in standard errors; for "opponents", the number of standard errors at which a normal error is equally
+    rare."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,37 +140,37 @@ class LadderRows:
     seats: int
     """Size of the tables whose results are included; 0 for all sizes."""
     standings: tuple[LadderRow, ...]
-    """Best first."""
+    """The standings, best first."""
     through: int | None
     """Number of the last of the game's events included in the fit; None before the first fit."""
     digest: str
     """SHA-256 of all its figures, in hex; empty before the first fit."""
     published: datetime | None
-    """When it was published; None before the first fit and for a ladder computed on demand."""
+    """Time at which it was published; None before the first fit and for a ladder computed on demand."""
     scale_error: float | None
-    """Standard error, in Elo, that all ratings have in common: of the house bots' mean, which is 1500; None before the
-    first fit."""
+    """Standard error, in Elo, that all ratings share: that of the house bots' mean, which is set to 1500. None before
+    the first fit."""
     not_fitted_since: datetime | None = None
-    """Time since which newer results cannot be fitted; None if they can, or without a server."""
+    """Time since which newer results could not be fitted; None if they can be, or without a server."""
     not_fitted_why: str = ""
-    """The reason why they cannot; empty if they can."""
+    """The reason why they cannot be fitted; empty if they can."""
     flags: tuple[FlagRow, ...] = ()
-    """The flags of the last fit, the most certain first; none on ladders of one table size."""
+    """The flags of the last fit, the most certain first; empty on ladders of one table size."""
     pair_quota: int = 0
-    """Maximum number of matches a day that count between two bots of other players, by the last fit; 0 for all."""
+    """Maximum number of matches per day that count between two bots of different players, by the last fit; 0 for no
+    limit."""
     pair_week_quota: int = 0
-    """Maximum number of matches a week that count between them; 0 for all."""
+    """Maximum number of matches per week that count between them; 0 for no limit."""
     pair_young_days: int = 0
-    """Days after its first result during which a bot is young: with an older bot that mostly meets older ones, all
-    young bots count as one of the two.
+    """Number of days, from its first result on, for which a bot is young; 0 for none.
 
-    0 for none.
+    For an older bot that mostly meets older ones, all young bots together count as one under the quotas.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class PastLadderRow:
-    """One bot on a ladder of the past, by the version of that time and under its present name."""
+    """One bot on a past ladder, by its version of that time and under its present name."""
 
     rank: int
     bot: str
@@ -181,7 +182,7 @@ class PastLadderRow:
     deviation: float
     """Posterior standard deviation in Elo, without the scale's error."""
     fitted: float
-    """Elo, not shrunk."""
+    """The rating of the fit, in Elo and not shrunk."""
     fitted_deviation: float
     """Standard error in Elo, without that of the scale."""
     rank_low: int
@@ -194,11 +195,11 @@ class PastLadderRow:
 
 @dataclass(frozen=True, slots=True)
 class PastLadder:
-    """The ladder of one game as it was published at some time."""
+    """The ladder of one game as published at some time."""
 
     game: str
     published: datetime | None
-    """None if no ladder is stored from before the requested time."""
+    """Time at which it was published; None if no ladder from before the requested time is stored."""
     through: int | None
     """Number of the last of the game's events included in the fit."""
     digest: str
@@ -206,7 +207,7 @@ class PastLadder:
     scale_error: float | None
     """Standard error, in Elo, that all ratings have in common."""
     standings: tuple[PastLadderRow, ...]
-    """Best first."""
+    """The standings, best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,62 +226,63 @@ class RatedRow:
 
 @dataclass(frozen=True, slots=True)
 class OpponentRow:
-    """A bot's results against one other at the same tables."""
+    """A bot's results against one other bot at the same tables."""
 
     opponent: str
     house: bool
     """True if it is a house bot."""
     hidden: bool
-    """True if the operator has taken it off the list of bots."""
+    """True if the operator has hidden it from the list of bots."""
     deleted: bool
     matches: int
-    """Times that the two had a place in one match."""
+    """Number of matches in which both had a place."""
     score: float
     """Mean score: 1 for a better place, ½ for the same and 0 for a worse one."""
     error: float
-    """Standard error, as if two more matches had been won and two lost."""
+    """Standard error, computed as if two more matches had been won and two lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """One version of a bot in one game, rated by itself."""
+    """One version of a bot in one game, with its own rating."""
 
     number: int
-    """Greater for a newer version; no two have the same."""
+    """Number of the version, greater for a newer one and never repeated."""
     version: str
-    """As the bot states it; may be empty."""
+    """Version as stated by the bot; may be empty."""
     shown: bool
-    """True if the ladder shows the bot by this version."""
+    """True if the ladder represents the bot by this version."""
     matches: int
     first: datetime | None
-    """When its first result was stored; None if that is not known."""
+    """Time at which its first result was stored; None if it is unknown."""
     last: datetime | None
-    """When its last result was stored."""
+    """Time at which its last result was stored."""
     live: float
     """The live rating, in Elo."""
     fitted: float | None
-    """Elo, the rating of the last fit, not shrunk; None if it does not include the version yet."""
+    """The rating of the last fit, in Elo and not shrunk; None if the fit does not include the version yet."""
     fitted_deviation: float | None
     """Standard error in Elo, without that of the scale."""
     difference: float | None
-    """Elo above the bot's version before it, by the fit; None for the first version, and if the fit lacks either."""
+    """Elo above the bot's preceding version, by the fit; None for the first version, and if the fit lacks either."""
     difference_deviation: float | None
-    """Standard error, if the errors of the two were independent. They share opponents, so it is at most this."""
+    """Standard error if the errors of the two were independent. As they share opponents, the true error is at most
+    this."""
     better: float | None
-    """Probability that it is better than the version before it, from both ratings and the usual gain of versions here.
-    """
+    """Probability that it is better than the preceding version, given both ratings and the usual gain of versions
+    here."""
     changed: float | None = None
-    """Elo of its newer half of results above its older half, if that is flagged as a change; else None."""
+    """Elo by which its newer half of results exceeds its older half, if that is flagged as a change; otherwise None."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeatRow:
-    """One seat of a match; fields of the result are None until the match has one."""
+    """One seat of a match; fields of the result are None until the match has a result."""
 
     bot: str
     score: int | None
     place: int | None
-    """1 is the best."""
+    """Place in the match, 1 being the best."""
     rating_before: float | None
     rating_after: float | None
     forced: int
@@ -315,7 +317,7 @@ class MatchRow:
     """The match's kind; an interrupted match of an older server counts as rated."""
 
     def seats_of(self, bot: str) -> Sequence[int]:
-        """Return the numbers of the seats that a bot has in it."""
+        """Return the numbers of the seats that a bot has in the match."""
         return [number for number, seat in enumerate(self.seats) if seat.bot == bot]
 
 
@@ -328,28 +330,28 @@ class BotRow:
     house: bool
     connected: bool | None
     playing: int | None
-    """Number of matches it is playing now."""
+    """Number of matches that it is playing now."""
     matches: int
-    """Number of rated matches it has finished, all games together."""
+    """Number of rated matches that it has finished in all games."""
     registered: datetime
     round_trip_ms: float | None
     """The shortest of the latest round trips in milliseconds; None before the first heartbeat is answered."""
     parked: str
     """Why it is parked; empty if it is not."""
     version: str
-    """The version that it states while connected, else its newest stored version; may be empty."""
+    """The version that it states while connected, otherwise its newest stored version; may be empty."""
     declined: int | None
     """Number of invitations that it declined since the server started; None if it is not connected."""
     silent: int | None
-    """Number of invitations that it left unanswered for too long, likewise."""
+    """Number of invitations that it left unanswered for too long since the server started; None if not connected."""
     pace_ms: float | None
-    """Mean time that it owes for a decision in milliseconds; None while the server does not know it."""
+    """Mean time in milliseconds for which it owes a decision; None while the server does not know it."""
     banned: str = ""
-    """The reason why it may not connect, if its owner is banned; else empty."""
+    """The reason why it may not connect, if its owner is banned; otherwise empty."""
 
 
 class BotEventKind(Enum):
-    """The operator's actions on bots and owners."""
+    """The kinds of the operator's actions on bots and owners."""
 
     BANNED = "banned"
     UNBANNED = "unbanned"
@@ -364,23 +366,23 @@ class BotEventRow:
     """One decision of the operator about a bot or an owner."""
 
     number: int
-    """1, 2, … in the order of the decisions."""
+    """Number of the decision: 1, 2, … in order."""
     at: datetime
     kind: BotEventKind
     name: str
-    """The bot's name as it was before, or the owner's."""
+    """The bot's name at that time, or the owner's."""
     new_name: str | None
-    """The new name of a bot that was renamed; None for any other event."""
+    """The new name of a renamed bot; None for any other event."""
     reason: str
-    """Why; may be empty."""
+    """The reason; may be empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrainRow:
-    """The progress of a server that drains."""
+    """The progress of a drain of the server."""
 
     playing: int
-    """Number of matches being played; once `done`, of those that continue after the next start."""
+    """Number of matches being played; once `done`, the number of those that continue after the next start."""
     done: bool
 
 

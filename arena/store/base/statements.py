@@ -1,4 +1,4 @@
-"""Precompiled statements for every match: SQLAlchemy's own execution takes ten times as long.
+"""Precompiled statements for use in every match, since SQLAlchemy's own execution takes ten times as long.
 
 They run on the driver's cursor, in the transaction of the SQLAlchemy connection, and raise SQLAlchemy's errors. They
 use only what Python's database API (PEP 249) requires of every driver.
@@ -20,7 +20,7 @@ class Statement:
     __slots__ = ("_columns", "_compiled", "_statement")
 
     def __init__(self, statement: Select[Any] | Insert | Update | Delete, *columns: str) -> None:
-        """Name in `columns` those that an insert or an update sets from its parameters."""
+        """Compile a statement; `columns`: those that an insert or update sets from its parameters."""
         self._statement: Final = statement
         self._columns: Final = columns or None
         self._compiled: Final[dict[type[Dialect], str]] = {}
@@ -30,7 +30,7 @@ class Statement:
         return run(connection, self.sql(connection.dialect), values)
 
     def run_all(self, connection: Connection, rows: Sequence[Mapping[str, object]]) -> None:
-        """Run the statement once for each of these sets of values."""
+        """Run the statement once for each set of values."""
         sql = self.sql(connection.dialect)
         cursor = _cursor(connection)
         try:
@@ -66,5 +66,5 @@ def _cursor(connection: Connection) -> DBAPICursor:
 
 
 def _wrapped(connection: Connection, error: Exception, sql: str) -> BaseException:
-    """Return SQLAlchemy's error for one of the driver, without the values of its parameters."""
+    """Return SQLAlchemy's error for an error of the driver, without the values of its parameters."""
     return DBAPIError.instance(sql, None, error, connection.dialect.loaded_dbapi.Error)

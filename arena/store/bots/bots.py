@@ -1,4 +1,4 @@
-"""Bots, their tokens and the invitations to register. Tokens and invitation codes are stored as SHA-256 only."""
+"""Bots, their tokens, and the invitations to register. Tokens and invitation codes are stored only as SHA-256."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from arena.store.base.rows import BotRow, instant
 BotId = NewType("BotId", int)
 
 HOUSE: Final = "house"
-"""The owner of house bots; only their names begin with it and a hyphen."""
+"""The owner of house bots; only house bots have names that begin with it and a hyphen."""
 RESERVED: Final = frozenset(
     {
         *("admin", "administrator", "anonymous", "arena", "moderator", "nobody", "official"),
         *("operator", "referee", "root", "server", "staff", "support", "system"),
     }
 )
-"""Names, in lower case, that would pass for the server or those who run it."""
+"""Names, in lower case, that could be mistaken for the server or those who run it."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
 
@@ -51,13 +51,13 @@ class Bot:
     owner: str
     house: bool
     registered: int
-    """Instant, in microseconds since 1970."""
+    """Instant of its registration, in microseconds since 1970."""
     troubles: tuple[int, ...] = ()
     """Numbers of its latest consecutive matches in which it was suspended or replaced by a house bot."""
     parked: int | None = None
-    """Instant since which it gets no seats because of them, in microseconds since 1970; None if it is not parked."""
+    """Instant since which it gets no seats because of these, in microseconds since 1970; None if it is not parked."""
     forgiven: int = 0
-    """Number of the newest match that no longer counts as troubled; earlier ones do not count, either."""
+    """Number of the newest match that no longer counts as troubled; no earlier match counts, either."""
     hidden: bool = False
     """True if the operator has hidden it from the list of bots."""
     deleted: bool = False
@@ -93,7 +93,7 @@ def register(
     """Register a bot at the instant `at`, in microseconds since 1970; without an owner it is its own owner.
 
     With `by_invitation` an invitation is required. An invitation is used up, and its owner overrides `owner`.
-    `bots_per_owner` limits the bots of an owner. A client may choose the `token` itself; registering the same name with
+    `bots_per_owner` limits the bots of an owner. A client may choose the `token` itself. Registering the same name with
     the same token again changes nothing, so a client can repeat a call that got no answer.
     Raises: NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, OwnerBanned, TooManyBots.
     """
@@ -147,14 +147,14 @@ def authenticate(connection: Connection, token: str) -> Bot:
 
 
 def holder(connection: Connection, name: str) -> Bot | None:
-    """Return the bot that has or had this name, house bots included, ignoring case; None if none ever had it."""
+    """Return the bot that has or had this name, including house bots, ignoring case; None if no bot ever had it."""
     query = select(schema.bots).join(schema.names).where(schema.names.c.key == name.lower())
     row = connection.execute(query).one_or_none()
     return None if row is None else bot_of(row)
 
 
 def known(connection: Connection, name: str) -> Bot:
-    """Return the bot that has or had this name, house bots included, ignoring case. Raises: UnknownBot."""
+    """Return the bot that has or had this name, including house bots, ignoring case. Raises: UnknownBot."""
     bot = holder(connection, name)
     if bot is None:
         raise UnknownBot(name)
@@ -162,9 +162,9 @@ def known(connection: Connection, name: str) -> Bot:
 
 
 def find(connection: Connection, name: str) -> Bot:
-    """Return the bot that has or had this name, ignoring case. UnknownBot; OfTheHouse for a house bot.
+    """Return the bot that has or had this name, ignoring case, unless it is a house bot.
 
-    Raises: BotDeleted.
+    Raises: UnknownBot, OfTheHouse, BotDeleted.
     """
     bot = known(connection, name)
     if bot.house:
@@ -175,7 +175,7 @@ def find(connection: Connection, name: str) -> Bot:
 
 
 def rotate(connection: Connection, name: str) -> Registered:
-    """Replace a bot's token; the old one is invalid from now on. Raises: UnknownBot, OfTheHouse, BotDeleted."""
+    """Replace a bot's token; the old one becomes invalid. Raises: UnknownBot, OfTheHouse, BotDeleted."""
     bot, token = find(connection, name), _new_token()
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=secret_hash(token)))
     return Registered(bot, token)
@@ -194,7 +194,7 @@ def why_banned(connection: Connection, owner: str) -> str:
 
 
 def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> tuple[Bot, ...]:
-    """Return the house bots with these names ("house-…"), in order; add those that do not exist.
+    """Return the house bots with these names ("house-…"), in order, after adding those that do not exist.
 
     Raises: NameNotAllowed.
     """
@@ -210,7 +210,7 @@ def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> 
 def list_bots(connection: Connection, limit: int | None = None, after: str = "") -> tuple[BotRow, ...]:
     """Return the bots that are not hidden or deleted, by name; fields that only a running server knows are None.
 
-    `limit` bounds their number, and `after` selects names that come after it.
+    `limit` bounds their number; `after` selects names that come after it.
     """
     played = select(func.coalesce(func.sum(schema.ratings.c.matches), 0)).correlate(schema.bots)
     played = played.select_from(schema.ratings.join(schema.versions)).where(
@@ -250,7 +250,7 @@ def _listed(bot: Bot, matches: int, version: str, banned: str) -> BotRow:
 
 
 def _banned(owner: str, reason: str | None) -> str:
-    """Return the reason of an owner's ban as a sentence; empty without a ban. A ban's own reason may be empty."""
+    """Return the reason of an owner's ban as a sentence; empty without a ban. A ban may be stored without a reason."""
     if reason is None:
         return ""
     return f"{owner} is banned: {reason}" if reason else f"{owner} is banned"
@@ -327,7 +327,7 @@ def secret_hash(secret: str) -> bytes:
 
 
 def bot_of(row: Row[Any]) -> Bot:
-    """Return a row of the table `bots` as a bot."""
+    """Return the bot of a row of the table `bots`."""
     troubles = tuple(json.loads(row.troubles))
     since = (row.registered, troubles, row.parked, row.forgiven)
     return Bot(row.id, row.name, row.owner, bool(row.house), *since, row.hidden is not None, row.deleted is not None)

@@ -1,4 +1,4 @@
-"""Paces and balances of bots as a server last knew them, so that its successor need not measure them again."""
+"""Paces and balances of bots as last known to a server, so that its successor need not measure them again."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class KeptPace(NamedTuple):
 
     bot_id: int
     pace: float
-    """Mean seconds that it owes for a decision, as of the instant."""
+    """Mean number of seconds for which it owes a decision, as of the instant `at`."""
     at: int
-    """Instant, in microseconds since 1970."""
+    """Instant of the measurement, in microseconds since 1970."""
     balance: float
     """Seconds for which it may wait for much slower bots, after subtracting the cost of its current matches."""
 

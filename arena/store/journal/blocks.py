@@ -1,9 +1,9 @@
-# Compiled: every decision comes by here.
-"""The blocks of a journal file: writing those of a commit, and reading them from a damaged file.
+# Compiled: every decision passes through here.
+"""The blocks of a journal file: writing the block of a commit, and reading blocks from a damaged file.
 
-A commit is a block of lines, `crc32 bytes` and then `match object` a line. The sum shows which byte of a block was
-changed, if it was only one, so it is repaired. A block with more damage is lost, and its matches are unknown; reading
-continues with the next whole block.
+A commit is a block: the line `crc32 bytes`, then a line `match object` for each input. If only one byte of a block was
+changed, the checksum shows which one, and it is repaired. A block with more damage is lost, and its matches are
+unknown; reading continues with the next whole block.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 _BEGINNING: Final = re.compile(rb"([0-9a-f]{8}) (?:([0-9]{1,12})\n|[0-9]+ \{)")
-"""The beginning of a block, or of a line with a checksum of its own, as old servers wrote."""
+"""The beginning of a block, or of a line with its own checksum, as written by old servers."""
 _LINE: Final = re.compile(rb"[0-9]+ ")
 _STATED: Final = re.compile(rb"([0-9a-f]{8}) ([0-9]{1,12})\n")
 _ONES: Final = 0xFFFFFFFF
@@ -36,15 +36,15 @@ class _Block(NamedTuple):
 
 
 def encode_block(lines: Sequence[str]) -> bytes:
-    """Return a commit's bytes from its lines, `match object` each."""
+    """Return a commit's bytes from its lines, each of the form `match object`."""
     return _framed("\n".join(lines).encode())
 
 
 def read_blocks(content: bytes, newest: bool) -> Iterator[Found]:
     """Yield the lines of a file and its damaged parts, in order.
 
-    The end of the newest file may be a commit that was cut off when the server or the machine died: nothing that
-    depends on it was sent, and it is no damage.
+    The end of the newest file may be a commit that was cut off when the server or the machine died. Nothing that
+    depends on it was sent, so it does not count as damage.
     """
     known = 0
     block: _Block | None
@@ -79,7 +79,7 @@ def _mended(unread: bytes) -> bytes | None:
         if len(str(len(body))) != digits:
             continue
         if _sound(body) and _differ(_framed(body), unread) == 1:
-            return body  # The changed byte is not in the body.
+            return body  # The changed byte is outside the body.
         stated = _STATED.fullmatch(unread[:head])
         if stated is not None and int(stated[2]) == len(body) and unread.endswith(b"\n"):
             changes = [*_single_changes(body, int(stated[1], 16))]
@@ -96,10 +96,10 @@ def _differ(one: bytes, other: bytes) -> int:
 
 
 def _single_changes(body: bytes, wanted: int) -> Iterator[tuple[int, int]]:
-    """Yield where one byte, combined by exclusive or with which other, gives a body the sum that is wanted.
+    """Yield possible one-byte changes that give a body the wanted checksum: a position, and the byte to combine by XOR.
 
-    A CRC is linear: what a change does to the sum depends on the change and its distance from the end alone. So the
-    difference of the sums is traced back from the end, byte by byte, to where it is what one changed byte makes.
+    A CRC is linear: the effect of a change on the sum depends only on the change and its distance from the end. So the
+    difference of the sums is traced back from the end, byte by byte, to positions where one changed byte explains it.
     """
     effects = [crc32(bytes([value]), _ONES) ^ _ONES for value in range(256)]
     of_effect = {effect: value for value, effect in enumerate(effects)}
@@ -114,7 +114,7 @@ def _single_changes(body: bytes, wanted: int) -> Iterator[tuple[int, int]]:
 
 
 def _whole_blocks(content: bytes) -> Iterator[_Block]:
-    """Yield every block with a right checksum, wherever it begins."""
+    """Yield every block with a correct checksum, wherever it begins."""
     at = 0
     while (found := _BEGINNING.search(content, at)) is not None:
         start = found.start()

@@ -1,26 +1,26 @@
-# Compiled: every decision comes by here.
+# Compiled: every decision passes through here.
 """The journal: a write-ahead log of the inputs of running matches, from which a restarted server continues them.
 
 A match is a function of its inputs (`arena.match.match`), so we store inputs and no state. Every input is written
-before anything that depends on it is sent; a restarted server replays them and has the same match, with the same
-clocks. The database is too slow for that: it would need a transaction for each turn. The journal appends text to a
-file, in one write a turn.
+before anything that depends on it is sent. A restarted server replays the inputs and has the same match, with the same
+clocks. The database is too slow for that, since it would need a transaction for each turn. The journal appends text to
+a file, in one write per turn.
 
 Lines are `match object`: first the match's header, then its inputs, in the format of a replay. The lines of a commit
 form a block with a checksum (`arena.store.journal.blocks`), so a commit is read back whole or not at all, and damage
 costs the matches whose lines it hit, not the others. A partly written block, as on a full disk, is cut off before the
 next write.
 
-There is no fsync for each commit. We want to survive the end of the process, which the operating system's cache does;
-an fsync would cost more than the whole turn. A crash of the machine may lose the last moments, and then the matches
-continue from an earlier decision. Results do not depend on this: they are in the database, which is synced. Whether a
-match still runs is in the database only, so a finished match's lines need no end mark.
+There is no fsync for each commit. The journal must survive the end of the process, and the operating system's cache
+does; an fsync would cost more than the whole turn. A crash of the machine may lose the last moments, and then the
+matches continue from an earlier decision. Results do not depend on this: they are in the database, which is synced.
+Only the database says whether a match still runs, so a finished match's lines need no end mark.
 
-One file is appended to at a time. A file is deleted when all matches that began in it or earlier are over; opening the
-journal copies the running matches to a new file. So one long match can hold back many files, which we accept.
+Only one file is appended to at a time. A file is deleted when all matches that began in it or earlier are over; opening
+the journal copies the running matches to a new file. So one long match can hold back many files, which we accept.
 
-Each further process of a server has its own journal, in a folder below named by its number. When a process ends, the
-primary takes over its matches by copying their lines. It is ugly that two journals may then have the same match: the
+Each further process of a server has its own journal, in a subfolder named after its number. When a process ends, the
+primary takes over its matches by copying their lines. It is ugly that two journals may then have the same match. The
 longer one is the later one, since lines are only added.
 """
 
@@ -43,14 +43,14 @@ from arena.store.journal.blocks import Damage, encode_block, read_blocks
 _DIRECTORY: Final = "journal"
 """The journal's folder in the data directory."""
 FULL: Final = 64 << 20
-"""Bytes after which a new file is started."""
+"""Number of bytes after which a new file is started."""
 
 
 class JournalContent(NamedTuple):
     """The content of a journal's files."""
 
     lines: Mapping[int, Sequence[str]]
-    """The lines of every match that can be read without a gap: match → header, inputs."""
+    """The lines of every match that can be read without a gap: header, then inputs, by match."""
     damaged: frozenset[int]
     """The matches with lines that cannot be read."""
 
@@ -59,9 +59,9 @@ class Journal:
     """The journal of a data directory, open for writing."""
 
     def __init__(self, directory: Path, number: int, running: Collection[int], full: int = FULL) -> None:
-        """Append to the file with this number; it already holds the lines of the matches `running`.
+        """Append to the file with this number, which already holds the lines of the matches `running`.
 
-        A file of `full` bytes or more is followed by a new one.
+        When a file has `full` bytes or more, a new one is started.
         """
         self._directory: Final = directory
         self._full: Final = full
@@ -69,12 +69,12 @@ class Journal:
         self._file = _open(_path(directory, number))
         self._size = os.fstat(self._file).st_size
         self._torn = False
-        """True if the file ends with a partly written block, to be cut off before the next write."""
+        """True if the file ends with a partly written block, which must be cut off before the next write."""
         self._unwritten: list[str] = []
         self._first_file = dict.fromkeys(running, number)  # match → number of the file with its header
 
     def begin(self, header: Header) -> None:
-        """Write the header of a new match at once. DiskFull, StoreUnusable: nothing is kept of the match."""
+        """Write the header of a new match at once. Raises: DiskFull, StoreUnusable: Nothing of the match is stored."""
         self._first_file[header.match_id] = self._number
         self._unwritten.append(f"{header.match_id} {header_line(header)}")
         try:
@@ -107,7 +107,7 @@ class Journal:
             raise
 
     def commit(self) -> None:
-        """Write the lines added since the last commit. DiskFull, StoreUnusable: they are kept for the next commit."""
+        """Write the lines added since the last commit. Raises: DiskFull, StoreUnusable: The next commit tries again."""
         if not self._unwritten:
             return
         content = encode_block(self._unwritten)
@@ -162,10 +162,10 @@ def open_journal(
     *,
     full: int = FULL,
 ) -> tuple[Journal, JournalContent]:
-    """Open the journal of a data directory; also return what it holds of the matches `playing`.
+    """Open the journal of a data directory; also return its content for the matches `playing`.
 
-    `check` raises what it likes on that before anything is changed. A file of `full` bytes or more is followed by a
-    new one. Raises: StoreUnusable, DiskFull.
+    `check` is called with that content before anything is changed, and may raise any error. When a file has `full`
+    bytes or more, a new one is started. Raises: StoreUnusable, DiskFull.
     """
     directory = data / _DIRECTORY
     try:
@@ -185,7 +185,7 @@ def open_journal(
 
 
 def open_further_journal(data: Path, process: int) -> Journal:
-    """Open the journal of a worker process, which has none yet. Raises: StoreUnusable."""
+    """Open the journal of a further process, which has none yet. Raises: StoreUnusable."""
     directory = data / _DIRECTORY / str(process)
     try:
         directory.mkdir(mode=0o700)
@@ -195,7 +195,7 @@ def open_further_journal(data: Path, process: int) -> Journal:
 
 
 def read_further_journal(data: Path, process: int) -> JournalContent:
-    """Return the contents of the journal of a worker process that has ended. Raises: StoreUnusable."""
+    """Return the content of the journal of a further process that has ended. Raises: StoreUnusable."""
     directory = data / _DIRECTORY / str(process)
     try:
         return _content(directory, _numbers(directory))
@@ -204,7 +204,7 @@ def read_further_journal(data: Path, process: int) -> JournalContent:
 
 
 def remove_further_journal(data: Path, process: int) -> None:
-    """Remove the journal of a worker process, all of whose matches are elsewhere or over. Raises: StoreUnusable."""
+    """Remove the journal of a further process; its matches must all be elsewhere or over. Raises: StoreUnusable."""
     directory = data / _DIRECTORY / str(process)
     try:
         if directory.exists():
@@ -214,9 +214,10 @@ def remove_further_journal(data: Path, process: int) -> None:
 
 
 def read_journal(data: Path, match_id: int) -> Sequence[str]:
-    """Return the journal's lines of a match, even while a server writes it; StoreUnusable.
+    """Return the journal's lines of a match, even while a server writes it. Raises: StoreUnusable.
 
-    It is empty if the match is not running, if its lines are damaged, or just while a server starts a new file.
+    The result is empty if the match is not running, if its lines are damaged, or in the moment a server starts a new
+    file.
     """
     directory = data / _DIRECTORY
     try:
@@ -239,7 +240,7 @@ def read_running(data: Path, playing: Collection[int]) -> Mapping[int, Sequence[
 
 
 def write_journal(data: Path, lines: Mapping[int, Sequence[str]]) -> None:
-    """Make the journal of a data directory that has none, with lines of running matches.
+    """Create the journal of a data directory that has none, with lines of running matches.
 
     Raises: DiskFull, StoreUnusable.
     """
@@ -262,12 +263,12 @@ def journal_of(data: Path) -> Path:
 
 
 def _further(directory: Path) -> list[Path]:
-    """Return the folders of the journals of worker processes."""
+    """Return the folders of the journals of further processes."""
     return [path for path in directory.glob("*") if path.name.isdecimal() and path.is_dir()]
 
 
 def _all_content(directory: Path) -> JournalContent:
-    """Return the lines of all processes' journals, for each match those of the journal with most of it."""
+    """Return the lines from all processes' journals; for each match, those from the journal that has most of it."""
     first = _content(directory, _numbers(directory))
     lines, damaged = dict(first.lines), set(first.damaged)
     for each in _further(directory):
@@ -299,15 +300,15 @@ def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
 
 
 def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> None:
-    """Write the file of this number, whole or not at all, with these lines of matches.
+    """Write the file with this number, whole or not at all, with these lines of matches.
 
     Raises: DiskFull, StoreUnusable.
     """
     copy, path = directory / "copy", _path(directory, number)
-    # A block for each match, so that damage costs only that one.
+    # One block per match, so that damage costs only that match.
     blocks = [encode_block([f"{match_id} {text}" for text in each]) for match_id, each in lines.items() if each]
     try:
-        copy.touch(mode=0o600)  # The seeds of running matches are in it.
+        copy.touch(mode=0o600)  # It contains the seeds of running matches.
         copy.write_bytes(b"".join(blocks))
         with copy.open("rb") as file:
             os.fsync(file.fileno())

@@ -1,4 +1,5 @@
-"""Baselines: the scores of house bots that replayed the deals of rated matches. Append-only, numbered in each game."""
+"""Baselines: the scores of house bots that replayed the deals of rated matches. Append-only, numbered within each
+game."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from arena.store import schema
 from arena.store.ladder.events import flags_of, nodes_of
 
 AT_ONCE: Final = 10_000
-"""Rows fetched from the database in one batch."""
+"""Number of rows fetched from the database in one batch."""
 _BASELINES: Final = schema.baselines.c
 _EVENTS: Final = schema.events.c
 _SEATS: Final = schema.match_seats.c
@@ -34,7 +35,7 @@ _READ: Final = (
 def add(connection: Connection, game: str, match_id: int, house: str, scores: Sequence[int]) -> None:
     """Store the baseline of a rated match.
 
-    `house` names the bots that replayed its deals; `scores` are their sums, by seat.
+    `house` names the bots that replayed its deals; `scores` are the sums of their scores, by seat.
     """
     row = {"game": game, "match_id": match_id, "house": house, "scores": ",".join(map(str, scores))}
     connection.execute(_ADD, row | {"of_game": game})

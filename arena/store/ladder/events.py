@@ -1,4 +1,4 @@
-"""The append-only list of events that ladders are computed from: results, and voids that cancel a result."""
+"""The append-only list of events from which ladders are computed: results, and voids that cancel a result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arena.store.base.statements import Statement
 LONGEST_REASON: Final = 200
 """Maximum number of characters in a reason."""
 AT_ONCE: Final = 10_000
-"""Rows fetched from the database in one batch."""
+"""Number of rows fetched from the database in one batch."""
 _COLUMNS: Final = schema.events.c
 # The insert statement itself computes the next number.
 _ADD: Final = Statement(
@@ -116,7 +116,7 @@ def newest(connection: Connection, game: str) -> int:
 
 
 def void_reasons(connection: Connection, match_ids: Sequence[int]) -> dict[int, str]:
-    """Return the reasons of those of these matches whose results are void, by match."""
+    """Return, for those of these matches whose results are void, the reasons, by match."""
     found = select(_COLUMNS.match_id, _COLUMNS.reason).where(_COLUMNS.kind == "void", _COLUMNS.match_id.in_(match_ids))
     return {row.match_id: row.reason for row in connection.execute(found)}
 

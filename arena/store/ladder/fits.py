@@ -1,4 +1,4 @@
-"""Fitting of a database's ladders. Imports numpy, so a server runs it in a separate process."""
+"""Fitting the ladders of a database. It imports numpy, so a server runs it in a separate process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from arena.ladder.pair_quota import PairQuota, under_quota
 from arena.store.ladder import baselines, events, versions
 
 MANY: Final = 10_000
-"""New events above which reading the whole list again is faster than adding them one by one."""
+"""Number of new events above which reading the whole list again is faster than adding them one by one."""
 
 
 class Fits:
@@ -28,7 +28,7 @@ class Fits:
         self._rule = rule
         self._fitted: dict[str, FittedLadder] = {}
         self._luck: dict[str, tuple[int, frozenset[int], LuckColumns]] = {}
-        """By game: number of the last event read, void matches up to it, and the luck columns without them."""
+        """By game: number of the last event read, matches that are void by then, and the luck columns without these."""
 
     def read(self, connection: Connection) -> None:
         """Read the events of all games, so that the next call of `ladder` has little left to read.
@@ -42,8 +42,10 @@ class Fits:
     def ladder(self, connection: Connection, game: str, seats: int = 0) -> Ladder:
         """Return the ladder of a game after its last event; with `seats`, from results at tables of that size only.
 
-        The ladder of all tables includes the luck figures up to the last baseline, and flags.
-        LadderError if the list of events is invalid; the next call then reads it from its beginning.
+        The ladder of all tables includes flags, and the luck figures up to the last baseline.
+
+        Raises:
+            LadderError: The list of events is invalid; the next call then reads it from its beginning.
         """
         fitted = self._read(connection, game)
         columns = fitted.columns()
@@ -68,7 +70,8 @@ class Fits:
         return fitted
 
     def _replayed(self, connection: Connection, game: str, through: int) -> LuckColumns:
-        """Return the luck columns of a game up to its last baseline, without matches that are void up to an event."""
+        """Return the luck columns of a game up to its last baseline, without matches that are void by the event
+        `through`."""
         seen, voids, luck = self._luck.pop(game, (0, frozenset[int](), LuckColumns()))
         if more := events.voided(connection, game, seen, through):
             voids, luck = voids | more, LuckColumns()  # a match cannot be taken out of the sums: start again
@@ -81,8 +84,10 @@ class Fits:
 def recomputed(connection: Connection, game: str, through: int, replayed: int = 0, rule: Quota = NO_QUOTA) -> Ladder:
     """Compute the ladder of a game up to an event from the list of events, with luck figures up to a baseline.
 
-    `through` and `replayed` are the numbers of that event and that baseline; `rule` is that of the ladder.
-    LadderError if the list is invalid.
+    `through` and `replayed` are the numbers of that event and that baseline; `rule` is the quota of the ladder.
+
+    Raises:
+        LadderError: The list is invalid.
     """
     columns = Columns.of(events.read(connection, game, through=through))
     voids, luck = events.voided(connection, game, 0, through), LuckColumns()

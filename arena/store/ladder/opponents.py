@@ -14,15 +14,15 @@ from arena.store.bots import bots
 LAST: Final = 1000
 """Maximum number of results of a game that are summed up."""
 LOOKED_AT: Final = 20_000
-"""Newest matches of a bot, of all games, among which those of one game are searched."""
+"""Number of newest matches of a bot, in all games, among which those of one game are searched."""
 
 
 def opponents(
     connection: Connection, bot: str, game: str, limit: int = 50, after: int = 0, last: int = LAST
 ) -> tuple[OpponentRow, ...]:
-    """Return results by opponent, those met most often first: `limit` of them, after the first `after`. UnknownBot.
+    """Return results by opponent, those met most often first: `limit` of them, after the first `after`.
 
-    They cover the bot's `last` matches of a game with a result that counts.
+    They cover the bot's `last` matches of a game with a result that counts. Raises: UnknownBot.
     """
     number = bots.known(connection, bot).id
     own, other = schema.match_seats.alias("own"), schema.match_seats.alias("other")
@@ -61,10 +61,9 @@ def opponents(
 
 
 def score_error(score: float, matches: int) -> float:
-    """Return the standard error of a mean score, as if two more matches had been won and two lost: ten of ten is not
-    certainty (Agresti and Coull, 1998).
+    """Return the standard error of a mean score, as if two more matches had been won and two lost.
 
-    `score` is the sum over the matches.
+    With this, ten wins out of ten are no certainty (Agresti and Coull, 1998). `score` is the sum over the matches.
     """
     share = (score + 2) / (matches + 4)
     return sqrt(share * (1 - share) / (matches + 4))

@@ -1,8 +1,8 @@
-"""Meetings of pairs of other players' bots.
+"""Meetings of pairs of bots of different players.
 
 Once a pair's quota is spent, their matches no longer move their live ratings by each other. All versions of a bot count
-together, and house bots have no quota. Days and weeks are those of UTC, and a match is of the day on which its result
-was stored. These counts are for live ratings only. The fit spreads the quota evenly over the matches of a day, from the
+together, and house bots have no quota. Days and weeks are in UTC, and a match belongs to the day on which its result
+was stored. These counts are only for live ratings. The fit spreads the quota evenly over the matches of a day, from the
 list of results. The matchmaker avoids pairs that have spent their quota.
 """
 
@@ -45,12 +45,12 @@ _MEET_AGAIN: Final = Statement(update(schema.pair_days).where(*_OF_ONE), "matche
 
 
 class Counted(NamedTuple):
-    """The pairs of seats of a match under a quota."""
+    """The pairs of seats of a match that are affected by a quota."""
 
     beyond: frozenset[SeatPair] = frozenset()
     """The pairs that had spent their quota before the match."""
     again: Mapping[SeatPair, int] = MappingProxyType({})
-    """The pairs whose quota is spent now, with the first day on which they count again."""
+    """The pairs that have now spent their quota, each with the first day on which it counts again."""
 
 
 def count(connection: Connection, game: str, match_id: int, at: int, quota: Quota) -> Counted:
@@ -79,23 +79,23 @@ def spent(connection: Connection, game: str, day: int, quota: Quota) -> list[tup
 
 
 def take_back(connection: Connection, game: str, result: MatchResult) -> None:
-    """Uncount a match, because its result is void. Matches that were beyond the quota stay so until the next fit."""
+    """Uncount a match whose result is void. Matches that were beyond the quota remain so until the next fit."""
     for pair in _pairs(_GUESTS.run(connection, {"of_match": result.match_id}).fetchall()):
         met = _met(connection, game, result.day, pair)
         _set(connection, game, result.day, pair, met, max(0, met.get(result.day, 0) - 1))
 
 
 def forget(connection: Connection, game: str, before: int) -> None:
-    """Delete the weeks before that of a day."""
+    """Delete the weeks before the one that contains the day `before`."""
     connection.execute(delete(schema.pair_days).where(_DAYS.game == game, _DAYS.day < week_of(before).start))
 
 
 def counted_again(
     connection: Connection, game: str, later: Sequence[Event], quota: Quota
 ) -> Callable[[MatchResult], frozenset[SeatPair]]:
-    """Return a function for the pairs of seats beyond the quota, to be called for the latest results in order.
+    """Return a function that gives the pairs of seats beyond the quota; call it for the latest results in order.
 
-    `later` are all events after some point. A pair's meetings before it on a day are all of its meetings less these.
+    `later`: all events after some point. A pair's meetings before that point on a day are all its meetings less these.
     """
     if not quota.bounds:
         return lambda _: frozenset()
@@ -126,7 +126,7 @@ def counted_again(
 
 
 def _pairs(guests: Iterable[Sequence[int]]) -> dict[BotPair, list[SeatPair]]:
-    """Return the pairs of other players' bots in a match, by seat and bot, with their seats."""
+    """Return the pairs of bots of different players in a match, with their pairs of seats."""
     found: dict[BotPair, list[SeatPair]] = {}
     for (seat, bot), (later_seat, other) in combinations(guests, 2):
         if bot != other:
@@ -135,7 +135,7 @@ def _pairs(guests: Iterable[Sequence[int]]) -> dict[BotPair, list[SeatPair]]:
 
 
 def _again(met: Mapping[int, int], day: int, quota: Quota) -> int | None:
-    """Return the day on which a pair with these meetings in a week counts again; None if it counts on that day."""
+    """Return the day on which a pair with these meetings in a week counts again; None if it still counts on `day`."""
     counting = met.values() if not quota.day else [min(matches, quota.day) for matches in met.values()]
     if 0 < quota.week <= sum(counting):
         return week_of(day).stop
@@ -143,13 +143,13 @@ def _again(met: Mapping[int, int], day: int, quota: Quota) -> int | None:
 
 
 def _met(connection: Connection, game: str, day: int, pair: BotPair) -> dict[int, int]:
-    """Return the matches of a pair in the week of a day, by day."""
+    """Return the number of matches of a pair in the week of a day, by day."""
     days = dict(zip(_OF_A_WEEK, week_of(day), strict=True))
     return dict(_MET.run(connection, {**_key(game, pair), **days}).fetchall())
 
 
 def _set(connection: Connection, game: str, day: int, pair: BotPair, before: Mapping[int, int], matches: int) -> None:
-    """Store the matches of a pair on a day; `before` are those already stored of its week."""
+    """Store the number of matches of a pair on a day; `before`: those already stored for its week."""
     if day in before:
         _MEET_AGAIN.run(connection, {**_key(game, pair), "of_day": day, "matches": matches})
     elif matches:

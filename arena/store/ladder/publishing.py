@@ -1,7 +1,7 @@
-"""The published ladders: the result of the last fit for each game, stored bit for bit, and those of the past.
+"""The published ladders: the result of the last fit for each game, stored bit for bit, and past ladders.
 
-All of the last day are stored, one an hour of the last month, and before that one a day: the last of the hour or day,
-in UTC.
+Past ladders are thinned out: all of the last day are stored, then one per hour for a month, and then one per day. Each
+is the last one of its hour or day, in UTC.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LUCK_FIGURES: Final = ("plain", "plain_error", "adjusted", "adjusted_error")
 HOUR: Final = 3_600_000_000
 DAY: Final = 24 * HOUR
 MONTH: Final = 30 * DAY
-"""Microseconds."""
+"""Length of the month for which hourly ladders are stored, in microseconds."""
 
 _LADDERS: Final = schema.kept_ladders.c
 _KEPT_LINES: Final = schema.kept_standings.c
@@ -34,9 +34,10 @@ _FIGURES: Final = tuple(column.name for column in _KEPT_LINES if column.name != 
 
 
 def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
-    """Publish a ladder, store it, and restart the live ratings from it; return False if a later one is published.
+    """Publish a ladder, store it, and restart the live ratings from it; return False if a later one is already
+    published.
 
-    Results since the ladder's last event are applied to the live ratings again.
+    Results after the ladder's last event are applied to the live ratings again.
     """
     if through(connection, game) > ladder.through:
         return False
@@ -69,7 +70,8 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
 
 
 def published_at(connection: Connection, game: str) -> int | None:
-    """Return when the ladder of a game was published, in microseconds since 1970; None before the first fit."""
+    """Return the instant at which a game's ladder was published, in microseconds since 1970; None before the first
+    fit."""
     at: int | None = connection.scalar(select(schema.ladders.c.at).where(schema.ladders.c.game == game))
     return at
 
@@ -80,7 +82,7 @@ def through(connection: Connection, game: str) -> int:
 
 
 def quota(connection: Connection, game: str) -> Quota:
-    """Return the rule by which the published ladder of a game was fitted."""
+    """Return the quota by which the published ladder of a game was fitted."""
     row = connection.execute(select(schema.ladders).where(schema.ladders.c.game == game)).one_or_none()
     return NO_QUOTA if row is None else _quota(row)
 
@@ -171,7 +173,7 @@ def keep(connection: Connection, game: str, ladder: Ladder, at: int) -> None:
 
 
 def published_until(connection: Connection, game: str, at: int) -> PastLadder:
-    """Return the last stored ladder of a game published until an instant, in microseconds since 1970."""
+    """Return the last stored ladder of a game that was published by an instant, in microseconds since 1970."""
     until = select(schema.kept_ladders).where(_LADDERS.game == game, _LADDERS.at <= at)
     row = connection.execute(until.order_by(_LADDERS.at.desc(), _LADDERS.id.desc()).limit(1)).one_or_none()
     if row is None:
@@ -202,7 +204,7 @@ def published_until(connection: Connection, game: str, at: int) -> PastLadder:
 
 
 def _thin(connection: Connection, game: str, now: int) -> None:
-    """Drop ladders that are old enough, if another one was published within the same hour or day."""
+    """Drop old ladders of which a later one was published within the same hour or day."""
     later = schema.kept_ladders.alias("later")
     gone = list[int]()
     for oldest, newest, length in ((now - DAY - MONTH, now - DAY, HOUR), (0, now - MONTH, DAY)):

@@ -26,14 +26,14 @@ class LadderDifference(NamedTuple):
     """A published figure that differs from the one recomputed from the events."""
 
     node: Node | None
-    """The version of the figure; None for a figure of the whole ladder."""
+    """The version that the figure belongs to; None for a figure of the whole ladder."""
     bot: str | None
     """The bot of that version."""
     version: str | None
     figure: str
-    """The figure's name in `Figure`, `LadderLine`, `LuckFigures` or `FieldFigures`, else "through" or "digest"."""
+    """The figure's name in `Figure`, `LadderLine`, `LuckFigures` or `FieldFigures`; otherwise "through" or "digest"."""
     published: Value | None
-    """None if only the recomputed ladder has the figure, as for the ranks of an older version."""
+    """The published value; None if only the recomputed ladder has the figure, as for the ranks of an older version."""
     recomputed: Value | None
 
 
@@ -49,7 +49,7 @@ class LadderVerdict:
     recomputed: str
     """The digest of the recomputed ladder."""
     differences: tuple[LadderDifference, ...]
-    """By node, those of the whole ladder last; empty if nothing is published yet."""
+    """The differences by node, with those of the whole ladder last; empty if nothing is published yet."""
 
     @property
     def identical(self) -> bool:
@@ -63,7 +63,7 @@ class LadderVerdict:
 
 
 def verify(connection: Connection, game: str) -> LadderVerdict:
-    """Compare the published ladder of a game with its events. LadderError if their list is invalid."""
+    """Compare the published ladder of a game with its events. Raises: LadderError: The list of events is invalid."""
     found = as_published(connection, game)
     if found is None:
         return LadderVerdict(game, 0, "", recomputed(connection, game, 0).digest, ())
@@ -72,10 +72,13 @@ def verify(connection: Connection, game: str) -> LadderVerdict:
 
 
 def rebuild(connection: Connection, game: str, at: int) -> LadderVerdict:
-    """Recompute and publish the ladder of a game; return how the ladder published before compares with its events.
+    """Recompute and publish the ladder of a game; return how the previously published one compares with its events.
 
-    The rule is that of the published ladder: another one is a setting of the server.
-    LadderError if the list of events is invalid; EventsGone if the published ladder has later events than the list.
+    The quota is that of the published ladder, since another one would be a setting of the server.
+
+    Raises:
+        LadderError: The list of events is invalid.
+        EventsGone: The published ladder has later events than the list.
     """
     before = verify(connection, game)
     newest = events.newest(connection, game)

@@ -1,4 +1,4 @@
-"""Queries of the ladder: standings, from the last published fit, and the rating history of a bot."""
+"""Queries of the ladder: standings, based on the last published fit, and the rating history of a bot."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def current(connection: Connection, game: str) -> LadderRows:
 def standings(connection: Connection, game: str) -> tuple[LadderRow, ...]:
     """Return a row for every bot with a match that counts in a game, best first.
 
-    Between fits the shown rating moves with the live one, reduced by the fit's shrinkage. The live rating of a bot that
-    the fit lacks is shrunk towards the same average; before the first fit it is shown unchanged.
+    Between fits, the shown rating moves with the live one, reduced by the fit's shrinkage. The live rating of a bot
+    that the fit lacks is shrunk towards the same average; before the first fit, it is shown unchanged.
     """
     ladder, rows = as_published(connection, game), _rows(connection, game)
     luck = {luck.node: _luck(luck) for luck in ladder.luck} if ladder else {}
@@ -80,13 +80,13 @@ def of_tables(connection: Connection, game: str, seats: int, ladder: Ladder) -> 
 def history(
     connection: Connection, bot: str, game: str, limit: int = 1000, before: int | None = None
 ) -> tuple[RatedRow, ...]:
-    """Return the last `limit` rated matches of a bot in a game, in the order they were rated. UnknownBot.
+    """Return the last `limit` rated matches of a bot in a game, in the order in which they were rated.
 
-    The last are those with the highest numbers; with `before`, of the smaller ones.
+    The last matches are those with the highest numbers; with `before`, only smaller numbers. Raises: UnknownBot.
     """
     seats, result, void = schema.match_seats, schema.events.alias("result"), schema.events.alias("void")
-    # Along the index of the bot's own seats, so that the cost is that of the page, not that of the bot's or the game's
-    # history. All seats of a bot have the same ratings: take its first one.
+    # This follows the index of the bot's own seats, so that the cost depends on the page, not on the bot's or the
+    # game's history. All seats of a bot have the same ratings: take its first one.
     own = select(seats.c.match_id, func.min(seats.c.seat).label("seat"), result.c.at, result.c.number)
     own = own.join(result, and_(result.c.match_id == seats.c.match_id, result.c.kind == "result"))
     own = own.where(seats.c.bot_id == bots.known(connection, bot).id, result.c.game == game)
@@ -125,7 +125,8 @@ def _fitted(rows: Mapping[Node, Row[Any]], lines: Sequence[LadderLine]) -> dict[
 
 
 def _line(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> LadderRow:
-    """Return a row; `owners` counts the established bots that could sit at a table, the house's under None."""
+    """Return a row; `owners` counts the established bots of each owner that could sit at a table, house bots under
+    None."""
     return LadderRow(
         rank=line.rank,
         rank_low=line.rank_low,
@@ -142,7 +143,7 @@ def _line(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> Ladde
 
 
 def _others(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> int:
-    """Count the established bots that a bot could meet: bots of one owner never meet, except house bots."""
+    """Count the established bots that a bot could meet; bots of one owner never meet, except house bots."""
     if row.house:
         return owners.total() - established(line.error)
     return owners.total() - owners[row.owner.lower()]
@@ -177,7 +178,7 @@ def _unfitted(row: Row[Any], field: FieldFigures | None) -> LadderRow:
 
 
 def _ranked(fitted: Sequence[LadderRow], new: Sequence[LadderRow]) -> tuple[LadderRow, ...]:
-    """Rank rows by rating; the rank of those not in the fit is unknown."""
+    """Rank rows by rating; the rank of bots that are not in the fit is unknown."""
     ranked: list[LadderRow] = []
     for row in sorted((*fitted, *new), key=lambda row: (-row.rating, row.bot.lower())):
         rank = ranked[-1].rank if ranked and ranked[-1].rating == row.rating else len(ranked) + 1
@@ -215,7 +216,8 @@ def _luck(figures: LuckFigures) -> LuckRow:
 
 
 def standing_out(connection: Connection, game: str) -> tuple[FlagRow, ...]:
-    """Return the flags of a game's last fit, the most certain first. Hidden and deleted bots are without owner."""
+    """Return the flags of a game's last fit, the most certain first. Hidden and deleted bots are shown without
+    owner."""
     flag, bot, other = schema.flags.c, schema.bots.alias("bot"), schema.bots.alias("other")
     own, its = schema.versions.alias("own"), schema.versions.alias("its")
     joined = schema.flags.join(own, own.c.id == flag.node).join(bot, bot.c.id == own.c.bot_id)

@@ -1,4 +1,4 @@
-"""Every version of a bot beside the one before it, from the last published fit: is the newer one better?
+"""Every version of a bot compared with the one before it, from the last published fit: is the newer one better?
 
 Only errors of single ratings are published, so the error of a difference is computed as if the two were independent.
 Versions of a bot meet the same opponents, so the true error is smaller. P(better) also depends on how much versions
@@ -21,18 +21,18 @@ from arena.store.base.rows import VersionRow, instant
 from arena.store.bots import bots
 
 MOST_OF_A_BOT: Final = 10
-"""Newest differences of one bot from which the spread of gains is estimated, so that no bot's many versions dominate.
-"""
+"""Number of newest differences used per bot to estimate the spread of gains, so that no bot's many versions
+dominate."""
 MOST: Final = 200
-"""Newest differences of all bots from which it is estimated; more would not improve it."""
+"""Number of newest differences of all bots used for that estimate; more would not improve it."""
 
 
 def version_standings(
     connection: Connection, bot: str, game: str, limit: int = 1000, before: int | None = None
 ) -> tuple[VersionRow, ...]:
-    """Return the last `limit` versions of a bot with a result in a game that counts, the newest first. UnknownBot.
+    """Return the last `limit` versions of a bot that have a counting result in a game, the newest first.
 
-    With `before` only those with smaller numbers.
+    With `before`, only those with smaller numbers. Raises: UnknownBot.
     """
     rating, version, fitted, flag = schema.ratings, schema.versions.c, schema.standings, schema.flags
     query = select(version.id, version.version, rating.c.matches, rating.c.rating.label("live"))
@@ -54,7 +54,7 @@ def version_standings(
 
 
 def _differences(connection: Connection, game: str) -> tuple[tuple[float, float], ...]:
-    """Return the newest differences of versions on the published ladder from those before them, with their errors."""
+    """Return the newest differences between successive versions on the published ladder, with their errors."""
     version, fitted = schema.versions.c, schema.standings.c
 
     def before(column: Column[float]) -> ColumnElement[float]:
@@ -77,7 +77,7 @@ def _learned(differences: tuple[tuple[float, float], ...]) -> VersionGains:
 
 
 def _compared(gains: VersionGains, row: Row[Any], earlier: Row[Any] | None) -> VersionRow:
-    """Return the row of a version from its figures and those of the one before it, if any."""
+    """Return the row of a version from its figures and those of the preceding one, if any."""
     difference = error = better = None
     if earlier is not None and row.fitted is not None and earlier.fitted is not None:
         difference, error = row.fitted - earlier.fitted, hypot(row.error, earlier.error)

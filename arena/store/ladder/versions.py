@@ -1,7 +1,7 @@
-"""The versions of bots, which are the nodes that a ladder rates. A bot that changes states a new version.
+"""The versions of bots, which are the nodes that a ladder rates. A bot that has changed states a new version.
 
-A version is stored with its first match. Its parent is the bot's newest version at that time. A bot that states an
-older version again plays as that one.
+A version is stored with its first match. Its parent is the version that was the bot's newest at that time. A bot that
+states an older version again plays as that older version.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def seat(connection: Connection, players: Sequence[tuple[BotId, str]], at: int) 
 def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entrant, ...]:
     """Return the entrants of a ladder, by node: the versions that have a result in it.
 
-    `latest` maps each version to its newest match there. A bot is shown as the version of its latest match, even if
-    that is an older version again. An entrant's parent is its nearest ancestor with a result. House bots anchor the
-    scale, except two kinds. The random bot is so weak that the mean of the others would be far from 1500. Bots that
+    `latest` maps each version to its newest match there. A bot is represented by the version of its latest match, even
+    if that is an older version again. An entrant's parent is its nearest ancestor with a result. House bots anchor the
+    scale, with two exceptions. The random bot is so weak that the mean of the others would be far from 1500. Bots that
     search may join or leave a ladder, and the scale must not move then.
     """
     rows = connection.execute(select(schema.versions, schema.bots.c.house, schema.bots.c.name).join(schema.bots)).all()
@@ -67,7 +67,7 @@ def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entran
 
 
 def guests(connection: Connection) -> dict[Node, Guest]:
-    """Return the bot of each version that is no house bot's, or its owner."""
+    """Return, for each version that belongs to no house bot, its bot and that bot's owner."""
     bot = schema.bots.c
     query = select(_COLUMNS.id, _COLUMNS.bot_id, bot.owner).join(schema.bots).where(bot.house == 0)
     return {Node(row.id): Guest(row.bot_id, row.owner.lower() or str(row.bot_id)) for row in connection.execute(query)}

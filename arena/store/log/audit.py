@@ -1,6 +1,6 @@
-"""The audit of a log: every leaf against the tables, the tree, the keys, the head.
+"""The audit of a log: every leaf is checked against the tables, and the tree, the keys and the head are checked.
 
-It compares the tables as they are now with the leaves, and takes neither for the truth.
+It compares the current tables with the leaves, and presumes neither to be right.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from arena.store.base.statements import Statement
 from arena.store.log.audit_tables import LogAudit, TablesAudit
 
 AT_ONCE: Final = 1000
-"""Leaves compared in one step."""
+"""Number of leaves compared in one step."""
 Progress: TypeAlias = Callable[[int, int], None]
-"""Receives progress now and then: the number of leaves compared, and of all."""
+"""A function that is called now and then with the number of leaves compared so far, and their total number."""
 _LOG: Final = schema.log.c
 _ALL: Final = Statement(
     select(_LOG.number, _LOG.match_id, _LOG.kind, _LOG.leaf, _LOG.nodes).order_by(_LOG.number)
@@ -29,7 +29,7 @@ _ALL: Final = Statement(
 
 
 def audit(connection: Connection, replays: bool = False, progress: Progress = lambda done, whole: None) -> LogAudit:
-    """Audit the log; with `replays` the text of every stored replay is compared as well, which takes minutes."""
+    """Audit the log; with `replays`, also compare the text of every stored replay, which takes minutes."""
     made = LogAudit(replays=0 if replays else None)
     head, whole = log.head(connection), log.size(connection)
     tables, tree, keys = TablesAudit(connection, made), TreeEdge(), list[bytes]()

@@ -27,9 +27,9 @@ _RATED: Final = LeafKind.RATED.value
 _CASUAL: Final = LeafKind.CASUAL.value
 _COUNTS: Final = re.compile(r"\[(?:true|false)(?:,(?:true|false))*\]")
 _REPLAY: Final = re.compile(r'(?:null|"([0-9a-f]{64})")}')
-"""The end of a leaf with a result: the digest of its replay, which no table has."""
+"""The end of a leaf with a result, with the digest of its replay, which is in no table."""
 MOST_FAULTS: Final = 20
-"""Maximum number of faults that are listed; the others are counted."""
+"""Maximum number of faults that are listed; further ones are only counted."""
 
 
 class TablesAudit:
@@ -39,7 +39,7 @@ class TablesAudit:
         self._connection = connection
         self._made = made
         self._told: set[int] = set()
-        """Matches whose end a leaf has recorded."""
+        """Matches whose end has been recorded by a leaf."""
         self._voided: set[int] = set()
         self._pruned = 0
         self._bot_events = iter(
@@ -70,9 +70,9 @@ class TablesAudit:
                 self._replays[replay.match_id] = replay
 
     def say(self, number: int, match_id: int, kind: str, text: str) -> bool:
-        """Return true if the leaf about a match's end equals, byte for byte, the one that the tables give.
+        """Return whether the leaf about a match's end equals, byte for byte, the one that follows from the tables.
 
-        If not, `compare` finds the difference. So most leaves need not be parsed.
+        If not, `compare` finds the difference. In this way most leaves need not be parsed.
         """
         ended = self._ended
         match, seats = ended.matches.get(match_id), ended.seats.get(match_id)
@@ -96,7 +96,7 @@ class TablesAudit:
             if match[2] != MatchState.FINISHED.value or kind != (_CASUAL if counts is None else _RATED):
                 return False
             expected += f'"places":{_list(places)},"counts":'
-            if counts is None:  # No table has them.
+            if counts is None:  # No table has the counts.
                 own = _COUNTS.match(text, len(expected))
                 flags = "" if own is None else own[0]
             else:
@@ -219,7 +219,7 @@ class TablesAudit:
 
 
 _text: Final = cache(text_of)
-"""Cached by name of a game; there are few."""
+"""The JSON name of a game; cached, because there are few games."""
 
 
 def _list(numbers: Sequence[int]) -> str:
@@ -245,9 +245,9 @@ class LogAudit:
 
     leaves: int = 0
     signed: int = 0
-    """Leaves under the newest head; the others are signed with the next start."""
+    """Number of leaves under the newest head; the others are signed at the next start."""
     root: bytes = EMPTY
-    """The root of all leaves."""
+    """The root of the tree of all leaves."""
     kinds: Counter[str] = field(default_factory=Counter)
     """Number of leaves of each kind."""
     replays: int | None = None

@@ -1,4 +1,4 @@
-"""The key of a data directory's log: a file that is created once, and without which no server starts."""
+"""The key of a data directory's log: a file that is created once and without which no server starts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def next_key_file(directory: Path) -> Path:
 
 
 def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
-    """Return the signer of a log's heads, and begin a log that has no leaf yet. `at` is now, in microseconds since
-    1970.
+    """Return the signer of a log's heads; begin the log if it has no leaf yet. `at`: now, in microseconds since 1970.
 
     Raises: LogKeyMissing, LogKeyUnusable, DiskFull.
     """
@@ -46,7 +45,7 @@ def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
 
 
 def rotate(connection: Connection, directory: Path, at: int) -> LogKeys:
-    """Let a log's key name a new one, which signs after `replace_key`. Errors are those of `open_log`."""
+    """Let a log's key name a new one, which signs after `replace_key`. Raises the errors of `open_log`."""
     keys = LogKeys(log.key_leaves(connection))
     old, new = _current(directory, keys), Signer.new()
     log.seal(connection, HeadSigner(keys.log, old))
@@ -58,7 +57,7 @@ def rotate(connection: Connection, directory: Path, at: int) -> LogKeys:
 
 
 def replace_key(directory: Path) -> None:
-    """Replace the key by the next one, once the log names it. Raises: DiskFull, StoreUnusable."""
+    """Replace the key with the next one, once the log names it. Raises: DiskFull, StoreUnusable."""
     try:
         next_key_file(directory).replace(key_file(directory))
         sync_directory(directory)

@@ -1,1 +1,1 @@
-"""Matches as rows: begun, finished, searched."""
+"""Matches as rows: begun, finished, searched for."""

@@ -28,7 +28,7 @@ _EVENTS: Final = Statement(
     .where(_EVENT.match_id >= bindparam("first"), _EVENT.match_id <= bindparam("last"))
 )  # fmt: skip
 _GAP: Final = 100
-"""Maximum number of unneeded matches that are read in between, to save a query."""
+"""Maximum number of unneeded matches between needed ones that are read along with them to save a query."""
 
 
 class VoidEvent(NamedTuple):
@@ -40,26 +40,26 @@ class VoidEvent(NamedTuple):
 
 
 class EndedMatches:
-    """Rows of some matches, as plain tuples: objects would cost more than the reading."""
+    """Rows of some matches, as plain tuples, because creating objects would cost more than reading."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection: Final = connection
         self.matches: dict[int, tuple[int, str, str, int, str]] = {}
-        """Number, game, state, end (in microseconds since 1970), reason."""
+        """Number, game, state, end (in microseconds since 1970) and reason, by number."""
         self.seats: defaultdict[int, list[tuple[int, int, int, int, int]]] = defaultdict(list)
-        """By seat: number of the match, bot, version, points, place."""
+        """Number of the match, bot, version, points and place, for each seat."""
         self.counts: dict[int, str] = {}
         """The column `counts` of each event that moved ratings."""
         self.voids: dict[int, VoidEvent] = {}
 
     def load(self, numbers: Sequence[int]) -> None:
-        """Replace the rows by those of these matches, and of others between them."""
+        """Replace the rows with those of these matches, and of others between them."""
         self.matches, self.seats, self.counts, self.voids = {}, defaultdict(list), {}, {}
         for first, last in _runs(numbers):
             self._read(first, last)
 
     def more(self, number: int) -> None:
-        """Read one more match, unless its rows are here."""
+        """Read one more match, unless its rows have been read."""
         if number not in self.matches:
             self._read(number, number)
 
@@ -79,7 +79,7 @@ class EndedMatches:
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield first and last of groups of numbers without wide gaps."""
+    """Yield the first and last numbers of groups of numbers without wide gaps."""
     first = last = None
     for number in sorted(numbers):
         if first is None or last is None or number > last + _GAP:

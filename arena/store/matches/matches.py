@@ -94,11 +94,15 @@ def finish(
 
     Only a result of the kind `RATED` is an event and changes ratings.
 
-    Sequences are by seat; `counts`: whether the result rates the seat's version; `spoilt`: whether house bots played
-    too much of the seat to rate its opponents, empty where no seat is so. `replay` makes the compressed replay, without
-    its hash chain, from the rating changes. `thinking` is how the seats used their time, empty if unknown. `quota`
-    limits the matches of a day and of a week in which two bots of other players move each other's live ratings.
-    UnknownMatch, MatchNotPlaying; ValueError for a result that does not fit the seats.
+    Sequences are by seat. `counts`: whether the result rates the seat's version; `spoilt`: whether house bots played
+    too much of the seat to rate its opponents, empty if no seat is spoilt. `replay` makes the compressed replay,
+    without its hash chain, from the rating changes. `thinking`: how the seats used their time, empty if unknown.
+    `quota` limits the matches of a day and of a week in which two bots of different players move each other's live
+    ratings.
+
+    Raises:
+        UnknownMatch, MatchNotPlaying: The match cannot be finished.
+        ValueError: The result does not fit the seats.
     """
     game, state = _game_and_state(connection, match_id)
     if state is not MatchState.PLAYING:
@@ -155,7 +159,7 @@ def void_results(
 ) -> dict[int, str]:
     """Void the results of a bot that were stored at the instant `since` or later and still count.
 
-    Return the games of these matches, by match in order. `limit` bounds their number; `after` selects later matches.
+    Return the games of these matches, by match, in order. `limit` bounds their number; `after` selects later matches.
     Raises: UnknownBot, ReasonNotAllowed.
     """
     events.check_reason(reason)
@@ -189,7 +193,7 @@ def playing(connection: Connection) -> tuple[MatchId, ...]:
 
 
 def started(connection: Connection, match_id: int) -> int:
-    """Return when a match began, in microseconds since 1970. Raises: UnknownMatch."""
+    """Return the instant at which a match began, in microseconds since 1970. Raises: UnknownMatch."""
     at: int | None = connection.scalar(select(_COLUMNS.started).where(_COLUMNS.id == match_id))
     if at is None:
         raise UnknownMatch(match_id)
@@ -199,11 +203,11 @@ def started(connection: Connection, match_id: int) -> int:
 def list_matches(
     connection: Connection, *, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
 ) -> tuple[MatchRow, ...]:
-    """Return the newest matches, newest first; filter by game, a bot's name (also a former one) and `before`."""
+    """Return the newest matches, newest first; filtered by game, a bot's name (also a former one) and `before`."""
     columns = schema.matches.c
     query, number = select(schema.matches), columns.id
     if bot:
-        # Use the index of the bot's own seats, of which it may have several in a match; read no more than one page.
+        # Use the index of the bot's own seats, of which a match may have several; read no more than one page.
         named = select(schema.names.c.bot_id).where(schema.names.c.key == bot.lower()).scalar_subquery()
         number = _SEATS.match_id
         query = query.join(schema.match_seats, number == columns.id).where(_SEATS.bot_id == named).group_by(number)

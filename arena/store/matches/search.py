@@ -1,7 +1,7 @@
 """A search among matches by their properties, one page at a time.
 
-A page costs the same however long the history is. Without a suitable index, it covers a limited number of matches and
-names the beginning of the next page.
+The cost of a page does not depend on the length of the history. Without a suitable index, a page covers a limited
+number of matches and says where the next page begins.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from arena.store.bots.bots import known
 from arena.store.matches.matches import list_matches, with_seats
 
 SEARCHED: Final = 2000
-"""Number of matches that one page covers at most."""
+"""Maximum number of matches that one page covers."""
 
 _MATCHES: Final = schema.matches.c
 _SEATS: Final = schema.match_seats.c
 
 
 class NoSuchSearch(Refused):
-    """A search has a condition on a bot but names none. The message has the condition."""
+    """The search has a condition on a bot but names no bot. The message gives the condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchFilter:
-    """The conditions of a search; empty or None excludes nothing."""
+    """The conditions of a search; an empty or None condition excludes nothing."""
 
     game: str = ""
     bot: str = ""
-    """Name, also a former one."""
+    """The bot's name, possibly a former one."""
     opponent: str = ""
-    """Another bot that played, too; needs `bot`."""
+    """Another bot that also played; needs `bot`."""
     seats: int = 0
     """Number of seats at the table."""
     since: int | None = None
     until: int | None = None
-    """Bounds of the beginning: at `since` or later, before `until`."""
+    """Bounds of the instant at which the match began: at `since` or later, before `until`."""
     faults: bool = False
-    """True if the server made decisions for `bot`."""
+    """True to select matches in which the server made decisions for `bot`."""
     lost: bool = False
-    """True if `bot` came last, and not first."""
+    """True to select matches in which `bot` came last, and not first."""
     state: MatchState | None = None
 
 
@@ -62,7 +62,7 @@ class MatchPage:
 
 
 def search(connection: Connection, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
-    """Return the newest matches below `before` that fit; none of an unknown bot. Raises: NoSuchSearch."""
+    """Return the newest matches below `before` that fit; empty for an unknown bot. Raises: NoSuchSearch."""
     if wanted == MatchFilter(game=wanted.game, bot=wanted.bot):
         found = list_matches(connection, game=wanted.game, bot=wanted.bot, limit=limit, before=before)
         return MatchPage(found, found[-1].match_id if len(found) == limit else None)
@@ -139,7 +139,7 @@ def _tested(column: Column[str]) -> ColumnElement[str]:
 def _first_since(connection: Connection, at: int) -> int:
     """Return a number such that every match below it began before an instant.
 
-    Matches are numbered as they begin, so bisection reads a row a step and needs no index on times.
+    Matches are numbered as they begin, so bisection reads one row per step and needs no index on times.
     """
     low, high = 0, (connection.scalar(select(func.max(_MATCHES.id))) or 0) + 1
     while low < high:

@@ -1,1 +1,1 @@
-"""Bots hidden, renamed, deleted, parked, and owners banned."""
+"""Hiding, renaming, deleting and parking bots, and banning owners."""

@@ -1,6 +1,6 @@
 """Moderation: the operator's decisions about bots and owners, each an event in an append-only list.
 
-Results do not change: they count unless they are voided.
+Results do not change; they count unless they are voided.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ LEAVES: Final = {
     BotEventKind.DELETED: LeafKind.DELETE,
     BotEventKind.RENAMED: LeafKind.RENAME,
 }
-"""The kinds of leaves that events are."""
+"""The kinds of leaves that record the events."""
 
 
 def ban(connection: Connection, owner: str, reason: str, at: int) -> str:
-    """Ban an owner, with or without bots: tokens of that owner's bots are refused, and no new bot is registered.
+    """Ban an owner, with or without bots: the tokens of the owner's bots are refused, and no new bot is registered.
 
     Return the reason as a sentence. Raises: NameNotAllowed, ReasonNotAllowed, NothingToChange.
     """
@@ -90,9 +90,9 @@ def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
 
 
 def rename(connection: Connection, name: str, new_name: str, reason: str, at: int) -> Bot:
-    """Give a bot another name, under which its results are shown, too; no other bot can ever have the old one.
+    """Give a bot another name, which also applies to its results; no other bot can ever have the old name.
 
-    Return the bot as it is now.
+    Return the bot in its new state.
     Raises: UnknownBot, OfTheHouse, BotDeleted, NameNotAllowed, NameTaken, ReasonNotAllowed,
     NothingToChange.
     """
@@ -111,7 +111,7 @@ def rename(connection: Connection, name: str, new_name: str, reason: str, at: in
 
 
 def list_events(connection: Connection, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
-    """Return the newest decisions, newest first; with `before` only those with smaller numbers."""
+    """Return the newest decisions, newest first; with `before`, only those with smaller numbers."""
     query = select(schema.bot_events).order_by(_EVENTS.number.desc()).limit(limit)
     if before is not None:
         query = query.where(_EVENTS.number < before)
@@ -128,7 +128,7 @@ def _change(connection: Connection, bot: Bot, **columns: object) -> None:
 def _add(
     connection: Connection, kind: BotEventKind, name: str, reason: str, at: int, new_name: str | None = None
 ) -> None:
-    """Add an event; ReasonNotAllowed for a reason that is neither empty nor allowed."""
+    """Add an event. Raises: ReasonNotAllowed for a reason that is neither empty nor allowed."""
     if reason:
         check_reason(reason)
     number = (connection.scalar(select(func.max(_EVENTS.number))) or 0) + 1

@@ -34,8 +34,8 @@ def count(
 ) -> tuple[Bot, ...]:
     """Count a finished match for the parking of its bots; return the bots that it parks.
 
-    Call it in the transaction that stores the result. `troubled` is by seat, None for a match that neither counts nor
-    resets; `limit` troubled matches in a row park a bot, any other match resets its count. Matches that end while a bot
+    Call it in the transaction that stores the result. `troubled` is by seat; None if the match neither counts nor
+    resets. `limit` troubled matches in a row park a bot; any other match resets its count. Matches that end while a bot
     is parked, or that began before it was last un-parked, do not count.
     """
     parked = []

@@ -1,10 +1,10 @@
-"""The files of the replays: packed replays one after the other in *segments*, beside the database.
+"""The files of the replays, called *segments*: packed replays one after another, in files next to the database.
 
-A row of `replays` names segment, start and length; `replay_segments` counts what is in each. Only the writer adds
-replays, and syncs them before the database commits. So no row names bytes that are not on the disk (`transaction`).
-After a failed transaction or a killed process, some bytes have no row: they are overwritten, or removed by the next
-start (`sweep`). Bytes that a row names never change. A segment without replays is deleted, and its number is not used
-again.
+A row of `replays` names segment, start and length; `replay_segments` counts the contents of each segment. Only the
+writer adds replays, and it syncs them before the database commits. So no row names bytes that are not on the disk
+(`transaction`). After a failed transaction or a killed process, some bytes have no row. They are overwritten, or
+removed at the next start (`sweep`). Bytes that a row names never change. A segment without replays is deleted, and its
+number is not used again.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from arena.store.base.statements import Statement
 from arena.store.journal.journal import journal_of
 
 IN_ROW: Final = 0
-"""The segment of a replay that is stored in its row: of a database in memory, or before an upgrade has moved it."""
+"""The segment of a replay that is stored in its row: in a database in memory, or until an upgrade has moved it."""
 FULL: Final = 16 << 20
-"""Size in bytes from which nothing more is added to a segment."""
+"""Size in bytes from which on nothing more is added to a segment."""
 _KEY: Final = "arena_replay_files"
 _SEGMENT: Final = schema.replay_segments.c
 _NEWEST: Final = Statement(
@@ -42,14 +42,14 @@ class Segment(NamedTuple):
     """A file of replays."""
 
     number: int
-    """From 1."""
+    """Number of the segment, from 1."""
     path: Path
     size: int
-    """Bytes up to the end of the last replay that a row named."""
+    """Number of bytes up to the end of the last replay that a row has named."""
 
     @property
     def whole(self) -> bool:
-        """True if the file exists and is no shorter."""
+        """True if the file exists and is at least `size` bytes long."""
         return self.path.is_file() and self.path.stat().st_size >= self.size
 
 
@@ -67,12 +67,13 @@ class ReplayFiles:
         self._emptied: set[int] = set()
 
     def path(self, number: int) -> Path:
-        """Return where a segment is."""
+        """Return the path of a segment."""
         return self.directory / f"{number:08}.gz"
 
     @contextmanager
     def transaction(self, connection: Connection) -> Iterator[None]:
-        """Run one transaction, which syncs the files before it commits; if it fails, no row names its bytes."""
+        """Run one transaction, which syncs the files before it commits; if it fails, no row names the bytes it
+        added."""
         try:
             with connection.begin():
                 yield
@@ -88,7 +89,7 @@ class ReplayFiles:
         self._emptied.clear()
 
     def add(self, connection: Connection, content: bytes) -> tuple[int, int]:
-        """Write a packed replay; return its segment and its start. Raises: DiskFull, StoreUnusable."""
+        """Write a packed replay; return its segment and its start there. Raises: DiskFull, StoreUnusable."""
         try:
             if self._file < 0 or self._end >= FULL:
                 self._begin(connection)
@@ -107,7 +108,7 @@ class ReplayFiles:
         return self._number, start
 
     def delete(self, number: int) -> None:
-        """Delete a segment once the transaction is committed, unless it is the newest."""
+        """Delete a segment once the transaction is committed, unless it is the newest segment."""
         if number != self._number:
             self._emptied.add(number)
 
@@ -157,7 +158,7 @@ class ReplayFiles:
         self._new = not go_on
 
     def _bring_to_disk(self) -> None:
-        """Sync what was added. DiskFull, StoreUnusable; StoreReplaced: the file is not there any more."""
+        """Sync the added bytes. Raises: DiskFull, StoreUnusable; StoreReplaced if the file no longer exists."""
         if not self._unsynced:
             return
         self._open_files.check()
@@ -221,17 +222,17 @@ class ReplayUse:
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """Bytes of a data directory's files, and of its replays."""
+    """Numbers of bytes of a data directory's files, and of its replays."""
 
     database: int
     journal: int
     replay_files: int
-    """Bytes of the replay files, with pruned replays in files that still have others."""
+    """Bytes of the replay files, including pruned replays in files that still contain others."""
     replays: tuple[ReplayUse, ...]
 
 
 def disk_use(connection: Connection, directory: Path) -> DiskUse:
-    """Return the disk use of a data directory; replays are counted when they are added and removed."""
+    """Return the disk use of a data directory; its replays were counted as they were added and removed."""
     count = schema.replay_segments.c
     sums = select(count.game, *(func.sum(each) for each in (count.kept, count.pruned, count.bytes)))
     replays = tuple(ReplayUse(*row) for row in connection.execute(sums.group_by(count.game).order_by(count.game)))
@@ -240,7 +241,7 @@ def disk_use(connection: Connection, directory: Path) -> DiskUse:
 
 
 def _size(*paths: Path) -> int:
-    """Return the bytes of those files that exist."""
+    """Return the total size of those of these files that exist."""
     whole = 0
     for path in paths:
         with suppress(FileNotFoundError):

@@ -1,7 +1,7 @@
-"""Replays: stored with the result, read, and pruned. A pruned replay loses its content and keeps its digest.
+"""Replays: stored with the result, read, and pruned. A pruned replay loses its content but not its digest.
 
-Older programs stored replays in the database. They are moved into files, a few in each transaction. However that ends,
-each replay is in its row or in a file, and the next start continues.
+Older programs stored replays in the database. These are moved into files, a few in each transaction. If that is
+interrupted, each replay is in its row or in a file, and the next start continues.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from arena.store.base.statements import Statement
 from arena.store.replays.files import IN_ROW, ReplayFiles, attached, packed
 
 AT_ONCE: Final = 256
-"""Replays moved in one transaction."""
+"""Number of replays moved in one transaction."""
 SPARE: Final = 64 << 20
-"""Bytes of the disk, beyond those of the replays, that must be free: the database grows a little before it shrinks."""
+"""Bytes of disk space, besides those for the replays, that must be free: the database grows a little before it
+shrinks."""
 Progress: TypeAlias = Callable[[int, int], None]
-"""Receives progress now and then: the number of replays moved, and of all."""
+"""A function that is called now and then with the number of replays moved so far, and their total number."""
 _ROW: Final = schema.replays.c
 _SEGMENT: Final = schema.replay_segments.c
 _MOVE: Final = Statement(
@@ -95,8 +96,7 @@ def keep(connection: Connection, match_id: int, game: str, content: bytes) -> No
 
 
 def count(connection: Connection, segment: int, game: str, come: int, size: int, end: int = 0, pruned: int = 0) -> None:
-    """Count replays added to a segment, with their bytes and the end of the last; or removed ones, with negative
-    numbers."""
+    """Count replays added to a segment, with their bytes and the end of the last; negative numbers for removed ones."""
     values = {"of_segment": segment, "of_game": game, "come": come, "gone": pruned, "more": size, "end": end}
     if not _COUNT.run(connection, values).rowcount:
         values = {"number": segment, "game": game, "kept": come, "pruned": pruned, "bytes": size, "size": end}
@@ -122,7 +122,7 @@ def content(connection: Connection, match_id: int) -> bytes | None:
 
 
 def pruned_since(connection: Connection, match_id: int) -> bool:
-    """Return true if a replay that a transaction sees was pruned since it began, so that its file may be gone."""
+    """Return whether a replay that a transaction sees has been pruned since it began, so that its file may be gone."""
     files = attached(connection)
     if files is None:
         return False
@@ -136,11 +136,11 @@ def pruned_since(connection: Connection, match_id: int) -> bool:
 
 
 def prune(connection: Connection, keep: int, at: int, after: int = 0, limit: int = 100) -> tuple[int, ...]:
-    """Prune replays of matches above `after` that are not among the newest `keep`, at most `limit`, oldest first.
+    """Prune replays of matches above `after` that are not among the newest `keep`: at most `limit`, oldest first.
 
-    `at` is now, in microseconds since 1970. Return the matches whose replays were pruned. A segment is deleted when
-    none of its replays is left. Replays are pruned nearly in the order in which they were added, so no segment needs to
-    be rewritten.
+    `at`: now, in microseconds since 1970. Return the matches whose replays were pruned. A segment is deleted when none
+    of its replays is left. Replays are pruned nearly in the order in which they were added, so no segment needs to be
+    rewritten.
     """
     finished = select(_MATCHES.id).where(_MATCHES.state == "finished").order_by(_MATCHES.id.desc())
     newest = connection.scalar(finished.offset(keep).limit(1))
@@ -154,7 +154,7 @@ def prune(connection: Connection, keep: int, at: int, after: int = 0, limit: int
     if not rows:
         return ()
     found = tuple(row[0] for row in rows)
-    # All older ones are pruned already.
+    # All older ones have already been pruned.
     gone = update(schema.replays).where(whole, _REPLAYS.match_id <= found[-1])
     connection.execute(gone.values(content=b"", segment=None, start=0, length=0))
     replays, sizes = Counter[tuple[int, str]](), Counter[tuple[int, str]]()
@@ -169,7 +169,7 @@ def prune(connection: Connection, keep: int, at: int, after: int = 0, limit: int
 
 
 def _delete_empty(connection: Connection, segments: set[int]) -> None:
-    """Delete those of these files that have no replay left, once this is committed."""
+    """Delete those of these files that have no replay left, once the transaction is committed."""
     if (files := attached(connection)) is not None:
         for segment in segments:
             if not connection.scalar(select(func.sum(_SEGMENT.kept)).where(_SEGMENT.number == segment)):

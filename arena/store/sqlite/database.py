@@ -1,4 +1,4 @@
-"""A data directory whose database is one SQLite file, and the store's errors for SQLite's error codes."""
+"""A data directory whose database is one SQLite file; SQLite's error codes are translated to the store's errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ FILE: Final = "arena.db"
 
 
 def named(error: Exception, path: Path) -> Exception:
-    """Translate an error of the database at `path`; return any other, violated constraints included, unchanged."""
+    """Translate an error of the database at `path`; return any other error, including violated constraints,
+    unchanged."""
     if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
         return error
     renamed = of_driver(error.orig, path)
@@ -33,10 +34,10 @@ def named(error: Exception, path: Path) -> Exception:
 
 
 def of_driver(error: BaseException | None, path: Path) -> StoreError:
-    """Translate an error of Python's module for SQLite."""
+    """Translate an error of Python's SQLite module."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     reason = str(error)
-    # SQLite reports a full disk in this way if there is no space for the log's index.
+    # SQLite reports a full disk in this way if there is no space for the index of the write-ahead log.
     if code == sqlite3.SQLITE_IOERR_SHMSIZE:
         return DiskFull(path)
     match code & 0xFF:
@@ -53,11 +54,11 @@ def of_driver(error: BaseException | None, path: Path) -> StoreError:
 
 
 def _full(directory: Path) -> bool:
-    """Return true if the disk of a directory has no space for a file; SQLite then reports that it cannot open the
+    """Return whether a directory's disk has no space for a file; SQLite then reports that it cannot open the
     database."""
     with suppress(OSError):
         disk = os.statvfs(directory)
-        # Some file systems count no files.
+        # Some file systems do not count files.
         return disk.f_bavail == 0 or (disk.f_files > 0 and disk.f_favail == 0)
     return False
 
@@ -81,7 +82,7 @@ class SqliteDatabase:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        # The file, its write-ahead log and its index.
+        # The database file, its write-ahead log, and the log's index.
         return self.path, self.directory / f"{FILE}-wal", self.directory / f"{FILE}-shm"
 
     def exists(self) -> bool:

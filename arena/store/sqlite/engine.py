@@ -20,12 +20,12 @@ from arena.store.base.errors import file_error
 from arena.store.schema import APPEND_ONLY, AppendOnly
 
 _BUSY_TIMEOUT: Final = 10.0
-"""Seconds to wait for a lock of another process, which holds one only to open, close or commit."""
+"""Seconds to wait for another process's lock, which is held only for opening, closing or committing."""
 _WORTH_COMPACTING: Final = 32 << 20
-"""Free bytes from which a database is rewritten."""
+"""Number of free bytes from which on a database is rewritten."""
 _PAGES: Final = ("freelist_count", "page_count", "page_size")
 _COPIED: Final = 256
-"""Pages that a copy reads in one step."""
+"""Number of pages that a copy reads in one step."""
 
 
 class _StrictTypes(SQLiteTypeCompiler):
@@ -41,7 +41,7 @@ class _StrictTypes(SQLiteTypeCompiler):
 
 
 class StrictDialect(SQLiteDialect_pysqlite):
-    """SQLite with the column types of strict tables and parameters by name."""
+    """SQLite with the column types of strict tables and with named parameters."""
 
     type_compiler_cls = _StrictTypes
     supports_statement_cache = True
@@ -56,7 +56,7 @@ registry.register("sqlite.strict", __name__, StrictDialect.__name__)
 def writing(path: Path) -> Engine:
     """Return an engine whose transactions take the write lock when they begin; it creates the database.
 
-    Only its user can open the database; SQLite gives the files beside it the same mode.
+    Only its user can open the database; SQLite gives the files next to it the same mode.
     """
     settings = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
 
@@ -76,13 +76,13 @@ def writing(path: Path) -> Engine:
 def reading(path: Path) -> Engine:
     """Return a read-only engine; each transaction sees one committed state, even while a server writes.
 
-    Its connections stay open, as opening one and reading the schema takes longer than most queries: dispose of it.
+    Its connections stay open, because opening one and reading the schema takes longer than most queries; dispose of it.
     """
     return _engine(lambda: _connect(path, "ro", ("PRAGMA query_only = ON",)), "BEGIN", QueuePool)
 
 
 def copy(connection: Connection, path: Path, progress: Callable[[int, int], None]) -> None:
-    """Copy the state that a read transaction sees to a new file; sqlite3.Error.
+    """Copy the state that a read transaction sees to a new file. Raises: sqlite3.Error.
 
     The transaction holds the state, so a server that writes meanwhile does not restart the copy.
     """
@@ -120,7 +120,7 @@ def in_memory(metadata: MetaData) -> Engine:
 
 def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode={mode}"
-    # Without an isolation level the driver begins no transactions: the event listener in `_engine` does.
+    # Without an isolation level the driver begins no transactions; the event listener in `_engine` does.
     raw = sqlite3.connect(uri, uri=True, timeout=_BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
     try:
         for setting in settings:
@@ -132,14 +132,14 @@ def _connect(path: Path, mode: str, settings: tuple[str, ...]) -> sqlite3.Connec
 
 
 def _engine(connect: Callable[[], sqlite3.Connection], begin: str, pool: type[Pool]) -> Engine:
-    # Errors are logged, and parameters are seeds and hashes: hide them.
+    # Errors are logged, and parameters include seeds and hashes, so hide them.
     engine = create_engine("sqlite+strict://", creator=connect, poolclass=pool, hide_parameters=True)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine
 
 
 def create_tables(connection: Connection, metadata: MetaData) -> None:
-    """Create the tables in an empty database, with the SQL text that migrations lead to."""
+    """Create the tables in an empty database, with the same SQL text that migrations result in."""
     for table in metadata.sorted_tables:
         table.dialect_options["sqlite"]["strict"] = True
     metadata.create_all(connection)

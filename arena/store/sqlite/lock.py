@@ -1,8 +1,8 @@
 """The lock of a data directory, which admits one server at a time.
 
-It is an flock on a file: the kernel releases it when the server and the writer process that shares it have ended,
-however they end. The file holds the server's process id, a new line and, once it listens, the path of its Unix socket
-with a zero byte behind it.
+It is an flock on a file. The kernel releases it when both the server and the writer process that shares it have ended,
+however they end. The file holds the server's process id, a newline and, once the server listens, the path of its Unix
+socket followed by a zero byte.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ from arena.store.base.errors import StoreLocked, StoreUnusable, file_error
 
 _LOCK: Final = "arena.lock"
 _LONGEST: Final = 8192
-"""Maximum number of bytes of the file that are read."""
+"""Maximum number of the file's bytes that are read."""
 _LAST_WRITES: Final = 30.0
 """Seconds that the writer process of a dead server may take to finish its last jobs."""
 
 
 @contextmanager
 def locked(directory: Path) -> Iterator[int]:
-    """Lock a directory for one server, creating it for its user only if it does not exist; yield the descriptor.
+    """Lock a directory for one server, creating it, accessible only to its user, if needed; yield the descriptor.
 
     The lock is held until every process that has the descriptor open has closed it or ended.
-    StoreLocked: another server has the lock. StoreUnusable: it is not a directory or cannot be written.
-    Raises: DiskFull.
+
+    Raises:
+        StoreLocked: Another server has the lock.
+        StoreUnusable: It is not a directory or cannot be written.
+        DiskFull: The disk is full.
     """
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -54,9 +57,9 @@ def locked(directory: Path) -> Iterator[int]:
 
 
 def announce(directory: Path, lock: int, socket: Path) -> None:
-    """Write the path of the server's Unix socket to the file of its lock; DiskFull, StoreUnusable.
+    """Write the path of the server's Unix socket to its lock file. Raises: DiskFull, StoreUnusable.
 
-    A socket in the directory is written without the directory, which may have another path for the reader.
+    A socket in the directory is written by its name only, since the directory may have another path for the reader.
     """
     told = socket.name if socket.parent == directory.absolute() else str(socket.absolute())
     try:
@@ -102,11 +105,11 @@ def holder(directory: Path) -> LockHolder | None:
         return _holder(lock, directory)
     finally:
         os.close(lock)
-    return None  # The process that it names has died.
+    return None  # The process that the file names has died.
 
 
 def _holder(lock: int, directory: Path) -> LockHolder:
-    """Return the holder that the lock file names; nothing just before it is written."""
+    """Return the holder named in the lock file; without fields in the moment before they are written."""
     pid, _, rest = os.pread(lock, _LONGEST, 0).partition(b"\n")
     path, whole, _ = rest.partition(b"\0")
     socket = directory.absolute() / os.fsdecode(path) if whole else None

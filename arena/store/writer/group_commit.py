@@ -1,6 +1,6 @@
 """Group commit: all waiting jobs run in one transaction and share one wait for the disk.
 
-Each job runs in its own savepoint, so a job that fails undoes nothing of the others. Results are delivered after the
+Each job runs in its own savepoint, so a job that fails does not undo the others. Results are delivered after the
 commit; if the commit fails, every job in it fails and nothing is stored. A commit to a file that was deleted or
 replaced counts as failed.
 """
@@ -29,14 +29,14 @@ class Outcome(NamedTuple):
 
     value: Any
     error: Exception | None = None
-    """The error because of which nothing of the job is stored; None on success."""
+    """The error that prevented the job from being stored; None on success."""
 
 
 class AtEnd(NamedTuple):
     """A job's value that is computed at the end of the transaction, after all its jobs."""
 
     complete: Job
-    """Return the value; reads only."""
+    """Computes the value; may only read."""
 
 
 def nothing(connection: Connection) -> None:
@@ -44,10 +44,10 @@ def nothing(connection: Connection) -> None:
 
 
 class Committer:
-    """Runs jobs on one connection, in their order."""
+    """An executor of jobs on one connection, in their order."""
 
     def __init__(self, connection: Connection, database: Database, end: Callable[[Connection], None] = nothing) -> None:
-        """Write on `connection`; `database` translates its errors, `end` runs at the end of each transaction."""
+        """Write on `connection`; `database` translates its errors, and `end` runs at the end of each transaction."""
         self._end: Final = end
         self._connection: Final = connection
         self._database: Final = database
@@ -55,7 +55,8 @@ class Committer:
         self._replays: Final = attach(connection, database.path.parent)
 
     def commit(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Run these jobs in one transaction and return their outcomes. Raises nothing: the writer survives errors."""
+        """Run these jobs in one transaction and return their outcomes. Raises nothing, because the writer survives
+        errors."""
         try:
             with self._replays.transaction(self._connection):
                 outcomes = [self._try(job) for job in jobs]
@@ -69,7 +70,7 @@ class Committer:
             return [Outcome(None, reason if isinstance(reason, StoreError) else _undone_error(error))] * len(jobs)
 
     def close(self) -> None:
-        """Close everything that it has open besides the connection."""
+        """Close everything that it has opened besides the connection."""
         self._replays.close()
 
     def _try(self, job: Job) -> Outcome:
@@ -93,7 +94,8 @@ class Committer:
         return Outcome(value.complete(self._connection)) if isinstance(value, AtEnd) else outcome
 
     def _roll_back(self) -> None:
-        """Roll back after a failed commit: the database may keep a transaction open that SQLAlchemy considers ended."""
+        """Roll back after a failed commit, since the database may keep a transaction open that SQLAlchemy considers
+        ended."""
         log.forget(self._connection)
         driver = self._connection.connection.dbapi_connection
         assert driver is not None, "the connection is open"
@@ -102,7 +104,7 @@ class Committer:
 
 
 def _undone_error(error: Exception) -> StoreError:
-    """Return the error for jobs whose transaction was undone by an error that is not theirs."""
+    """Return the error for jobs whose transaction was undone by an error that was not theirs."""
     undone = StoreError(f"the transaction was undone: {error}")
     undone.__cause__ = error
     return undone

@@ -1,9 +1,10 @@
-"""The writer process: a forked helper process that does all of a server's writes to its database.
+"""The writer process: a forked helper process that makes all of a server's writes to its database.
 
 A thread would take a fifth of the server's time, and the interpreter lock at every statement. The process is forked
-before the server starts anything; jobs are sent to it as calls. It ends with its server, after the jobs it received. So
-the writer process of a killed server may still write for a moment. The next server waits for the lock of the data
-directory, which both processes hold. A server cannot continue without its writer process and stops with an error.
+before the server starts anything else; jobs are sent to it as calls. It ends with its server, after finishing the jobs
+it has received. So the writer process of a killed server may still write for a moment. The next server waits for the
+lock of the data directory, which both processes hold. A server cannot continue without its writer process, and stops
+with an error.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from arena.store.writer.group_commit import Committer, Job, Outcome, nothing
 from arena.store.writer.writer import Writer, result_of
 
 WriterProcess: TypeAlias = ForkedHelper
-"""A writer process as its server sees it. It waits for the database to write to."""
+"""A writer process as seen by its server. It waits to be given a database."""
 
 
 def fork_writer_process() -> AbstractContextManager[WriterProcess | None]:
-    """Fork a writer process that ends with the block; None on systems that cannot fork.
+    """Fork a writer process that ends with the block; yields None on systems that cannot fork.
 
     Enter the block while this process has only one thread, no event loop and no open database.
     """
@@ -43,11 +44,10 @@ def fork_writer_process() -> AbstractContextManager[WriterProcess | None]:
 async def process_writer(
     writer_process: WriterProcess, database: Database, lock: int, end: Callable[[Connection], None] = nothing
 ) -> AsyncIterator[Writer]:
-    """Use a writer process for an existing database; `lock` is the file descriptor of its directory's lock, `end`
-    that of `Committer`, which can be pickled.
+    """Use a writer process for an existing database; `lock`: the file descriptor of its directory's lock.
 
-    Leaving the block waits until every job is stored and the process has ended. StoreError, in an exception group, if
-    the process ends earlier.
+    `end` is passed to `Committer` and must be picklable. Leaving the block waits until every job is stored and the
+    process has ended. Raises StoreError, in an exception group, if the process ends earlier.
     """
     socket.send_fds(writer_process.line, [b"\0"], [lock])
     channel = Channel(writer_process.line)
@@ -85,7 +85,7 @@ class ProcessWriter:
             await self._calls.close()
 
     async def run(self) -> None:
-        """Run until the process ends; StoreError if it ends before `close`."""
+        """Run until the process ends. Raises StoreError if it ends before `close`."""
         with trio.CancelScope(shield=True):  # Until `close`.
             await self._calls.run()
         if not self._closed:
@@ -100,7 +100,7 @@ class ProcessWriter:
 
 def _serve(server: Parent) -> None:
     """Run jobs from the server until it closes the connection or ends."""
-    begun, _, _, _ = socket.recv_fds(server.line, 1, 1)  # And the lock, held until this process ends.
+    begun, _, _, _ = socket.recv_fds(server.line, 1, 1)  # This also receives the lock, held until this process ends.
     if not begun:
         return  # The server did not start.
     (database, end), *jobs = server.receive()
@@ -114,7 +114,7 @@ def _serve(server: Parent) -> None:
 
 
 def _portable(outcome: Outcome) -> tuple[Any, Exception | None]:
-    """Return an outcome that can be pickled: an error that cannot is replaced by a StoreError with its text."""
+    """Return an outcome that can be pickled: an error that cannot be is replaced by a StoreError with its text."""
     error = outcome.error
     if error is None or isinstance(error, StoreError | Refused):
         return outcome.value, error

@@ -1,7 +1,7 @@
 """The single writer of a data directory, as an interface and as a thread of this process.
 
-Jobs that arrive during a commit form the next one (`Committer`). The thread is for programs where speed does not matter
-and for systems that cannot fork; a server uses `writer_process`, which says why.
+Jobs that arrive during a commit form the next one (`Committer`). The thread is for programs in which speed does not
+matter, and for systems that cannot fork; a server uses `process`, which explains why.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from arena.store.writer.group_commit import Committer, Job, Outcome, nothing
 
 
 class Writer(Protocol):
-    """Runs jobs on the only connection that writes, in the order of the calls."""
+    """A runner of jobs on the only connection that writes, in the order of the calls."""
 
     async def write(self, job: Job) -> Any:
         """Return the job's result once it is stored on disk, or raise its error. Cancelling does not stop the job.
 
-        DiskFull or another StoreError: nothing of the job is stored. StoreClosed: the job did not start.
+        Raises: DiskFull or another StoreError: Nothing of the job is stored. StoreClosed: The job did not start.
         """
 
     async def close(self) -> None:
-        """Finish the jobs accepted before and accept no more. Shielded from cancellation."""
+        """Finish the jobs accepted so far and accept no more. Shielded from cancellation."""
 
 
 def result_of(outcome: Outcome) -> Any:
@@ -43,7 +43,7 @@ def result_of(outcome: Outcome) -> Any:
 
 @asynccontextmanager
 async def thread_writer(database: Database, end: Callable[[Connection], None] = nothing) -> AsyncIterator[Writer]:
-    """Run a writer thread for an existing database; `end` is that of `Committer`.
+    """Run a writer thread for an existing database; `end` is passed to `Committer`.
 
     Leaving the block waits until every job is stored.
     """

@@ -1,8 +1,8 @@
-"""The oldest schema that is updated. No migration makes it: a new database is created with the newest schema."""
+"""The oldest schema from which migrations start. No migration makes it: a new database gets the newest schema."""
 
 revision = "0017"
 down_revision = None
 
 
 def upgrade() -> None:
-    """Change nothing: migrations begin with a database that has this schema."""
+    """Change nothing, because migrations begin with a database that has this schema."""

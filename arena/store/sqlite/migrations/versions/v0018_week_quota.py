@@ -1,4 +1,4 @@
-"""The weekly quota by which a ladder was fitted. Ladders so far had none."""
+"""The weekly quota by which a ladder was fitted. Earlier ladders had none."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,6 +10,6 @@ Int = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Adds the column."""
+    """Add the column."""
     column = sa.Column("pair_week_quota", Int, nullable=False, server_default="0", comment="the same of a week")
     op.add_column("ladders", column)

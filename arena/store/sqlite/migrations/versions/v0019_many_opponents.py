@@ -12,7 +12,7 @@ Real: TypeEngine[float] = sa.Double().with_variant(sa.REAL(), "sqlite")
 
 
 def upgrade() -> None:
-    """Recreates the table, because a table's constraint cannot be changed."""
+    """Recreate the table, because a table's constraint cannot be changed."""
     op.rename_table("flags", "flags_of_before")
     op.create_table(
         "flags",

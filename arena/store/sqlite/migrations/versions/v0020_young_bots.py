@@ -1,4 +1,4 @@
-"""The time for which bots are young under a ladder's quota; zero for ladders so far."""
+"""The time for which bots are young under a ladder's quota; zero for earlier ladders."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,6 +10,6 @@ Int = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
-    """Adds the column."""
+    """Add the column."""
     comment = "days in which bots are young, which count together; 0 for none"
     op.add_column("ladders", sa.Column("pair_young_days", Int, nullable=False, server_default="0", comment=comment))

@@ -23,7 +23,7 @@ UPDATE ratings SET score_sum = COALESCE(
 
 
 def upgrade() -> None:
-    """Adds the column and works the sums out."""
+    """Add the column and compute the sums."""
     comment = "by match, the mean over its seats"
     op.add_column("ratings", sa.Column("score_sum", Real, nullable=False, server_default="0", comment=comment))
     op.execute(SUMS)

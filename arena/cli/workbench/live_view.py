@@ -43,7 +43,7 @@ def pictures(console: Console, seat: int | None, delay: float) -> Iterator[View]
 
 
 def lines(console: Console, seat: int | None, delay: float) -> View:
-    """Print a line for each choice, or at the end of each round the view of one seat; then the points of the round."""
+    """Print each choice as a line, or each round as `seat` saw it; after each round, print its points."""
 
     def draw(course: Course) -> None:
         header, step = course.replay.header, course.steps[-1]

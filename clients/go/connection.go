@@ -15,7 +15,7 @@ import (
 const answerTime = 20 * time.Second
 
 // connection is a bot's connection to a server: it registers once, connects, and reconnects when the connection is lost.
-// Heartbeats and invitations are answered here, in whatever goroutine brings them, and the rest goes into the bot's inbox. It
+// It answers heartbeats and invitations itself, in the goroutine that brings them, and the rest goes into the bot's inbox. It
 // waits for nothing.
 type connection struct {
 	surroundings

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What a lost stream asked is asked again by the next one, and answered there only.
+// Decisions of a lost stream are repeated by the next one, and answered only there.
 func TestWhatALostStreamAskedIsNotDecided(t *testing.T) {
 	quiet(t)
 	token := "given"
@@ -18,7 +18,7 @@ func TestWhatALostStreamAskedIsNotDecided(t *testing.T) {
 	asks := json.RawMessage(`{"like": "welcome", "decisions": [{"matchId": "1", "decisionId": 7, "legal": [2, 3], "sixthSense": {}}]}`)
 	p.call = next[*scriptedCall](p)
 	p.server(asks)
-	p.call.events.ended(status.New(codes.Unavailable, "not now")) // before the bot comes to it
+	p.call.events.ended(status.New(codes.Unavailable, "not now")) // before the bot handles it
 	p.clock.pass(firstWait, func() {}, func() bool { return false })
 	before := p.call
 	p.call = next[*scriptedCall](p)
@@ -38,7 +38,7 @@ func TestWhatALostStreamAskedIsNotDecided(t *testing.T) {
 	}
 }
 
-// A report that says less than it should ends nobody's run.
+// An incomplete report does not end the run.
 func TestAReportWithoutPlacesIsLogged(t *testing.T) {
 	quiet(t)
 	logMatchEnd(&MatchReport{MatchId: 1, Seat: 3})

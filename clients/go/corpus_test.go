@@ -30,7 +30,7 @@ const conformance = "../conformance/"
 
 type object = map[string]json.RawMessage
 
-// botSpec is the bot of a conversation, by the words of the README.
+// botSpec is the bot of a conversation, in the terms of the README.
 type botSpec struct {
 	Games       []string        `json:"games"`
 	Capacity    int             `json:"capacity"`
@@ -54,7 +54,7 @@ type conversation struct {
 	Steps []object        `json:"steps"`
 }
 
-// virtualClock has a time that passes when it is told.
+// virtualClock is a clock that advances on request.
 type virtualClock struct {
 	time   time.Duration
 	alarms []*alarm
@@ -73,7 +73,7 @@ func (v *virtualClock) after(wait time.Duration, call func()) func() {
 	return func() { v.alarms = slices.DeleteFunc(v.alarms, func(each *alarm) bool { return each == made }) }
 }
 
-// pass lets time pass for so long or until a condition; settle does what needs no time.
+// pass lets time pass for this long or until a condition holds; settle does everything that needs no time.
 func (v *virtualClock) pass(length time.Duration, settle func(), until func() bool) {
 	end := v.time + length
 	settle()
@@ -172,7 +172,7 @@ func (p *performance) options() Options {
 	return options
 }
 
-// bot returns the one that is described.
+// bot returns the bot that the conversation describes.
 func (p *performance) bot() *Bot {
 	tell := func(text string, values ...any) { p.told = append(p.told, fmt.Sprintf(text, values...)) }
 	asked := func(decision *Decision) {
@@ -215,7 +215,7 @@ func (p *performance) bot() *Bot {
 			for _, each := range p.spec.Gives {
 				number, whole := each.(float64)
 				if !whole {
-					number = None // what is no number a bot in Go cannot give
+					number = None // a bot in Go can only give numbers
 				}
 				given = append(given, int(number))
 			}
@@ -248,7 +248,7 @@ func (p *performance) begin() {
 	made.start()
 }
 
-// settle has the bot answer all that it was asked.
+// settle lets the bot answer all its decisions.
 func (p *performance) settle() {
 	for len(p.answering.deliveries) > 0 {
 		if err := p.answering.one(); err != nil {
@@ -285,7 +285,7 @@ func (p *performance) open() *scriptedCall {
 	return p.call
 }
 
-// same fails unless two messages say the same, as JSON does.
+// same fails unless two messages have the same JSON.
 func (p *performance) same(said proto.Message, wanted json.RawMessage) {
 	p.Helper()
 	expected := said.ProtoReflect().New().Interface()
@@ -425,7 +425,7 @@ func (p *performance) ends(wanted object) {
 	p.check(word == decoded[any](p, wanted["error"]) && number == decoded[int](p, wanted["status"]), "it ends with %v: %v", word, p.err)
 }
 
-// step does one; false for a word that there is not.
+// step performs one step; false for an unknown word.
 func (p *performance) step(name string, value json.RawMessage) bool {
 	switch name {
 	case "registers":

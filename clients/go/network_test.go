@@ -19,7 +19,7 @@ import (
 
 const patience = 30 * time.Second
 
-// smallServer registers whoever comes and plays a script with it.
+// smallServer registers every bot and plays a script with it.
 type smallServer struct {
 	arenav1.UnimplementedBotServiceServer
 	arenav1.UnimplementedPlayServiceServer
@@ -32,7 +32,7 @@ func (s *smallServer) RegisterBot(_ context.Context, request *arenav1.RegisterBo
 
 func (s *smallServer) Play(stream arenav1.PlayService_PlayServer) error { return s.script(stream) }
 
-// serve listens, until the test ends, and returns where.
+// serve listens until the test ends, and returns the address.
 func serve(t *testing.T, script func(arenav1.PlayService_PlayServer) error) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -57,7 +57,7 @@ func quiet(t *testing.T) {
 	t.Cleanup(func() { slog.SetDefault(before) })
 }
 
-// It registers, keeps its token for nobody else to read, plays, and leaves when the context is done, although its bot computes on.
+// It registers, stores its token privately, plays, and leaves when the context is done, even if its bot still computes.
 func TestPlayEndsWithItsContext(t *testing.T) {
 	quiet(t)
 	ctx, stop := context.WithCancel(t.Context())

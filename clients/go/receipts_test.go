@@ -1,6 +1,6 @@
 package client
 
-// What the package keeps and says of a log of results, and which proofs it takes: the vectors that all clients share.
+// The package's record of a log of results, its warnings and its checks of proofs, by the vectors that all clients share.
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// saying is a slog.Handler that keeps what is said.
+// saying is a slog.Handler that stores log lines.
 type saying struct {
 	slog.Handler
 	file string

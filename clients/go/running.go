@@ -57,7 +57,7 @@ func Run(bot Bot, address string, options Options) error {
 }
 
 // Play is like Run, but without signal handling: when the context is done, the bot leaves its
-// matches in order, which house bots play on, and nil comes back.
+// matches properly, house bots take its seats, and nil is returned.
 func Play(ctx context.Context, bot Bot, address string, options Options) error {
 	made, err := newRun(&bot, address, options)
 	if err != nil {

@@ -74,7 +74,7 @@ func (p *progress) reconnect() {
 }
 
 // session is the conversation of one stream from the welcome on, as far as it does not need the bot: heartbeats, invitations,
-// the running matches. So it continues while the bot thinks. It never waits and moves no bytes.
+// the running matches. So it continues while the bot thinks. It never waits and does no input or output.
 type session struct {
 	capacity int
 	progress *progress

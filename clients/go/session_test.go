@@ -9,7 +9,7 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// A deal that is not the one of the invitation is said aloud; nor is one believed that nothing was promised of, or of which all is salt.
+// A deal that does not fit its invitation is reported, and so is one without a promise or one that is all salt.
 func TestADealThatIsNotTheOnePromisedIsSaid(t *testing.T) {
 	before := slog.Default()
 	t.Cleanup(func() { slog.SetDefault(before) })

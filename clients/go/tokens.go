@@ -33,8 +33,8 @@ func readToken(file string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// newToken is a token for a bot that is to be registered. It lies beside its final file until the server has answered. So a full
-// disk or a lost answer costs nothing: the next try offers the same token.
+// newToken is a token for a bot that is about to register. Until the server answers it lies beside its final file, so that a full
+// disk or a lost answer does no harm: the next try offers the same token.
 type newToken struct{ token, file, draft string }
 
 // offerToken takes the token that an earlier try left beside the file, or makes a new one.

@@ -1,4 +1,4 @@
-// From seed and nonces to the deck of a round and the faces of dice: the portable shuffle, written from the text of engine/deal.py.
+// Derives decks and dice from seed and nonces: the portable shuffle, written after the description in engine/deal.py.
 import { createHash } from "node:crypto";
 
 export const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest();
@@ -7,7 +7,7 @@ const uint32 = (number) => Buffer.from([number >>> 24, number >>> 16, number >>>
 
 /** The first `count` cards of a round's shuffled deck 0 … size−1. */
 export const deal = (key, round, size, count) => shuffled(sha256(key, uint32(round)), size, count);
-/** The face, 0 … faces−1, of the die that is rolled as the round's roll of this number. */
+/** The face, 0 … faces−1, of the round's die roll with this number. */
 export const roll = (key, round, number, faces) => shuffled(sha256(key, uint32(round), uint32(number)), faces, 1)[0];
 
 function shuffled(key, size, count) {
@@ -16,7 +16,7 @@ function shuffled(key, size, count) {
     const block = sha256(key, uint32(counter));
     for (let at = 0; at < block.length && place < count; at += 2) {
       const word = block.readUInt16BE(at), other = place + (word % (size - place));
-      if (word >= 65536 - (65536 % (size - place))) continue; // it would favour the first cards
+      if (word >= 65536 - (65536 % (size - place))) continue; // such words would favour the first cards
       [deck[place], deck[other]] = [deck[other], deck[place]];
       place++;
     }

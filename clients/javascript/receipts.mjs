@@ -1,4 +1,4 @@
-// Receipts of a log of results, written from docs/log.md: what a bot was told of a match, and what proves it.
+// Receipts of a log of results, as described in docs/log.md: a bot's facts about a match, and their proof.
 import { createPublicKey, verify } from "node:crypto";
 import { readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -9,13 +9,13 @@ const bytes = (digits) => Buffer.from(digits, "hex");
 const leafHash = (leaf) => sha256(Buffer.from([0]), Buffer.from(leaf));
 const nodeHash = (left, right) => sha256(Buffer.from([1]), left, right);
 
-/** True if an Ed25519 signature of a text is of a public key of 32 bytes. */
+/** True if a text's Ed25519 signature is valid for a public key of 32 bytes. */
 export function signed(key, signature, text) {
   const jwk = { kty: "OKP", crv: "Ed25519", x: key.toString("base64url") };
   return verify(null, Buffer.from(text), createPublicKey({ key: jwk, format: "jwk" }), signature);
 }
 
-/** The keys that a log had, each signed by the one before, and the numbers of their leaves; throws an Error where one is not. */
+/** The successive keys of a log and the numbers of their leaves; throws an Error if one is not signed by the key before it. */
 export function keysOf(leaves) {
   check(leaves.length > 0, "a log without a key");
   const keys = [], numbers = [], [first] = leaves.map((leaf) => JSON.parse(leaf).key);
@@ -30,7 +30,7 @@ export function keysOf(leaves) {
   return { log, keys, numbers };
 }
 
-/** True if a head is signed by the key of its time: the last whose leaf it has. */
+/** True if a head is signed by the key of its time: the last one whose leaf it includes. */
 export function headSigned({ log, keys, numbers }, { size, root, signature }) {
   const key = keys[numbers.findLastIndex((number) => number <= size)];
   return key !== undefined && signed(key, bytes(signature), `arena-log/${log}\n${size}\n${bytes(root).toString("base64")}\n`);
@@ -51,7 +51,7 @@ export function rootOf({ number, leaf, head, proof }) {
   return made.toString("hex");
 }
 
-/** The receipts of a match in a file, or in the files of a directory that end in .receipts; throws where one proves nothing. */
+/** The receipts of a match in a file, or in the .receipts files of a directory; throws if one proves nothing. */
 export function receiptsOf(path, match) {
   const files = statSync(path).isDirectory() ? readdirSync(path).filter((name) => name.endsWith(".receipts")).map((name) => join(path, name)) : [path];
   return files.sort().flatMap((file) => {
@@ -74,7 +74,7 @@ export function receiptsOf(path, match) {
   });
 }
 
-/** What differs between a replay and a receipt of its match, in words. */
+/** Describes the differences between a replay and a receipt of its match. */
 export function differences({ header, result, text }, { seat, nonce, commitment, leaf }) {
   const rated = { rated: true, casual: false }[leaf.kind];
   if (rated === undefined) return [`the match ended without a result (${leaf.reason})`];

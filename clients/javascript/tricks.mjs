@@ -1,6 +1,6 @@
-// What games of tricks show of their deals: of seat s the cards deck[s·h : (s+1)·h], and deck[n·h], which is turned over.
+// Cards that trick games show of their deals: seat s has deck[s·h : (s+1)·h], and deck[n·h] is turned over.
 
-/** The cards a round shows beside those dealt. `first` has by seat what else was in its hand, `card` the card of a play. */
+/** Compares the cards that a round shows with those dealt. `first`: further cards in the hand of each seat; `card`: the card of a play. */
 export function tricks({ seats }, { turned, plays, leaders }, { size, hand, card, first = [], hidden = false }, deck) {
   const dealt = deck(size, seats * hand + 1), stock = dealt.pop();
   const shown = Array.from({ length: seats }, (_, seat) => (seat in first ? [first[seat]] : []));

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // Checks the deals of a replay without a line of the server's code: node verify.mjs match-1.jsonl.gz [--receipts DIR]
-// The chain must be whole, the seed open its commitment, every round show exactly the cards that seed and nonces deal,
-// scores, places and the result follow from the rounds, and count for those for whom they must by the rounds that house
-// bots played; with a receipt that a bot keeps, it must be what the server's signed log of results says.
-// docs/replay-format.md and docs/log.md describe what it reads.
+// The chain must be complete, the seed must match its commitment, every round must show exactly the cards dealt by seed and nonces,
+// scores, places and the result must follow from the rounds, and the result must count for the right bots, given the rounds that house
+// bots played. With a bot's receipt, the replay must agree with the server's signed log of results.
+// docs/replay-format.md and docs/log.md describe the files.
 import { existsSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { deal, matchKey, roll, sha256 } from "./deal.mjs";
@@ -13,9 +13,9 @@ const CHAIN = ',"chain":"'.length + 64 + '"}'.length;
 const check = (holds, problem) => { if (!holds) throw Error(problem); };
 
 /**
- * What a game shows of its deals: games/<game>.mjs. Its default export takes the header, the line of a round and what to
+ * Loads games/<game>.mjs, which knows the cards that a game shows. Its default export takes the header, the line of a round and the functions to
  * draw with, deck(size, count) and roll(number, faces), and returns [{ who, shown, dealt }], lists that must hold the same.
- * Where points change at the end of the game, its export `final` takes the last round and returns by how much, by seat.
+ * If points change at the end of the game, its export `final` takes the last round and returns the changes by seat.
  */
 async function shownBy({ arena_replay: version, game }) {
   const file = new URL(`./games/${game}.mjs`, import.meta.url);
@@ -32,7 +32,7 @@ function opened({ seed, commitment, nonces, bots, seats }) {
   return matchKey(bytes[0], bytes.slice(1));
 }
 
-/** The seats that bots accepted are the seats they have; formats before 4 do not tell. */
+/** Checks that bots have the seats that they accepted; formats before 4 do not record them. */
 function seated({ arena_replay: version, dealt_by: dealtBy, bots, offers }) {
   if (version < 4 || dealtBy !== "server") return;
   const accepted = offers.filter(({ outcome }) => outcome === "accepted").map(({ seat, bot }) => `${seat} ${bot}`).sort();
@@ -40,7 +40,7 @@ function seated({ arena_replay: version, dealt_by: dealtBy, bots, offers }) {
   check(`${accepted}` === `${players}`, `the seats accepted are ${accepted}, those of bots are ${players}`);
 }
 
-/** Follows the seats that house bots play, and checks whose result it spoils; formats 2 and 3 are of rule 1. */
+/** Follows the seats that house bots take over, and checks for whom the result does not count; formats 2 and 3 use rule 1. */
 class Absences {
   constructor({ arena_replay: version, rating_rule: rule, policy, seats }) {
     this.rule = version < 4 ? 1 : rule;
@@ -58,7 +58,7 @@ class Absences {
     this.inRound = new Set(this.now);
   }
 
-  /** By seat, whether its bot vanished, and so shares the last place. */
+  /** For each seat, whether its bot vanished and so shares the last place. */
   vanished() {
     return this.played.map((rounds, seat) => 100 * rounds > this.percent * this.rounds || this.now.has(seat));
   }
@@ -74,7 +74,7 @@ class Absences {
   }
 }
 
-/** Follows the points from round to round, and checks what they come to. */
+/** Follows the points from round to round, and checks the totals. */
 class Scores {
   constructor({ seats, bots }, { final }) {
     [this.final, this.names, this.last, this.scores] = [final, bots.map(({ name }) => name), null, Array(seats).fill(0)];
@@ -85,7 +85,7 @@ class Scores {
     this.last = round;
   }
 
-  /** The last round's scores are those before it, its points, and what the end of the game makes of them. */
+  /** Checks that the last round's scores are the earlier scores plus its points and the changes at the end of the game. */
   check(more) {
     if (!this.last) return;
     const { round, points, scores } = this.last, sums = this.scores.map((score, seat) => score + points[seat] + (more[seat] ?? 0));
@@ -111,7 +111,7 @@ function checkRound(game, header, key, report) {
   }
 }
 
-/** Compares a replay with the receipt of it that agrees most; what it shows, in words. */
+/** Compares a replay with its best matching receipt; returns the finding in words. */
 function borneOut(replay, path) {
   const receipts = receiptsOf(path, replay.header.match).map((receipt) => ({ receipt, differing: differences(replay, receipt) }));
   check(receipts.length > 0, `there is no receipt of match ${replay.header.match} in ${path}`);
@@ -120,7 +120,7 @@ function borneOut(replay, path) {
   return `is what was played: leaf ${receipt.number} of a signed log says so to seat ${receipt.seat}; not shown: whether it was made void later`;
 }
 
-/** Checks the bytes of a replay file; throws an Error whose message names the first line that is wrong. */
+/** Checks the bytes of a replay file; throws an Error whose message names the first wrong line. */
 async function verify(file, receipts) {
   const lines = gunzipSync(file, { maxOutputLength: 64 << 20 }).toString().split("\n");
   let digest = Buffer.alloc(32), text = "", header, key, game, absences, points, result, rounds = 0;

@@ -50,7 +50,7 @@ std::string word(arena::ErrorKind kind) {
   return "";
 }
 
-/// What gRPC says of an end; the details go through their bytes.
+/// Return gRPC's status for an end; the details are encoded to bytes.
 arena::CallStatus status_from(const Struct& said) {
   arena::CallStatus status{text_of(said, "status"), text_of(said, "text"), "", 0};
   std::string details;
@@ -96,7 +96,7 @@ class ScriptedBot : public arena::Bot {
     batch_ = fields.count("batch") && fields.at("batch").bool_value();
     if ((scripted_ = fields.count("gives"))) {
       for (const auto& each : fields.at("gives").list_value().values()) {
-        // C++ knows no answer that is no number: what is none here is a number that no action has
+        // answers in C++ are always numbers, so any other value becomes a number that no action has
         gives_.push_back(each.kind_case() == Value::kNumberValue ? static_cast<int>(each.number_value()) : -1);
       }
     }
@@ -159,7 +159,7 @@ struct ScriptedRegistration {
   arena::Channel::Registered registered;
 };
 
-/// What the SDK tries next: a stream, or a registration.
+/// The SDK's next try: a stream or a registration.
 struct Try {
   std::shared_ptr<ScriptedCall> call;
   std::shared_ptr<ScriptedRegistration> registration;
@@ -216,7 +216,7 @@ class Play {
   }
 
  private:
-  /// One start of the program. Those before it stay: what they were asked may yet be answered.
+  /// One start of the program. Earlier ones are kept, since they may still answer their decisions.
   struct Run {
     std::unique_ptr<ScriptedBot> bot;
     std::unique_ptr<arena::Caller> caller;
@@ -259,7 +259,7 @@ class Play {
     run.connection->start();
   }
 
-  /// Let the bot answer whatever there is.
+  /// Let the bot answer everything.
   void settle() {
     Run& run = current();
     while (!run.ended) {

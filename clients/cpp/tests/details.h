@@ -1,4 +1,4 @@
-// The details of a status as a server writes them: what follows each other here is one `google.rpc.Status`.
+// The details of a status as a server writes them: the fields here, one after the other, form a `google.rpc.Status`.
 #pragma once
 
 #include <google/protobuf/any.pb.h>

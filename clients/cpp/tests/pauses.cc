@@ -1,4 +1,4 @@
-// When the SDK comes back: the pause that a server asks for, the waits by themselves, and what ends the tries.
+// The times of reconnecting: pauses that a server asks for, the usual waits, and the end of the tries.
 #include <iostream>
 
 #include "arena_client/connection.h"
@@ -36,7 +36,7 @@ struct Nobody : arena::Inbox {
   void end(std::exception_ptr) override {}
 };
 
-/// The milliseconds after which the second try comes, where chance says so much of the longest wait.
+/// The milliseconds before the second try, if `chance` is the drawn share of the longest wait.
 double first_wait(const arena::CallStatus& status, double chance) {
   VirtualClock clock;
   Nobody inbox;
@@ -54,7 +54,7 @@ double first_wait(const arena::CallStatus& status, double chance) {
   return clock.time;
 }
 
-/// What a run without any connection asks the probe and ends with, where the probe finds something at the so-manieth failure.
+/// The probe's calls and the error of a run without a connection, if the probe finds an obstacle at failure `found_at`.
 std::string probed(int found_at, int& asked) {
   struct Ends : Nobody {
     void end(std::exception_ptr error) override {

@@ -1,4 +1,4 @@
-// The file of receipts: the stories that all clients share, pruning, and what a disk may do to it.
+// The file of receipts: the stories that all clients share, pruning, and disk errors.
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace v1 = arena::v1;
 using arena::json::field;
 
-std::string file;  // of receipts, in a folder that is gone afterwards
+std::string file;  // of receipts, in a folder that is removed afterwards
 std::vector<std::string> said;
 
 void hear(arena::Level level, const std::string& line) {
@@ -58,7 +58,7 @@ void step(const Struct& step, std::optional<arena::Receipts>& receipts) {
     const Value& shows = field(step, "shows");
     if (shows.kind_case() == Value::kStructValue) receipts->record_log(message_from<v1::LogState>(shows));
   }
-  std::vector<std::string> warnings;  // the errors in a story come of checks
+  std::vector<std::string> warnings;  // the errors in a story come from checks
   for (const std::string& each : arena::json::texts_of(field(step, "says"))) {
     if (each.rfind("warn: ", 0) == 0) warnings.push_back(each);
   }
@@ -119,7 +119,7 @@ void check_shortening() {
   demand(files == 1, "nothing else is left there");
 }
 
-/// A file that ends in the middle of a line: what is before that counts, and the bot plays on.
+/// A file that ends in the middle of a line: the part before it counts, and the bot plays on.
 void check_torn() {
   arena::Receipts receipts(file);
   receipts.record_log(log_of(1));

@@ -1,4 +1,4 @@
-// What a connection records of the log of results, and of a match from its beginning.
+// The records that a connection makes of the log of results and of a match from its beginning.
 #include <filesystem>
 #include <iostream>
 
@@ -22,7 +22,7 @@ struct Nobody : arena::Inbox {
   void end(std::exception_ptr) override {}
 };
 
-/// A server that keeps what it hears.
+/// A server that stores the messages it receives.
 struct Server {
   struct Line : arena::Call {
     explicit Line(Server& server) : server(server) {}
@@ -47,7 +47,7 @@ struct Server {
   arena::CallEvents events;
 };
 
-/// A bot with its receipts, on a server; started anew with the same file where a folder has one.
+/// A bot with its receipts, on a server; restarted with the same file if the folder has one.
 struct Playing {
   explicit Playing(const std::string& file) : receipts(file) {
     profile.token = "t";
@@ -65,7 +65,7 @@ struct Playing {
     *message.mutable_welcome()->mutable_log() = log;
     server.says(message);
   }
-  /// Invite it and begin the match. Returns its own chance.
+  /// Invite the bot and begin the match. Returns its random bytes.
   std::string deal(std::uint64_t number, const std::string& commitment) {
     v1::PlayResponse invited;
     auto* invitation = invited.add_invitations();
@@ -125,7 +125,7 @@ void check(const std::string& folder, const std::string& file) {
     Playing bot(file);
     bot.welcome(story.states[0]);
     const std::string nonce = bot.deal(1, promised);
-    bot.begin(1, promised);  // a reconnection tells it again
+    bot.begin(1, promised);  // a reconnect repeats the start
     demand(said.size() == 1, "all is well: " + said.back());
     bot.report(story.reports[0]);
     const auto keeps = [&](const std::string& words) { return content(file).find(words) != std::string::npos; };

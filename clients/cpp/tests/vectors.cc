@@ -1,4 +1,4 @@
-// What the SDK makes of the decisions that all clients share: what it reads of a view, and what the sample of rules plays.
+// Tests the SDK's summaries of views and the choices of the rule sample with the decisions that all clients share.
 #include <iostream>
 
 #include "arena_client/decision.h"

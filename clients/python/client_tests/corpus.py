@@ -1,6 +1,6 @@
 """Plays the conversations of clients/conformance with the whole package on a virtual clock, its connection included.
 
-Only gRPC is not its own: the streams and calls are the script's.
+Only gRPC is replaced: the script provides the streams and calls.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ BOT: Final = {
     "batch": False,
     "gives": None,
 }
-"""The bot of a conversation that says nothing else."""
+"""The bot of a conversation that describes no other."""
 A_DAY: Final = 86400.0
 
 
@@ -59,14 +59,14 @@ def conversations() -> dict[str, dict[str, Any]]:
 
 
 def check(conversation: Mapping[str, Any], token_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Play a conversation; AssertionError where the package says or does something else."""
+    """Play a conversation; AssertionError if the package deviates from it."""
     loop = VirtualLoop()
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         runner.run(_Play(conversation, token_file, loop, monkeypatch).play())
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time passes only where nothing else is left to do."""
+    """An event loop whose time passes only if nothing else is left to do."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -130,13 +130,13 @@ class _Scripted(Bot):
 
 
 class _Call:
-    """A stream of the script's: what gRPC is to a connection."""
+    """A scripted stream that replaces a gRPC call."""
 
     def __init__(self, token: str) -> None:
         self.token = token
         self.said: list[play_pb2.PlayRequest] = []
         self.closed = False
-        """Whether the bot said goodbye."""
+        """True after the bot's goodbye."""
         self._messages: asyncio.Queue[play_pb2.PlayResponse | None] = asyncio.Queue()
         self._status = grpc.StatusCode.OK
         self._text, self._trailers = "", grpc.aio.Metadata()
@@ -193,11 +193,11 @@ class _Play:
         self._lines: list[str] = []
         """What the bot was told since the last step about it."""
         self._tries: list[_Call | _Registration] = []
-        """Those that no step has taken note of."""
+        """Tries that no step has handled yet."""
         self._call: _Call | None = None
         self._registration: _Registration | None = None
         self._tokens: dict[str, str] = {}
-        """By the name that the conversation gives them."""
+        """Tokens by their names in the conversation."""
         self._nonces: set[bytes] = set()
         self._stopped = False
         self._tried: asyncio.Future[None] = loop.create_future()
@@ -262,7 +262,7 @@ class _Play:
             await inbox.ended()
 
     async def _settle(self) -> None:
-        """Let everything be done that needs no time."""
+        """Run everything that needs no time."""
         for _ in range(60):
             await asyncio.sleep(0)
 
@@ -385,7 +385,7 @@ class _Play:
 
 
 def word(error: ArenaError | None) -> str | None:
-    """The corpus's word for an error: its class's name in capitals, without the end."""
+    """Return the corpus's word for an error: its class's name in capitals, without "Error"."""
     if error is None:
         return None
     name = type(error).__name__.removesuffix("Error")

@@ -1,4 +1,4 @@
-"""What a bot is shown of a log of results, keeps of it and says: stories for the vectors that all clients share."""
+"""Stories about a log of results, for the vectors that all clients share: what a bot sees, stores and logs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from arena.log.keys import Signer, first_key_leaf
 
 
 class Story:
-    """One bot, its file and what it says: each step is played by the package and written down."""
+    """One bot, its file and its log lines: the package plays each step, and the result is recorded."""
 
     def __init__(self, folder: Path) -> None:
         self.log = Log()
@@ -31,13 +31,13 @@ class Story:
         self.start()
 
     def start(self) -> None:
-        """Start the bot anew, with the file that it has."""
+        """Restart the bot with its existing file."""
         self._receipts = Receipts(self._file)
         self._checker = LogChecker(self._receipts)
         self._note("starts", True)
 
     def welcome(self, shows: bool = True) -> None:
-        """Show it the log, or none."""
+        """Send a welcome with the log, or without one."""
         proofs: dict[str, list[str] | None] = {}
 
         async def consistency(first: int, second: int) -> Sequence[bytes] | None:
@@ -57,12 +57,12 @@ class Story:
         self._note("reports", MessageToDict(report))
 
     def tear(self, size: int) -> None:
-        """Cut so many bytes off the end of its file, as a crash in the middle of a line does."""
+        """Cut `size` bytes off the end of its file, as a crash in the middle of a line would."""
         os.truncate(self._file, self._file.stat().st_size - size)
         self._note("tears", size)
 
     def hear(self, record: logging.LogRecord) -> bool:
-        """Take what it says."""
+        """Record a log line of the bot."""
         text = record.getMessage().replace(str(self._file), "FILE")
         self._said.append(f"{record.levelname.lower().removesuffix('ing')}: {text}")
         return False
@@ -72,7 +72,7 @@ class Story:
         self._said.clear()
 
     def ended(self, title: str) -> dict[str, Any]:
-        """Return it as it is written down."""
+        """Return the story in its recorded form."""
         kept = self._file.read_text("utf-8") if self._file.exists() else ""
         without_checks = title not in CHECKS_DECIDE
         return {"title": title, "without_checks": without_checks, "steps": self.steps, "kept": kept.splitlines()}
@@ -222,7 +222,7 @@ CHECKS_DECIDE: frozenset[str] = frozenset(
         "The log was restored, and changed before that",
     }
 )
-"""Stories in which a client without checks writes other lines: only a proof or a signature tells it not to."""
+"""Stories in which a client without checks writes other lines, since only a proof or a signature prevents them."""
 
 STORIES: dict[str, Callable[[Story], None]] = {
     "A log that grows, under a key that names the next": _grows,

@@ -20,7 +20,7 @@ from arena_client.v1 import bots_pb2, bots_pb2_grpc, game_pb2, play_pb2, play_pb
 from google.rpc import error_details_pb2, status_pb2
 
 PATIENCE = 20.0
-"""Seconds after which a test gives up waiting for something that should have happened."""
+"""Seconds after which a test stops waiting for something that should have happened."""
 
 CATALOG = game_pb2.GameCatalog(
     name="sixth_sense",
@@ -55,7 +55,7 @@ VIEW = sixth_sense_pb2.SixthSenseView(
 
 RATED = play_pb2.MatchKind.MATCH_KIND_RATED
 PROMISED = sha256(bytes(64)).digest()
-"""The commitment of every invitation: of a salt and a match's commitment that are all zeros."""
+"""The commitment of every invitation, made from a salt and a match's commitment that are all zeros."""
 
 
 def welcome(*games: game_pb2.GameCatalog) -> play_pb2.PlayResponse:
@@ -63,7 +63,7 @@ def welcome(*games: game_pb2.GameCatalog) -> play_pb2.PlayResponse:
 
 
 def asks(*decisions: tuple[int, int], legal: tuple[int, ...] = (0, 1, 2), heartbeat: int | None = None) -> Any:
-    """A message with decisions, each of a match and a number."""
+    """A message with decisions, given as pairs of match and number."""
     return play_pb2.PlayResponse(
         heartbeat=heartbeat,
         decisions=[
@@ -147,11 +147,11 @@ class Talk:
     token: str
 
     def next(self) -> play_pb2.PlayRequest:
-        """The bot's next message; StopIteration when it closed its side."""
+        """Return the bot's next message; StopIteration if it has closed its side."""
         return next(self.requests)
 
     def wait_for_goodbye(self) -> None:
-        """Returns when the bot closed its side in good order."""
+        """Wait until the bot has closed its side properly."""
         for request in self.requests:
             raise AssertionError(f"the bot said {request} instead of goodbye")
 
@@ -180,14 +180,14 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
     """Names by token."""
     invitation: str = ""
     chosen: bool = True
-    """Whether bots choose their tokens; an older server makes them."""
+    """True if bots choose their tokens; an older server creates them."""
     options: tuple[tuple[str, int], ...] = ()
     credentials: grpc.ServerCredentials | None = None
     registrations: list[bots_pb2.RegisterBotRequest] = field(default_factory=list)
     unanswered: int = 0
-    """Registrations still to come whose answers are lost."""
+    """Number of coming registrations whose answers get lost."""
     most: int = 100
-    """Bots that there may be."""
+    """Maximum number of bots."""
     failures: queue.SimpleQueue[BaseException] = field(default_factory=queue.SimpleQueue)
     streams: int = 0
 
@@ -207,7 +207,7 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Ends abruptly: running streams are cut off."""
+        """End abruptly, so that running streams are cut off."""
         self._server.stop(None).wait(PATIENCE)
         self._threads.shutdown()
         if not self.failures.empty():
@@ -270,7 +270,7 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
 
 
 class Playing:
-    """A bot that plays in a thread of its own."""
+    """A bot that plays in a separate thread."""
 
     def __init__(self, bot: Bot, address: str, token_file: Path, **told: Any) -> None:
         self._end: Future[None] = Future()
@@ -286,6 +286,6 @@ class Playing:
             self._end.set_result(None)
 
     def result(self, patience: float = PATIENCE) -> None:
-        """Waits for the end of the run; raises what it raised."""
+        """Wait for the end of the run and raise its exception, if any."""
         self._end.result(patience)
         self._thread.join(PATIENCE)

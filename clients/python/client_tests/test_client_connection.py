@@ -1,4 +1,4 @@
-"""The SDK against a real gRPC server: registration, playing, coming back, and every way it ends."""
+"""The SDK against a real gRPC server: registration, playing, reconnecting, and every kind of end."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def token_file(tmp_path: Path) -> Path:
 
 
 def one_match(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-    """Plays match 1 of one decision."""
+    """Play match 1 with a single decision."""
     talk.next()
     yield welcome()
     yield invites(1)
@@ -121,7 +121,7 @@ async def _stopped_while_the_stream_breaks(monkeypatch: pytest.MonkeyPatch, toke
 def test_a_bot_that_is_stopped_while_its_stream_breaks_does_not_connect_again(
     monkeypatch: pytest.MonkeyPatch, token_file: Path
 ) -> None:
-    """gRPC then says that the stream broke, and nothing of the stop."""
+    """In this case gRPC reports only the broken stream, not the stop."""
     asyncio.run(_stopped_while_the_stream_breaks(monkeypatch, token_file))
 
 
@@ -145,7 +145,7 @@ def test_the_hello_says_what_the_bot_can_do(token_file: Path) -> None:
         Playing(First(capacity=5), peer.address, token_file, matches=1).result()
         Playing(First(capacity=5, version="2.1"), peer.address, token_file, matches=1, owner="x").result()
     assert [list(hello.games) for hello in hellos] == [["sixth_sense"]] * 2
-    assert [hello.capacity for hello in hellos] == [1, 1]  # no more at once than wanted in all
+    assert [hello.capacity for hello in hellos] == [1, 1]  # not more at once than wanted in total
     assert [hello.version for hello in hellos] == [First().digest(), "2.1"]
     assert hellos[0].client == f"arena-client-python {arena_client.__version__}"
 
@@ -274,7 +274,7 @@ def test_a_bot_comes_back_when_its_answer_finds_the_stream_ended(token_file: Pat
 
 
 def test_a_server_may_say_everything_at_once(token_file: Path) -> None:
-    """The welcome, what is being played and what is new in one message; and a stream that ends before the welcome."""
+    """The welcome, running matches and news come in one message; another stream ends before its welcome."""
 
     def nothing(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
@@ -320,7 +320,7 @@ def test_a_bot_comes_back_no_sooner_than_the_server_says(token_file: Path, monke
     came: list[float] = []
 
     def stopping(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        talk.next()  # a write in flight would make gRPC tell its own failure instead of this status
+        talk.next()  # a write in flight would make gRPC report its own failure instead of this status
         came.append(time.monotonic())
         talk.fail(grpc.StatusCode.UNAVAILABLE, "the server is stopping", pause_ms=700)
         yield welcome()
@@ -385,7 +385,7 @@ def test_waiting_times_are_any_part_of_the_outage_and_bounded() -> None:
 def test_a_bot_prolongs_none_of_seventy_outages_by_more_than_its_length_or_five_seconds(
     token_file: Path, monkeypatch: pytest.MonkeyPatch, up: float, down: float
 ) -> None:
-    """On a clock of its own; the server is up and down in turns, from 0 on."""
+    """On a virtual clock, the server is up and down in turns, starting at 0."""
     now, back = 0.0, []
     period = up + down
 
@@ -547,7 +547,7 @@ def test_an_error_in_the_bot_ends_the_run(token_file: Path) -> None:
         yield welcome()
         yield asks((1, 1))
         yield asks((1, 1))
-        list(talk.requests)  # until the bot has gone: a stream that ends before is a lost connection
+        list(talk.requests)  # until the bot has left, since a stream that ends earlier is a lost connection
 
     with Peer([script]) as peer:
         with pytest.raises(ZeroDivisionError, match="my own fault"):
@@ -612,7 +612,7 @@ def test_an_on_error_that_says_nothing_is_refused() -> None:
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
-    """A fresh key and certificate for localhost, made by the system's openssl."""
+    """Create a new key and certificate for localhost by the system's openssl."""
     openssl = shutil.which("openssl")
     assert openssl, "this test makes its certificate with the openssl command"
     key, cert = folder / "key.pem", folder / "cert.pem"
@@ -628,13 +628,13 @@ def test_tls_with_a_certificate_of_one_s_own(token_file: Path, tmp_path: Path) -
     credentials = grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())])
     with Peer([one_match], credentials=credentials) as peer:
         Playing(First(), f"localhost:{peer.port}", token_file, tls=cert, matches=1).result()
-        with pytest.raises(UnreachableError):  # nobody vouches for it
+        with pytest.raises(UnreachableError):  # no authority has signed it
             Playing(First(), f"localhost:{peer.port}", token_file, tls=True, give_up_after=0.1).result()
 
 
 @pytest.mark.parametrize("burns", [False, True], ids=["sleeping", "computing"])
 def test_heartbeats_and_invitations_are_answered_while_a_bot_thinks(token_file: Path, *, burns: bool) -> None:
-    """Only then may the bot finish its thought: also where it computes, and leaves the interpreter's lock to nobody."""
+    """The bot finishes its thought only after the answers, even if it computes and holds the interpreter's lock."""
     heard, threads = threading.Event(), []
 
     class Thinks(First):
@@ -709,7 +709,7 @@ def test_several_bots_of_a_process_share_a_thread_and_play_at_once(token_file: P
 
 
 def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(token_file: Path) -> None:
-    """A bot thinks while its stream breaks and the next one asks again: what waited on the old one is dropped."""
+    """A bot thinks while its stream breaks and the next one repeats its decisions: those of the old one are dropped."""
     asked: list[int] = []
     back = threading.Event()
 
@@ -743,7 +743,7 @@ def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(token_file: Pat
 
 
 def leaves(left: list[bool], asking: bool = False) -> Callable[[Talk], Iterator[play_pb2.PlayResponse]]:
-    """Begin a match, wait for the bot to leave it, and take leave of the bot."""
+    """Begin a match, wait for the bot to leave it, and end the stream."""
 
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.next()
@@ -852,7 +852,7 @@ def test_a_token_that_is_none_is_refused(token_file: Path, token: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("lock_held", [False, True], ids=["python", "lock-held"])
 def test_the_connection_outlives_twenty_seconds_of_thinking(token_file: Path, *, lock_held: bool) -> None:
-    """With a ping every 5 s, each to be answered in 5 s: also while a library holds the interpreter's lock."""
+    """There is a ping every 5 s that must be answered within 5 s, even while a library holds the interpreter's lock."""
     pings = (
         ("grpc.keepalive_time_ms", 5000),
         ("grpc.keepalive_timeout_ms", 5000),

@@ -1,4 +1,4 @@
-"""The distribution on its own: with the oldest libraries it allows, without the server, and beside it."""
+"""The distribution by itself: with the oldest libraries it allows, without the server, and together with it."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def test_a_bot_plays_with_the_oldest_libraries_allowed(tmp_path: Path) -> None:
 
 
 def loaded(program: str) -> list[str]:
-    """Return the modules that a program imports, in their order, in a process of its own."""
+    """Run a program in a separate process and return the modules that it imports, in order."""
     words = [sys.executable, "-W", "error", "-c", f"{program}\nimport sys; print(*sys.modules)"]
     return subprocess.run(words, check=True, timeout=60, capture_output=True, text=True).stdout.split()
 
 
 def test_the_messages_alone_load_neither_the_sdk_nor_grpc() -> None:
-    """A server speaks the protocol with them; its gRPC must not have a bot's settings."""
+    """A server uses the messages, too, and its gRPC must not get a bot's settings."""
     found = loaded("from arena_client.v1 import bots_pb2, game_pb2, ladder_pb2, log_pb2, matches_pb2, play_pb2")
     of_the_sdk = {name for name in found if name.startswith("arena_client") and ".v1" not in name}
     assert of_the_sdk == {"arena_client", "arena_client.version"}

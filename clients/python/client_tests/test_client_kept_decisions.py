@@ -1,4 +1,4 @@
-"""Decisions that are kept in a file are the ones that a bot was asked."""
+"""Decisions stored in a file are the ones that a bot was asked."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The bot's side of the log of results: signatures, proofs, what it keeps, what it says when the log was changed."""
+"""The bot's side of the log of results: signatures, proofs, its record, and its warnings about a changed log."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Log:
         return len(self.leaves)
 
     def result(self, match: int, points: Sequence[int] = (-3, 12)) -> MatchReport:
-        """Add the result of a match; the report of it to the bot in seat 1."""
+        """Add the result of a match; return its report to the bot in seat 1."""
         number = self.add(
             LeafKind.RATED,
             match=match,
@@ -67,7 +67,7 @@ class Log:
         return MatchReport(match_id=match, seat=1, scores=points, places=[2, 1], entry=self.entry(number))
 
     def restore(self, size: int) -> None:
-        """Cut it, as a restoration from a backup does, and say so."""
+        """Cut the log, as a restoration from a backup does, and record the restoration."""
         cut = root(size, self.nodes)
         del self.leaves[size:]
         self.restores = [each for each in self.restores if each <= size]
@@ -115,7 +115,7 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def welcome(log: Log | None, file: Path, kept: Receipts | None = None) -> Receipts:
-    """Have the bot, started anew where nothing is given, compare the log."""
+    """Let the bot compare the log; without `kept`, a restarted bot."""
     kept = kept or Receipts(file)
     state = None if log is None else log.state
     asyncio.run(LogChecker(kept).check(state, log.consistency if log is not None else Log().consistency))

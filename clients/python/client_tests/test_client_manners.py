@@ -1,4 +1,4 @@
-"""How a bot ends and what it says: programs against a server that follows a script, as their authors see them."""
+"""The end and the output of a bot, as its author sees them: programs against a server that follows a script."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals are sent the POSI
 
 
 def played(talk: Talk, more: Iterator[play_pb2.PlayResponse]) -> Iterator[play_pb2.PlayResponse]:
-    """Begins match 1, and goes on."""
+    """Begin match 1, then continue with `more`."""
     talk.next()
     yield welcome()
     yield invites(1)
@@ -259,7 +259,7 @@ def last_line(ran: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_an_unknown_host_is_told_at_once(tmp_path: Path) -> None:
-    """The answer of the name service is given here: a test asks no network."""
+    """The answer of the name service is simulated, since tests use no network."""
     program = tmp_path / "bot.py"
     program.write_text("""
 import socket

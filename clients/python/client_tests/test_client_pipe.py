@@ -1,4 +1,4 @@
-"""A command that decides: what reaches it while it thinks."""
+"""Messages that reach a command while it decides."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ for line in sys.stdin:
         waits = []
         print(json.dumps({"answers": answers}), flush=True)
 """
-"""Answers a decision only when it is closed, or when it has two."""
+"""Program that answers a decision only when it is closed, or when there are two."""
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ if __name__ == "__main__":
 
 
 def one_decision(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-    """Plays match 1 of one decision, whatever the choice."""
+    """Play match 1 with a single decision, whatever the choice."""
     talk.next()
     yield welcome()
     yield invites(1)
@@ -101,7 +101,7 @@ def test_where_nothing_shall_be_finished_a_signal_ends_a_bot(
                 r"(.* (registered|Mine is connected|bot is connected|leaving 1 match in order).*\n)*.* stopped\n",
                 errors,
             ), errors
-            assert over.wait(PATIENCE)  # the server knows
+            assert over.wait(PATIENCE)  # the server has noticed
             assert left == [True]
         finally:
             program.kill()
@@ -305,7 +305,7 @@ README = Path(__file__).parent.parent / "README.md"
 
 
 def test_the_bot_of_the_readme_plays(tmp_path: Path) -> None:
-    """The first Python block of the README, as it stands, against a server on the address that it names."""
+    """The first Python block of the README runs unchanged, against a server on the address that it names."""
     found = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert found
     bot = found[1]

@@ -1,4 +1,4 @@
-"""The samples on the real engine: they never break a rule, need little time, and differ in strength as they say."""
+"""The samples on the real engine: they never break a rule, need little time, and differ in strength as documented."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ ACTION = {action.name: index for index, action in enumerate(CATALOG.actions)}
 
 
 def message(game: str, view: Any) -> View:
-    """The engine's view as a bot gets it."""
+    """Convert the engine's view to the message that a bot gets."""
     return cast("View", VIEWS[game].FromString(CODECS[type(view)].encode(view)))
 
 
 class SampledDecks:
-    """Decks that the standard library shuffles."""
+    """Decks shuffled by the standard library."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -65,7 +65,7 @@ class SampledDecks:
 
 
 def play(game: str, bots: Sequence[Bot], seed: int, **options: bool | int) -> tuple[Sequence[int], Sequence[int]]:
-    """One match: points and places by seat."""
+    """Play a match; return points and places by seat."""
 
     state = GAMES[game].new(len(bots), SampledDecks(seed), **options)
     numbers = count(1)
@@ -80,7 +80,7 @@ def play(game: str, bots: Sequence[Bot], seed: int, **options: bool | int) -> tu
 
 
 def options_of(game: Game) -> list[dict[str, bool | int]]:
-    """None, and each option alone: a flag turned, a number to play up to that is soon reached."""
+    """Return sets of options: none, then each alone, with flags inverted and a target score that is soon reached."""
     return [{}, *({spec.name: not spec.default if isinstance(spec.default, bool) else 12} for spec in game.options)]
 
 
@@ -106,7 +106,7 @@ def test_samples_differ_in_strength_as_they_say(game: str, matches: int) -> None
     kinds = [RandomBot(), RuleBot(), CounterBot()]
     all_points, all_places = defaultdict(list), defaultdict(list)
     for seed in range(matches):
-        seated = [*kinds, kinds[seed % 3]]  # the fourth by turns
+        seated = [*kinds, kinds[seed % 3]]  # the fourth seat rotates
         random.Random(seed).shuffle(seated)
         for bot, score, place in zip(seated, *play(game, seated, seed), strict=True):
             all_points[bot.name].append(score)

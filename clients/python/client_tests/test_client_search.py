@@ -1,4 +1,4 @@
-"""The sample that searches: it keeps the rules and the clock, answers batches, and beats those that do not search."""
+"""The searching sample: it obeys rules and clock, answers batches, and beats the samples that do not search."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from engine.nullern.state import NullernState
 from engine.registry import GAMES
 
 AGES = 3_600_000
-"""Milliseconds in which every search comes to its end."""
+"""Milliseconds that suffice for every search."""
 
 
 def asked(game: str, state: Any, soft_ms: int = AGES, bank_ms: int = 0) -> Decision:
@@ -36,7 +36,7 @@ def asked(game: str, state: Any, soft_ms: int = AGES, bank_ms: int = 0) -> Decis
 
 
 def decisions(game: str, seats: int, seed: int = 1, **options: bool | int) -> Iterator[Decision]:
-    """The decisions of a game in which chance chooses."""
+    """Yield the decisions of a game that is played at random."""
     chance, state = random.Random(seed), GAMES[game].new(seats, SampledDecks(seed), **options)
     while state.player != OVER:
         yield asked(game, state)
@@ -80,7 +80,7 @@ def test_without_time_it_plays_like_the_counter_and_imagines_nothing(
 
 
 def test_time_and_bank_say_how_long_it_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that moves a second with every imagined game: so many are imagined as there are seconds to spare."""
+    """The clock advances a second per sampled game, so there are as many games as there are seconds to spare."""
     now, imagined = [0.0], [0]
 
     def worths(_: object, choices: list[int]) -> dict[int, float]:
@@ -103,7 +103,7 @@ def test_time_and_bank_say_how_long_it_looks(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_of_imagined_games_it_takes_one_that_fits_the_bids() -> None:
-    """Who bid all ten tricks is imagined with better cards than who bid none."""
+    """A seat that bid all ten tricks gets better cards in sampled games than one that bid none."""
 
     def strength(bid: int) -> float:
         state: Any = NULLERN.new(2, SeededDecks(bytes(32)))
@@ -122,7 +122,7 @@ def test_of_imagined_games_it_takes_one_that_fits_the_bids() -> None:
 
 
 def nullern_view(round_: int, scores: tuple[int, int], hupfers: tuple[int, int] = (0, 0)) -> Any:
-    """Of the first seat to choose in a round of Nullern for two that begins with these scores and Hupfers."""
+    """Return the first view in a round of two-seat Nullern that begins with these scores and Hupfers."""
     state = NullernState(2, SeededDecks(bytes(32)), round_, scores, bytes(hupfers))
     return state.view(state.player)
 
@@ -144,7 +144,7 @@ def test_points_are_worth_what_they_do_for_the_match() -> None:
 
 @pytest.mark.parametrize(("lead", "bid"), [(-5, 0), (5, 0), (10, 1), (20, 1), (23, 1)])
 def test_in_the_blind_round_it_bids_for_the_match_and_not_for_points(lead: int, bid: int) -> None:
-    """Against a bid of none a bid of one loses 1 point or 9; none wins 24 or loses 24, so it can lose the match."""
+    """Against a bid of 0, a bid of 1 loses 1 or 9 points; a bid of 0 wins or loses 24, so it can lose the match."""
     random.seed(1)
     state = NullernState(2, SeededDecks(bytes(32)), 19, (100, 100 + lead))
     first = state.player

@@ -1,4 +1,4 @@
-"""The conversation without a connection: what the SDK says to what the server says."""
+"""The conversation without a connection: the SDK's replies to the server's messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from client_tests.peer import CATALOG, PROMISED, First, asks, invites, notice, r
 
 
 class Conversation:
-    """Both ends of the inbox in one thread: what is said at once, and then what the bot says."""
+    """Both ends of the inbox in one thread: first the immediate replies, then the bot's."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ def answers(requests: Iterable[play_pb2.PlayRequest]) -> list[list[tuple[int, in
 
 
 class Gives(Bot):
-    """Answers with what it was made with."""
+    """Bot that returns the answers given to its constructor."""
 
     def __init__(self, *given: object) -> None:
         super().__init__(name="gives")
@@ -138,7 +138,7 @@ def test_a_slow_bot_s_first_answers_do_not_wait_for_its_last() -> None:
 
 
 def test_a_decision_shows_the_time_that_is_left_when_it_is_decided() -> None:
-    """The first came 0.3 s ago; each takes half a second; and what is beyond the soft limit comes out of the bank."""
+    """The first came 0.3 s ago, each takes half a second, and time beyond the soft limit comes from the bank."""
     told: list[tuple[int, int]] = []
     now = 100.3
 
@@ -245,7 +245,7 @@ def test_an_invitation_is_accepted_with_sixteen_bytes_of_chance() -> None:
 def test_a_deal_that_is_not_the_one_promised_is_said_aloud(
     caplog: pytest.LogCaptureFixture, promised: bytes, salt: bytes, commitment: bytes
 ) -> None:
-    """Nor is one believed that nothing was promised of, or of which all is salt."""
+    """A deal without a promise, or one that consists of salt only, is reported as well."""
     playing = session(First())
     list(playing.react(invites(5)))
     list(playing.react(invites(6, commitment=promised)))
@@ -393,7 +393,7 @@ def test_a_bot_that_shall_go_on_answers_everything(given: tuple[object, ...], ca
 
 
 class Fails(First):
-    """Fails at the second decision of each message, and at notices."""
+    """Bot that fails at the second decision of each message, and at notices."""
 
     def decide(self, decision: Decision) -> int:
         if decision.decision_id == 2:
@@ -484,7 +484,7 @@ def test_of_challenges_those_are_accepted_in_which_one_of_the_named_plays() -> N
 
 
 class Counts(First):
-    """Counts what is asked of it, one call at a time."""
+    """Bot that counts its decisions, one call at a time."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -514,7 +514,7 @@ def test_who_is_interrupted_between_two_calls_is_not_called_again(message: play_
 
 
 class Lingers(Bot):
-    """Takes 6 s for each of its calls, and looks at their ends what would be said of it."""
+    """Bot that takes 6 s per call, and reads at the end of each what would be reported about it."""
 
     name = "bot"
 
@@ -565,7 +565,7 @@ def test_who_is_interrupted_while_an_answer_is_sent_decides_no_more() -> None:
 
 
 class Slow(Bot):
-    """Has a message of the server arrive while it decides about its first decision."""
+    """Bot that receives a server message while it makes its first decision."""
 
     def __init__(self, arrives: play_pb2.PlayResponse) -> None:
         super().__init__(name="slow")

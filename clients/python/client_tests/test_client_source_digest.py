@@ -1,4 +1,4 @@
-"""The version of a bot that states none: another whenever its code, its files or its arguments are, and only then."""
+"""The default version of a bot: it changes exactly when the bot's code, files or arguments change."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ran(project: Path, *arguments: str, cwd: Path | None = None) -> subprocess.C
 
 
 def version(project: Path, made: str = "Mine()", before: str = "") -> str:
-    """The version of a bot that a program in the project makes."""
+    """Return the version of a bot that is created by a program in the project."""
     code = f"import sys; sys.path.insert(0, {str(project)!r})\n{before}\nfrom bot import Mine\nprint({made}.digest())"
     done = ran(project, "-c", code)
     assert done.returncode == 0, done.stderr
@@ -164,7 +164,7 @@ def test_every_python_gives_the_same() -> None:
 
 
 def test_several_bots_of_one_program_may_be_digested_at_once() -> None:
-    """Collections of garbage let other threads run in the middle of a parse, which older Pythons do not allow for."""
+    """Garbage collection lets other threads run in the middle of a parse, which older Pythons do not expect."""
     source, found = EVERYTHING.read_text(), []
 
     def let_others_run(*_: object) -> None:

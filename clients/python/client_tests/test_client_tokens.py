@@ -1,4 +1,4 @@
-"""Where tokens are kept."""
+"""The files in which tokens are stored."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Writes clients/conformance/vectors: catalogues, decisions and a log of results, with what a client makes of them.
+"""Write clients/conformance/vectors: catalogues, decisions and a log of results, with a client's results for them.
 
-`cd clients/python && python -m client_tests.vectors`; a test asks that what is there is what this would write.
+Run `cd clients/python && python -m client_tests.vectors`. A test checks that the files are up to date.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from engine.registry import GAMES
 
 FOLDER: Final = CONFORMANCE / "vectors"
 EACH: Final = 12
-"""Decisions kept of a game at a table of each size."""
+"""Number of decisions to store per game and table size."""
 
 
 def files() -> dict[str, str]:
@@ -52,7 +52,7 @@ def _lines(entries: Iterator[dict[str, Any]] | Any) -> str:
 
 
 def _game(name: str, seats: int) -> Iterator[dict[str, Any]]:
-    """Yield decisions of a game that the sample of plain rules plays with itself, and some of chance's."""
+    """Yield decisions of a game that the rule sample plays against itself, with some random choices."""
     chance, bot = random.Random(f"{name} {seats}"), RuleBot()
     games = {name: Catalog.of(catalogue(name))}
     state = GAMES[name].new(seats, SeededDecks(bytes([seats]) * 32))
@@ -74,7 +74,7 @@ def _game(name: str, seats: int) -> Iterator[dict[str, Any]]:
 
 
 def reads(decision: Decision) -> dict[str, Any]:
-    """Return what the package's modules of the games work out of a view."""
+    """Return the summary of a view that the package's game modules compute."""
     view, game = decision.view, decision.game
     if isinstance(view, NullernView):
         table = nullern.read(game, view)

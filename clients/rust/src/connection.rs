@@ -1,7 +1,7 @@
 //! A bot's connection to a server: it registers once, connects, and reconnects when the connection is lost.
 //!
-//! It is told what happens, with the time, and says by effects what is to be done. It waits for nothing and moves no bytes;
-//! chance comes from outside, and the disk has its token only.
+//! It is told every event with its time, and requests effects. It never waits and does no input or output;
+//! random numbers come from outside, and on disk it only uses the token.
 
 mod alarms;
 mod coming_back;

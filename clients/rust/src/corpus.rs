@@ -1,4 +1,4 @@
-//! Plays the conversations of clients/conformance with the whole crate on a virtual clock; only gRPC is the script's.
+//! Plays the conversations of clients/conformance with the whole crate on a virtual clock; only gRPC is scripted.
 //! clients/conformance/README.md says what the steps mean.
 
 use std::{
@@ -47,7 +47,7 @@ pub(crate) fn read<T: for<'a> Deserialize<'a>>(file: &Path) -> T {
     serde_json::from_str(&text).unwrap_or_else(|problem| panic!("{}: {problem}", file.display()))
 }
 
-/// The bot of a conversation, by the words of the README.
+/// The bot of a conversation, in the terms of the README.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Spec {
@@ -139,7 +139,7 @@ impl Bot for Described {
         decisions.iter().for_each(|decision| self.asked(decision));
         self.think();
         match self.spec.gives.clone() {
-            // what is no number a bot in Rust cannot give
+            // a bot in Rust can only give numbers
             Some(given) => {
                 Box::new(given.into_iter().map(|each| each.as_u64().map_or(usize::MAX, |each| each as usize)))
             }
@@ -474,7 +474,7 @@ fn program(
     (Connection::new(settings.into(), Box::new(|| 1.0), 0), Answering::new(caller, lost.clone()))
 }
 
-/// Bytes as protobuf's JSON has them, read by a message of its own that has nothing else.
+/// Bytes in protobuf's JSON form, read through a message that has only this field.
 struct ProtoBytes(Vec<u8>);
 
 impl<'a> Deserialize<'a> for ProtoBytes {

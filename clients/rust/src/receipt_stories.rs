@@ -17,7 +17,7 @@ use crate::v1::{LogEntry, LogHead, LogState, MatchReport};
 #[derive(Deserialize)]
 struct Story {
     title: String,
-    /// True if it is true of a client that verifies nothing.
+    /// True if it also holds for a client that verifies nothing.
     without_checks: bool,
     steps: Vec<Step>,
     kept: Vec<String>,
@@ -68,7 +68,7 @@ fn receipts_are_those_of_the_other_clients() {
             } else if !step.shows.is_null() {
                 receipts.record_log(&message("LogState", &step.shows));
             }
-            // The errors in a story come of checks.
+            // The errors in a story come from checks.
             let says: Vec<_> = step.says.iter().filter(|text| text.starts_with("warn: ")).cloned().collect();
             assert_eq!(said(&file), says, "{}: step {}", story.title, at + 1);
         }
@@ -82,7 +82,7 @@ fn receipts_are_those_of_the_other_clients() {
     }
 }
 
-/// Returns from a story the log of one entry that is shown, and the matches that are reported.
+/// Returns from a story the shown log with one entry, and the reported matches.
 fn grown() -> (LogState, Vec<MatchReport>) {
     let steps = stories().swap_remove(0).steps;
     let shown = steps.iter().find(|step| !step.shows.is_null()).unwrap();

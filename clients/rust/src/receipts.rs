@@ -1,4 +1,4 @@
-//! The file of receipts beside a bot's token: what a server says of its log of results, as JSON lines.
+//! The file of receipts beside a bot's token: a server's statements about its log of results, as JSON lines.
 //!
 //! docs/log.md of the Arena describes the lines. Nothing is verified here: `arena replay verify --receipts` does that.
 //! The file never ends a run: the first error of reading or writing is logged, and the bot plays on.
@@ -38,7 +38,7 @@ impl Receipts {
     /// Records the log that a welcome shows.
     ///
     /// The file stays as it is if the log has fewer entries than the file knows of, or keys that do not begin with those in
-    /// the file: that may be another log, under whose keys no receipt of this one is valid.
+    /// the file: it may be another log, whose keys make all receipts in the file invalid.
     pub fn record_log(&mut self, state: &LogState) {
         self.read_once();
         let Some(head) = &state.head else { return };

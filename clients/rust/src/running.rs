@@ -48,7 +48,7 @@ pub fn run<B: Bot + Send + 'static>(bot: B, address: &str, options: &Options) ->
 }
 
 /// Like [`run`], but without signal handling: when `stop` is done, the bot leaves its matches
-/// in order, which house bots play on.
+/// properly, and house bots take its seats.
 pub async fn play<B: Bot + Send + 'static>(
     bot: B,
     address: &str,

@@ -32,8 +32,8 @@ pub(crate) fn read_token(file: &Path) -> Result<Option<String>, Error> {
     }
 }
 
-/// A token for a bot that is to be registered. It lies beside its final file until the server has answered. So a full disk or
-/// a lost answer costs nothing: the next try offers the same token.
+/// A token for a bot that is about to register. Until the server answers it lies beside its final file, so that a full disk or
+/// a lost answer does no harm: the next try offers the same token.
 pub(crate) struct NewToken {
     pub token: String,
     file: PathBuf,

@@ -1,6 +1,6 @@
 // A bot's connection to a server: register once, connect, and reconnect when the connection is lost. Heartbeats and
-// invitations are answered here, and the rest goes into the bot's inbox; so it may run beside the thread in which a bot
-// computes. Time, chance and gRPC are given to it.
+// invitations are answered here, and the rest goes into the bot's inbox; so it can run beside the thread in which a bot
+// computes. Clock, random numbers and gRPC are passed to it.
 
 import { create, fromBinary } from "@bufbuild/protobuf";
 

@@ -1,4 +1,4 @@
-// The file of receipts beside a bot's token: what a server says of its log of results, as JSON lines that docs/log.md of the
+// The file of receipts beside a bot's token: a server's statements about its log of results, as JSON lines that docs/log.md of the
 // Arena describes. Nothing is verified here: `arena replay verify --receipts` does that.
 
 import {
@@ -42,7 +42,7 @@ export class Receipts {
 
   /**
    * Record the log that a welcome shows. The file stays as it is if the log has fewer entries than the file knows of, or keys
-   * that do not begin with those in the file: that may be another log, under whose keys no receipt of this one is valid.
+   * that do not begin with those in the file: it may be another log, whose keys make all receipts in the file invalid.
    */
   recordLog({ keys, restores, head }: LogState): void {
     this.#readOnce();

@@ -23,7 +23,7 @@ const TURN = 10;
  * finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it
  * leaves the rest properly. Signals that the program handles itself are left to it.
  *
- * After a lost connection it reconnects. What trying again cannot change rejects with an ArenaError, and so does an
+ * After a lost connection it reconnects. Permanent errors reject with an ArenaError, and so does an
  * error in the bot, unless `onError` is "continue"; a program that catches no ArenaError ends with its sentence and
  * status.
  */

@@ -1,5 +1,5 @@
 // The conversation of one stream as far as it does not need the bot: heartbeats, invitations, the running matches. So it
-// continues while the bot thinks. It never waits, moves no bytes (connection.ts does) and calls no bot (caller.ts does).
+// continues while the bot thinks. It never waits, does no input or output (connection.ts) and calls no bot (caller.ts).
 
 import { randomBytes } from "node:crypto";
 

@@ -24,8 +24,8 @@ export function readToken(file: string): string | undefined {
 }
 
 /**
- * A token for a bot that is to be registered. It lies beside its final file until the server has answered. So a
- * full disk or a lost answer costs nothing: the next try offers the same token.
+ * A token for a bot that is about to register. Until the server answers it lies beside its final file, so that a
+ * full disk or a lost answer does no harm: the next try offers the same token.
  */
 export class NewToken {
   readonly token: string;

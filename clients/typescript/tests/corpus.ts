@@ -83,7 +83,7 @@ class VirtualClock implements Clock {
   }
 }
 
-/** Let everything be done that needs no time. */
+/** Run everything that needs no time. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -164,7 +164,7 @@ class ScriptedBot extends Bot {
 
 const wordOf = (error: ArenaError) => error.name.replace(/Error$/, "").replace(/(?<!^)[A-Z]/g, "_$&").toUpperCase();
 
-/** How a step says that a call ends. */
+/** The end of a call, as a step describes it. */
 interface Ending {
   status: string;
   text?: string;
@@ -172,7 +172,7 @@ interface Ending {
   pause?: { seconds?: string; nanos?: number };
 }
 
-/** Return what gRPC says of it; the details go through their bytes. */
+/** Return gRPC's status for it; the details are encoded to bytes. */
 function statusOf({ status, text = "", reason, pause }: Ending): CallStatus {
   const details = new BinaryWriter();
   const add = (type: string, value: Uint8Array) => {
@@ -369,7 +369,7 @@ class Play {
   };
 }
 
-/** Play a conversation; AssertionError where the package says or does something else. */
+/** Play a conversation; AssertionError if the package deviates from it. */
 export async function check(conversation: Conversation, tokenFile: string): Promise<void> {
   await new Play(conversation, tokenFile).play();
 }

@@ -107,7 +107,7 @@ for (const { title, steps, kept } of stories) {
         else if ("tears" in step) truncateSync(file, statSync(file).size - step.tears);
         else if ("reports" in step) receipts.recordMatch(fromJson(MatchReportSchema, step.reports), SEAT);
         else if (step.shows !== null) receipts.recordLog(fromJson(LogStateSchema, step.shows));
-        // The errors in a story come of checks.
+        // The errors in a story come from checks.
         assert.deepEqual(said.splice(0), step.says.filter((text: string) => text.startsWith("warn: ")));
       }
       assert.deepEqual(existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [], kept);
@@ -143,7 +143,7 @@ it("plays on where receipts cannot be written, and says so once", () => {
   const said: string[] = [];
   logTo((level, text) => said.push(`${level}: ${text}`));
   try {
-    const receipts = new Receipts(folder); // a folder is in the place of the file
+    const receipts = new Receipts(folder); // a folder has the place of the file
     const [reported] = stories[0].steps.filter(({ reports }: any) => reports).map(({ reports }: any) => fromJson(MatchReportSchema, reports));
     for (const _ of [1, 2]) receipts.recordMatch(reported, undefined);
     assert.equal(said.length, 1);

@@ -1,6 +1,6 @@
 // A bot's connection to a server: register once, connect, and reconnect when the connection is lost. Heartbeats and
-// invitations are answered here, and the rest goes into the bot's inbox. Time, chance and gRPC are given to it; it never
-// waits: whoever has the clock and the channel calls it, always from one thread.
+// invitations are answered here, and the rest goes into the bot's inbox. Clock, random numbers and gRPC are passed to it; it never
+// waits: the owner of clock and channel calls it, always from one thread.
 #pragma once
 
 #include <cstdint>

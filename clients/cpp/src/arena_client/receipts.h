@@ -1,5 +1,5 @@
-// The file of receipts beside a bot's token: what a server says of its log of results, as JSON lines that docs/log.md of the
-// Arena describes. Nothing is verified here: `arena replay verify --receipts` does that. An error of the file costs no match.
+// The file of receipts beside a bot's token: a server's statements about its log of results, as JSON lines that docs/log.md of the
+// Arena describes. Nothing is verified here: `arena replay verify --receipts` does that. A file error ends no match.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class Receipts {
   explicit Receipts(std::string file) : file_(std::move(file)) {}
 
   /// Record the log that a welcome shows. The file stays as it is if the log has fewer entries than the file knows of, or keys
-  /// that do not begin with those in the file: that may be another log, under whose keys no receipt of this one is valid.
+  /// that do not begin with those in the file: it may be another log, whose keys make all receipts in the file invalid.
   void record_log(const v1::LogState& state);
   /// Record a report's entry of the log; `seat`: facts known from the match's beginning, null for none.
   void record_match(const v1::MatchReport& report, const Seat* seat);

@@ -13,9 +13,9 @@ namespace arena {
 ///
 /// Without an address it is the one in ARENA_SERVER, or localhost:50051. At Ctrl-C the bot begins no more matches and
 /// finishes the current ones, for 30 s at most (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it
-/// leaves the rest in order; a third ends the program. Where it handles a signal itself, that stays so.
+/// properly leaves the rest; a third ends the program. Signals that the program handles itself are left to it.
 ///
-/// After a lost connection it reconnects. What trying again cannot change throws ArenaError, and so does an error in
+/// After a lost connection it reconnects. Permanent errors throw ArenaError, and so does an error in
 /// the bot, unless `on_error` says otherwise.
 void play(Bot& bot, const Options& options = {});
 

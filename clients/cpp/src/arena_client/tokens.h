@@ -12,8 +12,8 @@ std::string default_token_file(const std::string& address, const std::string& na
 /// Return the token in the file; nullopt if the file is missing or empty. Throws ArenaError (argument).
 std::optional<std::string> read_token(const std::string& file);
 
-/// A token for a bot that is to be registered. It lies beside its final file until the server has answered. So a
-/// full disk or a lost answer costs nothing: the next try offers the same token.
+/// A token for a bot that is about to register. Until the server answers it lies beside its final file, so that a
+/// full disk or a lost answer does no harm: the next try offers the same token.
 class NewToken {
  public:
   /// Take the token that an earlier try left beside the file, or make a new one. Throws ArenaError (argument).

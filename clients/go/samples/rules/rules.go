@@ -1,5 +1,5 @@
 // A few plain rules: announce the value of the hand, take tricks until it is reached, then duck. It knows which card takes the
-// trick on the table, and counts nothing.
+// trick on the table, but does not count cards.
 package main
 
 import (

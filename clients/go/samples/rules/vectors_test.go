@@ -1,6 +1,6 @@
 package main
 
-// What the packages of the games make of the vectors that all clients share, and what the rules choose.
+// Tests the packages of the games and the sample's rules with the vectors that all clients share.
 
 import (
 	"encoding/json"
@@ -37,7 +37,7 @@ func orNull(number int) any {
 	return number
 }
 
-// reads returns what a view comes to, by the words of the vectors.
+// reads returns the summary of a view, in the terms of the vectors.
 func reads(decision *client.Decision) map[string]any {
 	switch view := decision.View.(type) {
 	case *client.NullernView:
@@ -71,7 +71,7 @@ func reads(decision *client.Decision) map[string]any {
 	return nil
 }
 
-// plain returns what JSON makes of a value, an empty list for none.
+// plain returns a value after conversion to JSON and back, with empty lists for missing ones.
 func plain(t *testing.T, value map[string]any) map[string]any {
 	t.Helper()
 	for key, each := range value {

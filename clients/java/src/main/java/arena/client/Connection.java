@@ -18,7 +18,7 @@ import java.util.function.Supplier;
 
 /**
  * A bot's connection to a server: it registers once, connects, and reconnects when the connection is lost. Heartbeats and
- * invitations are answered here, in whatever thread brings them, and the rest goes into the bot's inbox. It waits for nothing.
+ * invitations are answered here, in the thread that brings them, and the rest goes into the bot's inbox. It never waits.
  * Times are in nanoseconds.
  */
 final class Connection {

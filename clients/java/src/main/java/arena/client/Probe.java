@@ -38,7 +38,7 @@ final class Probe {
     private Probe() {}
 
     /**
-     * What trying again cannot change (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with
+     * Permanent errors (no such host, TLS on one side only, a certificate that is not trusted), as a sentence with
      * its remedy; empty if another try may succeed.
      */
     static String obstacle(Profile profile) {

@@ -18,8 +18,8 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * The file of receipts beside a bot's token: what a server says of its log of results, as JSON lines that docs/log.md of the
- * Arena describes. Nothing is verified here: {@code arena replay verify --receipts} does that. An error of the file costs no match.
+ * The file of receipts beside a bot's token: a server's statements about its log of results, as JSON lines that docs/log.md of the
+ * Arena describes. Nothing is verified here: {@code arena replay verify --receipts} does that. A file error ends no match.
  */
 final class Receipts {
     /** Number of newest receipts that stay in the file when it is pruned, at twice as many lines. */

@@ -16,7 +16,7 @@ import java.util.Locale;
 
 /**
  * The conversation of one stream from the welcome on, as far as it does not need the bot: heartbeats, invitations, the
- * running matches. So it continues while the bot thinks. It never waits and moves no bytes.
+ * running matches. So it continues while the bot thinks. It never waits and does no input or output.
  */
 final class Session {
     private static final SecureRandom CHANCE = new SecureRandom();

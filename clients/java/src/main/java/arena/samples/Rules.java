@@ -16,7 +16,7 @@ import java.util.function.Predicate;
 
 /**
  * A few plain rules: announce the value of the hand, take tricks until it is reached, then duck. It knows which card takes the
- * trick on the table, and counts nothing.
+ * trick on the table, but does not count cards.
  */
 public final class Rules extends Bot {
     public Rules() {

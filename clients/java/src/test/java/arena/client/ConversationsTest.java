@@ -75,7 +75,7 @@ class ConversationsTest {
         ScriptedCall first = lost.next(ScriptedCall.class);
         lost.call = first;
         lost.step("server", asks);
-        lost.step("breaks", JsonParser.parseString("{'status': 'UNAVAILABLE'}")); // before the bot comes to it
+        lost.step("breaks", JsonParser.parseString("{'status': 'UNAVAILABLE'}")); // before the bot handles it
         lost.clock.pass(TimeUnit.MILLISECONDS.toNanos(100), () -> { }, () -> false);
         lost.call = lost.next(ScriptedCall.class);
         lost.step("server", asks);
@@ -202,7 +202,7 @@ class ConversationsTest {
             connection.start();
         }
 
-        /** Has the bot answer all that it was asked. */
+        /** Lets the bot answer all its decisions. */
         private void settle() {
             while (!answering.isEmpty()) {
                 try {

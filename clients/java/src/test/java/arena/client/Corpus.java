@@ -41,7 +41,7 @@ public final class Corpus {
         return (M) builder.build();
     }
 
-    /** All conversations, each with the topic that is its file. */
+    /** All conversations, each with its topic, which is the name of its file. */
     static List<Conversation> conversations() throws IOException {
         List<Conversation> made = new ArrayList<>();
         try (Stream<Path> files = Files.list(FOLDER.resolve("conversations"))) {

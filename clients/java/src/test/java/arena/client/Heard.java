@@ -8,7 +8,7 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** Hears what the library logs, in place of the console, until it is closed. */
+/** Captures the library's log, instead of the console, until it is closed. */
 final class Heard extends Handler implements AutoCloseable {
     private static final Map<Level, String> LEVELS = Map.of(Level.INFO, "info", Level.WARNING, "warn", Level.SEVERE, "error");
 
@@ -20,7 +20,7 @@ final class Heard extends Handler implements AutoCloseable {
         log.addHandler(this);
     }
 
-    /** What was said since, each as "level: text". */
+    /** The log lines since the last call, each as "level: text". */
     synchronized List<String> take() {
         List<String> taken = List.copyOf(said);
         said.clear();

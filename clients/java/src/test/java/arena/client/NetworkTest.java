@@ -48,7 +48,7 @@ class NetworkTest {
     private SmallServer small;
     private Server server;
 
-    /** Registers whoever comes and asks one decision. */
+    /** Registers every bot and asks one decision. */
     private static final class SmallServer extends PlayServiceGrpc.PlayServiceImplBase implements ServerInterceptor {
         final CompletableFuture<String> shown = new CompletableFuture<>();
         final CompletableFuture<PlayRequest> left = new CompletableFuture<>();

@@ -6,7 +6,7 @@ import arena.v1.MatchReport;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What is logged of what the server tells. */
+/** The log lines for messages of the server. */
 class NewsTest {
     @Test
     void aReportThatSaysLessThanItShouldEndsNobodysRun() {

@@ -16,11 +16,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a run makes of a bot, its options and the environment, and what it refuses. */
+/** The profile from a bot, its options and the environment, and the values that are refused. */
 class ProfileTest {
     @TempDir Path folder;
 
-    /** A bot that says of itself what a test has it say. */
+    /** A bot with a profile chosen by the test. */
     private static class Plain extends Bot {
         private final int capacity;
         private final String version;

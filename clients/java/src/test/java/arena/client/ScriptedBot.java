@@ -13,13 +13,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-/** The bot of a conversation, by the words of the README. */
+/** The bot of a conversation, in the terms of the README. */
 final class ScriptedBot extends Bot {
     private static final Set<String> WORDS = Set.of(
             "games", "capacity", "version", "token", "owner", "invitation", "matches", "challenges", "casual", "on_error",
             "give_up_after", "thinks_ms", "batch", "gives");
 
-    /** What the bot's code was told. */
+    /** Calls to the bot's code. */
     final List<String> told = new ArrayList<>();
     private final JsonObject spec;
     private final VirtualClock clock;
@@ -37,7 +37,7 @@ final class ScriptedBot extends Bot {
         return list.getAsJsonArray().asList().stream().map(JsonElement::getAsString).toList();
     }
 
-    /** The token that it is told; null where it has a token file. */
+    /** The token given to the bot; null if it has a token file. */
     String token() {
         if (!spec.has("token")) {
             return "given";
@@ -114,7 +114,7 @@ final class ScriptedBot extends Bot {
         if (spec.has("gives")) {
             for (JsonElement each : spec.getAsJsonArray("gives")) {
                 boolean number = each.isJsonPrimitive() && each.getAsJsonPrimitive().isNumber();
-                given.add(number ? (Integer) each.getAsInt() : null); // what is no number a bot in Java cannot give
+                given.add(number ? (Integer) each.getAsInt() : null); // a bot in Java can only give numbers
             }
         } else {
             decisions.forEach(each -> given.add(each.legal().get(0)));

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a session remembers of the beginning of a match until its receipt: its own chance, and the commitment that it was shown. */
+/** A session remembers from the start of a match to its receipt the bot's random bytes and the shown commitment. */
 class SessionTest {
     private static final ByteString SALT = ByteString.copyFrom(new byte[32]);
     private static final ByteString COMMITMENT = ByteString.copyFrom(new byte[32]).substring(1).concat(ByteString.copyFromUtf8("x"));

@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 
-/** Has a time that passes when it is told. */
+/** A clock that advances on request. */
 final class VirtualClock implements Clock {
     private record Alarm(long at, Runnable call) {}
 

@@ -23,7 +23,7 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** What the readers of the games make of the vectors that all clients share, and what the rules choose. */
+/** Tests the readers of the games and the sample's rules with the vectors that all clients share. */
 class RulesTest {
     private static final Gson WITH_NULLS = new Gson().newBuilder().serializeNulls().create();
 
@@ -31,7 +31,7 @@ class RulesTest {
         return number == Catalog.NONE ? null : (Integer) number;
     }
 
-    /** What a view comes to, by the words of the vectors. */
+    /** The summary of a view, in the terms of the vectors. */
     private static JsonObject reads(Decision decision) {
         Map<String, Object> found = new HashMap<>();
         if (decision.view() instanceof NullernView view) {

@@ -29,9 +29,7 @@ class Fingerprint:
     """The counts from one position."""
 
     lines: tuple[int, ...]
-    """Number of lines of one choice, two choices and so on, up to the longest; lines that ended earlier are not counted
-    again.
-    """
+    """Number of lines of one choice, of two and so on up to the longest; lines that ended earlier do not count."""
     ends: Mapping[End, int]
     """Number of lines by their end, without lines that were cut short."""
 

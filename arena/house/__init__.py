@@ -56,8 +56,7 @@ HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
 SEARCH_BOTS: Final[Mapping[str, HouseBot]] = MappingProxyType(
     {"nullern": nullern.SearchBot(), "sixth_sense": sixth_sense.SearchBot()}
 )
-"""By game, the house bot that searches: a thousand times slower than `HOUSE_BOTS`. docs/house-bots.md gives its
-strength.
+"""By game, the house bot that searches, a thousand times slower than `HOUSE_BOTS` (docs/house-bots.md).
 
 Local matches seat it by name; a server seats it at few tables (`arena.server.matchmaking.search_seats`).
 """

@@ -84,9 +84,7 @@ class Draw(NamedTuple):
 
 
 class Dealer:
-    """Decks with outcomes chosen by the caller: they return the outcomes in `drawn`, or record a missing draw in
-    `wanted`.
-    """
+    """Decks with outcomes chosen by the caller: they return those in `drawn`, or record a missing draw in `wanted`."""
 
     __slots__ = ("drawn", "wanted")
 

@@ -49,8 +49,7 @@ class ParallelGameEnv(ParallelEnv[str, dict[str, Any], Any]):  # type: ignore[mi
         return self._observed(), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Make the choices of all agents that owe one; return observations, rewards, terminations, truncations and
-        infos.
+        """Make the choices of all agents; return observations, rewards, terminations, truncations and infos.
 
         Raises `IllegalActionError` for a choice that is missing, illegal or of an unknown agent, before any is made.
         """

@@ -72,9 +72,7 @@ class EndingSolver:
         return self._worth(state.report)
 
     def _two(self, state: State[SeatView, RoundReport], low: float, high: float) -> float:
-        """Return the value for seat 0 of two if it lies between the bounds, else a number beyond the bound that it
-        crosses.
-        """
+        """Return the value for seat 0 of two; if it is outside the bounds, any number beyond the same bound."""
         if self._over(state):
             return points_above(self._ended(state), 0)
         seat = state.player

@@ -46,9 +46,7 @@ def sample(view: NullernView, chance: Chance) -> NullernState:
 
 
 def sample_many(view: NullernView, chance: Chance, count: int) -> list[NullernState]:
-    """Sample several games: `engine.game.Game.sample_many`. The first game is played up to the view; the others are
-    copies of it.
-    """
+    """Sample several games: `engine.game.Game.sample_many`. All but the first, which is played, are copies."""
     if count < 1:
         return []
     reading = read(view)

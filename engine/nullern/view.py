@@ -33,9 +33,7 @@ class NullernView(NamedTuple):
     taken: bytes
     """Tricks taken this round, by seat."""
     scores: tuple[int, ...]
-    """Points before this round, by seat, without the cost of Hupfers; after the end the result, with that cost
-    deducted.
-    """
+    """Points before this round, by seat, without the cost of Hupfers; after the end the result, with it."""
     hupfers: bytes
     """Hupfers before this round, by seat; after the end all of them."""
 

@@ -102,9 +102,7 @@ class GrpcStream(Http2Stream):
         """Seconds of processor time that the call took before `trust`."""
         self._reserved = 0.0
         self._waiting = self._in_hand = 0
-        """Bytes that the handler has not yet received, and the unpacked bytes of its last message; counted until
-        `trust`.
-        """
+        """Bytes not yet received by the handler, and unpacked bytes of its last message; counted until `trust`."""
         self._largest = listener.settings.max_request_untrusted
         """Bytes of the largest message accepted."""
         self._listener = listener
@@ -127,9 +125,7 @@ class GrpcStream(Http2Stream):
         self._senders = trio.lowlevel.ParkingLot()
 
     async def receive(self) -> Any:
-        """As `Stream.receive`. A checkpoint only if it has to wait; flow control bounds the number of calls that do
-        not.
-        """
+        """As `Stream.receive`. A checkpoint only if it has to wait; flow control bounds the other calls."""
         while not self._received:
             self._refuse_oversized()
             if self._receive_error is not None:

@@ -230,10 +230,10 @@ class _Calls:
     def _budget_refusal(
         self, http2: Http2Connection, metadata: Mapping[str, str], origin: Origin
     ) -> CallRefused | None:
-        """Return the refusal of a call if its origin has spent its budget; with a token to check it may overdraw
-        further.
+        """Return the refusal of a call whose origin has spent its budget; None if there is budget or credit left.
 
-        Raises Http2Error if the connection keeps making calls.
+        A call with an unchecked token has a credit of `CREDIT_FOR_TOKEN`. Raises Http2Error if the connection keeps
+        making calls.
         """
         wait = self._listener.work.wait(origin, self._listener.now)
         if wait <= (CREDIT_FOR_TOKEN if "authorization" in metadata else 0.0):

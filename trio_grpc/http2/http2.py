@@ -47,8 +47,7 @@ MAX_WINDOW: Final = (1 << 31) - 1
 HEADER_TABLE_SIZE: Final = 4096
 """Size of the dynamic table of header compression on either side, in bytes: the default (section 6.5.2)."""
 MAX_RESETS: Final = 100
-"""Number of calls that a peer may open and reset, beyond the number of calls that it lets end, before it is
-disconnected."""
+"""Number of calls that a peer may reset, beyond the number that it lets end, before it is disconnected."""
 USELESS_FRAME_BUDGET: Final = 10_000
 """Number of useless frames, beyond refunded ones, before a peer is disconnected."""
 H2_FRAME_COST: Final = 10
@@ -56,8 +55,7 @@ H2_FRAME_COST: Final = 10
 REFUND_PER_MESSAGE: Final = 4
 """Useless frames refunded for each sent message: some clients answer each one with a ping and window updates."""
 MAX_H2_FRAMES_AT_ONCE: Final = 250
-"""Maximum number of frames for h2 in one piece of input: ordinary peers send a few, and each takes dozens of
-microseconds."""
+"""Maximum number of frames for h2 in one piece of input; each takes dozens of microseconds."""
 
 HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, CONTINUATION = 1, 3, 4, 6, 7, 9
 END_STREAM = ACK = 1

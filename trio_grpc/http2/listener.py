@@ -41,9 +41,7 @@ ACCEPTS_PER_TURN: Final = 8
 """Maximum number of connections accepted in one turn."""
 OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 SOCKETS_PER_TURN: Final = 32
-"""Maximum number of sockets handled in one turn, so that the first peers can work on their output while others are
-read.
-"""
+"""Maximum number of sockets handled in one turn, so that the first peers soon get their output."""
 TIME_SLICE: Final = 0.002
 """Seconds after which no new turn begins before trio's other tasks have run."""
 RESUME_INTERVAL: Final = 0.02
@@ -225,9 +223,7 @@ class Listener:
         self._begin(accepted, address, origin_of(address[0]), None, adopted=True)
 
     def pause(self, connection: Connection) -> None:
-        """Stop reading a connection until its origin has budget again; then call `connection.resume`, in order of
-        pausing.
-        """
+        """Call `connection.resume` once its origin has budget again; connections resume in the order of pausing."""
         self._paused_connections[connection] = None
         self._resumer.unpark()
 

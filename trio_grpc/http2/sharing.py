@@ -88,9 +88,7 @@ def give(line: socket.socket, accepted: socket.socket, address: PeerAddress) -> 
 
 
 def take(line: socket.socket) -> tuple[socket.socket | None, PeerAddress] | None:
-    """Return a received connection with its peer's address; None if none waits. A connection that cannot be opened is
-    None.
-    """
+    """Return a received connection (None if it cannot be opened) and its peer's address; None if none waits."""
     try:
         written, files, _, _ = socket.recv_fds(line, LARGEST, 1)
     except OSError:

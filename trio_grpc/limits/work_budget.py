@@ -79,9 +79,7 @@ def charge_caller(seconds: float) -> None:
 
 @types.coroutine
 def metered(handler: Coroutine[Any, Any, T], meter: Callable[[float], None]) -> Generator[Any, Any, T]:
-    """Run a handler and call `meter` with the processor time of each step and with every time charged by
-    `charge_caller`.
-    """
+    """Run a handler and pass to `meter` the processor time of each step, and times from `charge_caller`."""
     _meter.set(meter)
     step: Callable[[Any], Any] = handler.send
     value: Any = None

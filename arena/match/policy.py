@@ -43,7 +43,7 @@ class Policy:
         default=250_000,
         metadata={
             "unit": "us",
-            "help": "Largest delay of a clock's start by the bot's measured round trip.",
+            "help": "Largest delay of a clock's start to allow for the bot's measured round trip.",
         },
     )
     grace: int = field(
@@ -60,14 +60,14 @@ class Policy:
     incidents: int = field(
         default=3,
         metadata={
-            "help": "Number of absences with that time; the clock stands still during the first only.",
+            "help": "Number of absences that get this time; the clock stops only during the first.",
         },
     )
     restart_hold: int = field(
         default=60_000_000,
         metadata={
             "unit": "us",
-            "help": "Longest time that all clocks stand still after a restart of the server.",
+            "help": "Longest time for which all clocks are stopped after a restart of the server.",
         },
     )
     substituted_percent: int = field(
@@ -75,7 +75,7 @@ class Policy:
         metadata={
             "unit": "%",
             "most": 100,
-            "help": "Part of the rounds above which a house bot in a seat means last place, without moving an "
-            "opponent's rating.",
+            "help": "Part of the rounds played by a house bot above which the seat gets the last place, without moving "
+            "an opponent's rating.",
         },
     )

@@ -45,7 +45,7 @@ class Config:
 
     offers: tuple[Offer, ...]
     address: str = field(
-        default="127.0.0.1:50051", metadata={"help": "Address to listen at, as HOST:PORT; port 0 is any free one."}
+        default="127.0.0.1:50051", metadata={"help": "Address to listen at, as HOST:PORT; port 0 means any free port."}
     )
     data: Path = field(
         default=Path("arena-data"), metadata={"help": "Directory of the database and journal; created if missing."}
@@ -82,7 +82,7 @@ class Config:
         metadata={
             "most": 1,
             "help": "Part of a core for house bots that search, on average, in a process of their own. It bounds their "
-            "rated tables; 0, or no house workers, seats them nowhere.",
+            "rated tables; 0, or no house workers, seats none.",
         },
     )
     luck: frozenset[str] = field(
@@ -109,7 +109,7 @@ class Config:
         metadata={
             "unit": "%",
             "most": 100,
-            "help": "The part of its time at tables in which a bot may have to wait for much slower ones.",
+            "help": "The part of its time at tables that a bot may have to spend waiting for much slower ones.",
         },
     )
     ready_limit: float = field(
@@ -142,7 +142,7 @@ class Config:
     )
     heartbeat: float = field(
         default=10.0,
-        metadata={"unit": "s", "least": 0.1, "help": "Time between two heartbeats of a stream."},
+        metadata={"unit": "s", "least": 0.1, "help": "Time between heartbeats of a stream."},
     )
     park_after: int = field(
         default=3,
@@ -171,19 +171,19 @@ class Config:
     pair_quota: int | None = field(
         default=None,
         metadata={
-            "help": "Matches of a UTC day that two guests count together at most, so that friends who lose on purpose "
-            "gain little; 0 for all. By default 40 with open registration, and 0 with invitations or on a "
+            "help": "Maximum number of matches per UTC day that count between two guests, so that friends who lose on "
+            "purpose gain little; 0 for no limit. By default 40 with open registration, and 0 with invitations or on a "
             "loopback address."
         },
     )
     pair_week_quota: int | None = field(
         default=None,
-        metadata={"help": "The same for a UTC week, from Monday. By default twice pair_quota."},
+        metadata={"help": "The same per UTC week, from Monday. By default twice pair_quota."},
     )
     keep_replays: int | None = field(
         default=None,
         metadata={
-            "help": "Number of replays to store, the newest; older ones are pruned, their results and digests stay. By "
+            "help": "Number of newest replays to store; older ones are pruned, but their results and digests stay. By "
             "default all."
         },
     )
@@ -193,7 +193,7 @@ class Config:
     web: str | None = field(
         default=None,
         metadata={
-            "help": "Address for browsers, as HOST:PORT: a process beside the server shows the pages of `arena web` "
+            "help": "Address for browsers, as HOST:PORT: a process next to the server shows the pages of `arena web` "
             "there, with running matches."
         },
     )
@@ -205,9 +205,9 @@ class Config:
         },
     )
     log_json: bool = field(
-        default=False, metadata={"help": "Log as JSON lines; the default when standard error is no terminal."}
+        default=False, metadata={"help": "Log as JSON lines; the default if standard error is no terminal."}
     )
-    quiet: bool = field(default=False, metadata={"help": "Log warnings and errors only."})
+    quiet: bool = field(default=False, metadata={"help": "Log only warnings and errors."})
     debug: bool = field(default=False, metadata={"help": "Log everything, except secrets."})
     limits: Limits = field(
         default_factory=Limits, metadata={"help": "Limits for one bot, or for all bots of one owner."}

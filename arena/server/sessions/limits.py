@@ -14,21 +14,21 @@ class Limits:
         default=100,
         metadata={
             "least": 1,
-            "help": "Registrations an hour from one address, this machine's included, saved up for an hour; invited "
-            "ones are free.",
+            "help": "Registrations per hour from one address, including this machine's, saved up for an hour; invited "
+            "ones do not count.",
         },
     )
     casual_per_owner: int = field(
         default=120,
-        metadata={"help": "Casual matches an hour for the bots of one owner, saved up for an hour; 0 for none."},
+        metadata={"help": "Casual matches per hour for the bots of one owner, saved up for an hour; 0 for none."},
     )
     challenges_per_owner: int = field(
         default=60,
-        metadata={"help": "Challenges an hour by the bots of one owner, saved up for an hour; 0 for none."},
+        metadata={"help": "Challenges per hour by the bots of one owner, saved up for an hour; 0 for none."},
     )
     challenges_per_bot: int = field(
         default=60,
-        metadata={"help": "Challenges an hour that one bot may get from others, saved up for an hour; 0 for none."},
+        metadata={"help": "Challenges per hour that one bot may get from others, saved up for an hour; 0 for none."},
     )
     streams_per_owner: int = field(
         default=50, metadata={"least": 1, "help": "Most streams that the bots of one owner may have open."}
@@ -38,16 +38,16 @@ class Limits:
         metadata={
             "unit": "1/s",
             "least": 1,
-            "help": "Messages a second beyond the answers to questions, saved up for 200 s.",
+            "help": "Messages per second besides the answers to questions, saved up for 200 s.",
         },
     )
     byte_rate: float = field(
         default=float(1 << 20),
-        metadata={"unit": "B/s", "least": 1024, "help": "Bytes a second that a bot may send; saved up for 16 s."},
+        metadata={"unit": "B/s", "least": 1024, "help": "Bytes per second that a bot may send; saved up for 16 s."},
     )
     connect_rate: float = field(
         default=0.5,
-        metadata={"unit": "1/s", "least": 0.001, "help": "Times a second that a bot may connect; saved up for 60 s."},
+        metadata={"unit": "1/s", "least": 0.001, "help": "Times per second that a bot may connect; saved up for 60 s."},
     )
     hello_timeout: float = field(
         default=10.0,
@@ -59,5 +59,5 @@ class Limits:
     )
     watchers_per_address: int = field(
         default=20,
-        metadata={"help": "Most of them from one IPv4 address or IPv6 /64; this machine has no such limit."},
+        metadata={"help": "Most such streams from one IPv4 address or IPv6 /64; this machine has no such limit."},
     )

@@ -23,8 +23,8 @@ type Bot struct {
 	Capacity int
 	// Files are those that affect the bot's behaviour, such as weights; the version's digest covers them.
 	Files []string
-	// Version has at most 40 printable characters; if empty it is a digest of the program's file and of Files. Each has a rating
-	// of its own.
+	// Version has at most 40 printable characters; if empty, it is a digest of the program's file and Files. Each has its own
+	// rating.
 	Version string
 
 	// Decide chooses one of decision.Legal.
@@ -38,7 +38,7 @@ type Bot struct {
 	OnMatchStart func(start *MatchStart)
 	// OnRound is called at the end of a round; the report shows all cards.
 	OnRound func(report *RoundReport)
-	// OnMatchEnd is called at the end of a match; without it place, points and rating are logged.
+	// OnMatchEnd is called at the end of a match; by default place, points and rating are logged.
 	OnMatchEnd func(report *MatchReport)
 	// OnNotice is called for any other notice; by default it is logged, as a warning if the bot is at fault.
 	OnNotice func(notice *Notice)
@@ -94,7 +94,7 @@ func logNotice(notice *Notice) {
 	slog.Log(context.Background(), level, fmt.Sprintf("%s: %s: %s", where, kindName(notice.Kind), oneLine(notice.Text)))
 }
 
-// kindName returns a kind of notice in small letters, such as "forced by time"; "notice 99" for one that is not known.
+// kindName returns a kind of notice in lower case, such as "forced by time"; "notice 99" for an unknown one.
 func kindName(kind arenav1.NoticeKind) string {
 	name, known := arenav1.NoticeKind_name[int32(kind)]
 	if !known {

@@ -32,7 +32,7 @@ func longest(outage time.Duration) time.Duration {
 	return min(limit, max(firstWait, outage))
 }
 
-// fail ends a try: for good, or until the next one.
+// fail handles a failed try: it ends the run, or waits for the next try.
 func (c *connection) fail(err error) {
 	lost, again := err.(*dropped)
 	if !again {

@@ -54,7 +54,7 @@ func (c *connection) start() {
 	})
 }
 
-// end cuts the connection without notice; err: why, nil if all is well.
+// end closes the connection without notice; err: the reason, nil for none.
 func (c *connection) end(err error) { c.locked(func() { c.finish(err) }) }
 
 // say sends a message on a session's stream, if it still exists.

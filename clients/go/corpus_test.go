@@ -92,7 +92,7 @@ func (v *virtualClock) pass(length time.Duration, settle func(), until func() bo
 	}
 }
 
-// scriptedCall is a stream, and scriptedRegistration a call, that the script answers.
+// scriptedCall is a stream, and scriptedRegistration a call, answered by the script.
 type scriptedCall struct {
 	token             string
 	events            callEvents

@@ -35,7 +35,7 @@ func (c *connection) drain(limit time.Duration) {
 	})
 }
 
-// leave sends `leave` if the bot plays or is about to; the server then ends the stream.
+// leave sends `leave` if the bot plays or is about to play; the server then ends the stream.
 func (c *connection) leave() { c.locked(c.leaveNow) }
 
 func (c *connection) leaveNow() {

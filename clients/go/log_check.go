@@ -17,7 +17,7 @@ import (
 // consistency asks the server to prove that a log is the beginning of a longer one; the server may refuse.
 type consistency func(first, second uint64) (proof [][]byte, refused bool, err error)
 
-// logChecker asks at each welcome: was the server's log of results only added to since the bot last saw it? It says what is wrong
+// logChecker checks at each welcome that the server's log of results has only grown since the bot last saw it. It reports a fault
 // once, and the bot plays on.
 type logChecker struct {
 	// mutex is free while the server is asked.
@@ -45,8 +45,8 @@ func (l *logChecker) welcomed(state *arenav1.LogState, channel channel) {
 	}()
 }
 
-// seen is the longest log that the bot knows of, nil where it knows of none: when a welcome comes, as the reports of matches that end
-// while it is checked are of longer ones.
+// seen is the longest log that the bot knows, nil for none. It is read when a welcome comes, because reports of matches that end
+// during the check belong to longer logs.
 func (l *logChecker) seen() *arenav1.LogHead {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

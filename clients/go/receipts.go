@@ -23,7 +23,7 @@ const kept = 1000
 const pinBegin = `{"arena_receipts"`
 
 // receipts are those of one bot at one server: the server's key and newest head, and a receipt for each match. They lie in a file of
-// JSON lines beside the token, which is added to; docs/log.md of the Arena describes it, `arena replay verify --receipts` reads it.
+// append-only JSON lines beside the token; docs/log.md of the Arena describes it, `arena replay verify --receipts` reads it.
 type receipts struct {
 	// file is the path of the file; empty to keep nothing on disk.
 	file string

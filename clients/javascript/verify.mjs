@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 // Checks the deals of a replay without a line of the server's code: node verify.mjs match-1.jsonl.gz [--receipts DIR]
-// The chain must be complete, the seed must match its commitment, every round must show exactly the cards dealt by seed and nonces,
-// scores, places and the result must follow from the rounds, and the result must count for the right bots, given the rounds that house
-// bots played. With a bot's receipt, the replay must agree with the server's signed log of results.
+// - The chain is complete, and the seed matches its commitment.
+// - Every round shows exactly the cards dealt by seed and nonces.
+// - Scores, places and the result follow from the rounds.
+// - The result counts for the right bots, given the rounds that house bots played.
+// - With a bot's receipt, the replay agrees with the server's signed log of results.
 // docs/replay-format.md and docs/log.md describe the files.
 import { existsSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -13,9 +15,10 @@ const CHAIN = ',"chain":"'.length + 64 + '"}'.length;
 const check = (holds, problem) => { if (!holds) throw Error(problem); };
 
 /**
- * Loads games/<game>.mjs, which knows the cards that a game shows. Its default export takes the header, the line of a round and the functions to
- * draw with, deck(size, count) and roll(number, faces), and returns [{ who, shown, dealt }], lists that must hold the same.
- * If points change at the end of the game, its export `final` takes the last round and returns the changes by seat.
+ * Loads games/<game>.mjs, which knows the cards that a game shows. Its default export takes the header, the line of a
+ * round, and the functions deck(size, count) and roll(number, faces) to draw with. It returns [{ who, shown, dealt }],
+ * lists that must be equal. If points change at the end of the game, its export `final` takes the last round and returns
+ * the changes by seat.
  */
 async function shownBy({ arena_replay: version, game }) {
   const file = new URL(`./games/${game}.mjs`, import.meta.url);

@@ -47,7 +47,7 @@ inline std::string content(const std::string& file) {
   return text.str();
 }
 
-/// Return a text among the fields, or another where it is not there.
+/// Return a text field, or `otherwise` if it is missing.
 inline std::string text_of(const Struct& fields, const std::string& name, const std::string& otherwise = "") {
   const auto found = fields.fields().find(name);
   return found == fields.fields().end() ? otherwise : found->second.string_value();

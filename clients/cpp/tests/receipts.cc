@@ -155,7 +155,7 @@ void check_unusable() {
   demand_said({warning});
 }
 
-/// A disk that is full in the middle of a line, and has room again.
+/// A disk that becomes full in the middle of a line, and later has room again.
 void check_full_disk() {
   ::signal(SIGXFSZ, SIG_IGN);
   arena::Receipts receipts(file);

@@ -58,7 +58,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// `chance` returns numbers from 0 to 1; so many failures before the first connection are looked into.
+    /// `chance` returns numbers from 0 to 1. `probes`: the number of failures to diagnose before the first connection.
     pub fn new(settings: Arc<Settings>, chance: Box<dyn FnMut() -> f64 + Send>, probes: u32) -> Self {
         Self {
             name: settings.name.clone(),

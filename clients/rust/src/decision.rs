@@ -24,7 +24,7 @@ pub struct Card {
     pub values: Vec<u32>,
 }
 
-/// One action of a game; what does not apply is `None`.
+/// One action of a game; fields that do not apply are `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
     /// Such as `red 7` or `red 0 blocks place 2`.
@@ -121,7 +121,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Returns a decision of a test's own, for which no time passes; `ProtocolMismatch` where its game has no catalogue.
+    /// Creates a decision for tests, for which no time passes; `ProtocolMismatch` if its game has no catalogue.
     pub fn new(message: v1::Decision, games: &HashMap<String, Arc<Catalog>>) -> Result<Self, Error> {
         Self::at(message, games, Duration::ZERO, Arc::new(|| Duration::ZERO))
     }

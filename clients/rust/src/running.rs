@@ -31,7 +31,7 @@ use crate::v1::PlayRequest;
 ///
 /// An empty address means the one in `ARENA_SERVER`, or `localhost:50051`. At Ctrl-C the bot begins no more matches
 /// and finishes the current ones, for 30 s at most or what `ARENA_DRAIN` says; after SIGTERM for 8 s. Then, or at the second
-/// signal, it leaves the rest in order.
+/// signal, it properly leaves the rest.
 ///
 /// After a lost connection it reconnects. Permanent errors are returned, and so is an error in the bot, unless
 /// `Options::play_on`. It starts its own Tokio runtime; inside an existing one, call [`play`].

@@ -13,7 +13,7 @@ interface Delivery {
   received: number;
 }
 
-/** Deliveries in order, for one bot, and then an end. */
+/** Deliveries for one bot in order, followed by an end. */
 export class Answering implements Inbox {
   readonly #deliveries: Delivery[] = [];
   #over = 0;

@@ -140,7 +140,7 @@ export class Connection {
     });
   }
 
-  /** Send `leave` if the bot plays or is about to; the server then ends the stream. */
+  /** Send `leave` if the bot plays or is about to play; the server then ends the stream. */
   leave(): void {
     const left = this.#progress.playing.size + this.#progress.accepted.size;
     if (this.#call === undefined || !left) return this.end();

@@ -6,7 +6,7 @@ import type { NullernView } from "./v1/arena/v1/nullern_pb.js";
 import { type Decision as DecisionMessage, DecisionSchema } from "./v1/arena/v1/play_pb.js";
 import type { SixthSenseView } from "./v1/arena/v1/sixth_sense_pb.js";
 
-/** The game as one seat sees it: a message of the game's own kind, told apart by its `$typeName`. */
+/** The game as one seat sees it: a message of the game's own type, named by `$typeName`. */
 export type View = SixthSenseView | NullernView;
 
 const VIEWS = new Map(DecisionSchema.oneofs.find(({ name }) => name === "view")!.fields.map((field) => [field.localName, field.name]));
@@ -23,7 +23,7 @@ export interface Card {
   readonly values: readonly number[];
 }
 
-/** One action of a game; what does not apply is undefined. */
+/** One action of a game; fields that do not apply are undefined. */
 export interface Action {
   /** Such as "red 7" or "red 0 blocks place 2". */
   readonly name: string;
@@ -37,7 +37,7 @@ export interface Action {
   readonly place: number | undefined;
 }
 
-/** One game: its colours, cards and actions. Built once a connection; the same object for all its decisions. */
+/** One game: its colours, cards and actions. Created once per connection and shared by its decisions. */
 export interface Catalog {
   /** The name for programs, such as "sixth_sense". */
   readonly name: string;

@@ -1,6 +1,6 @@
 // Permanent errors. Everything else (a lost network, a restarting server) is retried and only logged.
 
-/** The bot cannot continue; the message says why and what to do. */
+/** The bot cannot continue; the message names cause and remedy. */
 export class ArenaError extends Error {
   /** The server's machine-readable reason, such as "OWNER_BANNED"; empty without one. */
   reason = "";

@@ -28,11 +28,11 @@ export interface Options {
   onError?: OnError;
   /** Seconds without any connection after which the run ends. */
   giveUpAfter?: number;
-  /** False to keep nothing of the server's log of results beside the token. */
+  /** False to keep no receipts of the server's log of results beside the token. */
   receipts?: boolean;
   /** True to play unrated matches against house bots only. */
   casual?: boolean;
-  /** True if it accepts challenges, or the names of the bots whose challenges it accepts. */
+  /** True to accept challenges, or the names of the bots to accept them from. */
   challenges?: boolean | readonly string[];
 }
 
@@ -70,7 +70,7 @@ const OTHER_SCHEMES = ["dns:", "ipv4:", "ipv6:", "unix:"];
 
 const environment = (name: string) => process.env[name] || undefined;
 
-/** Return an address as it is if it has a port; throws ArgumentError. */
+/** Return an address unchanged if it has a port; otherwise throws ArgumentError. */
 export function checkedAddress(address: string): string {
   if (OTHER_SCHEMES.some((scheme) => address.startsWith(scheme))) return address;
   const port = Number(ADDRESS.exec(address)?.[2] ?? 0);
@@ -138,7 +138,7 @@ export function profileOf(bot: Bot, options: Options): Profile {
   };
 }
 
-/** Return twelve digits made of the program's file and of others. Code that it imports does not count. */
+/** Return a digest of the program's file and others, of twelve digits. Imported code does not count. */
 function digest(files: readonly string[]): string {
   const made = createHash("sha256");
   for (const file of [process.argv[1], ...files]) {

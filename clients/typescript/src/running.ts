@@ -73,7 +73,7 @@ async function play(caller: Caller, profile: Profile, drain: number): Promise<vo
   }
 }
 
-/** Return a pause that lets the event loop turn wherever the bot's code has run for a while. */
+/** Return a pause that lets the event loop run after the bot's code has run for a while. */
 function turns(): () => Promise<void> {
   let last = CLOCK.now();
   const immediate = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -27,7 +27,7 @@ export class Progress {
   /** The server's reason for giving the bot no seats; empty if it gives seats. */
   parked = "";
 
-  /** `wanted`: the number of matches to play; undefined for no end. */
+  /** `wanted`: the number of matches to play; undefined for no limit. */
   constructor(readonly wanted?: number) {}
 
   /** True if another match may begin. */

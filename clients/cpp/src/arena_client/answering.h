@@ -12,7 +12,7 @@
 
 namespace arena {
 
-/// Deliveries in order, for one bot, and then an end. What puts something in may be another thread.
+/// Deliveries for one bot in order, followed by an end. Another thread may add them.
 class Answering : public Inbox {
  public:
   /// Sends the bot's reply on a session's stream.

@@ -43,7 +43,7 @@ std::string hex(const std::string& bytes) {
 }
 
 std::string base64url(const std::string& bytes) {
-  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // with the zero that OpenSSL puts behind
+  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // with the zero that OpenSSL appends
   text.resize(EVP_EncodeBlock(data(text), data(bytes), static_cast<int>(bytes.size())));
   text.erase(std::min(text.find('='), text.size()));
   std::replace(text.begin(), text.end(), '+', '-');

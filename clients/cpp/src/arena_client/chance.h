@@ -11,7 +11,7 @@ std::string random_bytes(std::size_t count);
 double random_part();
 /// Return the SHA-256 of bytes, 32 bytes.
 std::string sha256(const std::string& bytes);
-/// Return bytes as small hexadecimal digits.
+/// Return bytes as lower-case hexadecimal digits.
 std::string hex(const std::string& bytes);
 /// Return bytes in base64url without padding.
 std::string base64url(const std::string& bytes);

@@ -28,7 +28,7 @@ class Clock {
   virtual double now() = 0;
   /// Make a call after this many milliseconds; returns the alarm's number.
   virtual std::uint64_t after(double ms, std::function<void()> call) = 0;
-  /// Call an alarm off, if it has yet to come.
+  /// Cancel an alarm that has not come yet.
   virtual void call_off(std::uint64_t alarm) = 0;
 };
 
@@ -52,7 +52,7 @@ struct CallEvents {
 /// A channel to the server, for one try.
 class Channel {
  public:
-  /// Takes the answer to a registration; none where it failed, as the status says.
+  /// Receives the answer to a registration; nullopt if it failed, with the status.
   using Registered = std::function<void(std::optional<v1::RegisterBotResponse>, CallStatus)>;
 
   virtual ~Channel() = default;
@@ -70,11 +70,11 @@ class Inbox {
   virtual void over(std::uint64_t session) = 0;
   /// There is no time left: the bot must not be called any more.
   virtual void hurry() = 0;
-  /// The connection has ended; `error`: why, if for no good reason.
+  /// The connection has ended; `error`: the reason, if it ended badly.
   virtual void end(std::exception_ptr error) = 0;
 };
 
-/// Looks, where a first connection fails, for a permanent obstacle, and tells it later, in words; empty if nothing is.
+/// Looks for a permanent obstacle if the first connection fails, and describes it later; empty if there is none.
 using Probe = std::function<void(std::function<void(std::string)> found)>;
 
 /// One stream at a time, for as long as the bot plays.
@@ -88,7 +88,7 @@ class Connection {
   void start();
   /// Begin no more matches and finish the current ones; leave the rest after this many milliseconds.
   void drain(double ms);
-  /// Send `leave` if the bot plays or is about to; the server then ends the stream.
+  /// Send `leave` if the bot plays or is about to play; the server then ends the stream.
   void leave();
   /// Close the connection without notice.
   void end();
@@ -125,14 +125,14 @@ class Connection {
   std::shared_ptr<Call> call_;
   std::optional<Session> session_;
   std::uint64_t number_ = 0;     // of the session
-  std::uint64_t try_ = 0;        // what an earlier try's calls say counts no more
+  std::uint64_t try_ = 0;        // events of earlier tries are ignored
   std::uint64_t too_late_ = 0;   // the alarm for a welcome that does not come
   double good_ = 0, seen_ = 0, begun_ = 0;
   int probed_ = 0;
   bool reached_ = false;    // true once there has been a welcome
-  bool known_ = false;      // whether the token of this try was known before
-  bool welcomed_ = false;   // whether there was a welcome on this try
-  bool finishing_ = false;  // whether the bot's side was closed
+  bool known_ = false;      // true if the token of this try was known before the try
+  bool welcomed_ = false;   // true if there was a welcome on this try
+  bool finishing_ = false;  // true if the bot's side was closed
   bool leaving_ = false, ended_ = false;
 };
 

@@ -15,7 +15,7 @@ namespace arena {
 using Catalog = v1::GameCatalog;
 /// One card of a game: name, colour, values.
 using Card = v1::Card;
-/// One action of a game: name, kind, and where they apply card, value and place.
+/// One action of a game: name, kind, and card, value and place if they apply.
 using Action = v1::Action;
 /// The game as one seat sees it.
 using View = std::variant<const v1::SixthSenseView*, const v1::NullernView*>;
@@ -29,7 +29,7 @@ const std::vector<std::string>& games();
 /// points to lasts for as long as the call that it is given to.
 class Decision {
  public:
-  /// Throws ArenaError (protocol_mismatch) where its game has no catalogue.
+  /// Throws ArenaError (protocol_mismatch) if its game has no catalogue.
   Decision(const v1::Decision& message, const Catalogs& catalogs);
 
   std::uint64_t match_id;

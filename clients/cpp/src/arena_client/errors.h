@@ -23,7 +23,7 @@ enum class ErrorKind {
   unreachable,        ///< there was no connection for longer than the caller wanted to wait
 };
 
-/// The bot cannot continue; `what()` says why and what to do.
+/// The bot cannot continue; `what()` names cause and remedy.
 class ArenaError : public std::runtime_error {
  public:
   ArenaError(ErrorKind kind, const std::string& what, std::string reason = "")

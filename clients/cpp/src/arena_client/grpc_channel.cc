@@ -31,7 +31,7 @@ CallStatus status_of(const grpc::Status& status) {
   return said;
 }
 
-/// One stream: a thread reads, another writes. (The threads of gRPC's own callbacks abort now and then where one channel
+/// One stream: a thread reads, another writes. (gRPC's own callback threads sometimes abort when one channel
 /// goes and the next one comes, with gRPC 1.51 at least.)
 class Stream : public Call {
  public:
@@ -129,7 +129,7 @@ class GrpcChannel : public Channel {
   }
 
  private:
-  /// Make a call of one question and one answer in a thread of its own; `answered` is called within the loop.
+  /// Make a unary call in a separate thread; `answered` is called within the loop.
   template <class Response>
   void ask(double patience_ms, std::function<grpc::Status(grpc::ClientContext*, Response*)> call,
            std::function<void(const Response&, const CallStatus&)> answered) {

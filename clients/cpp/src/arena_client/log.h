@@ -8,7 +8,7 @@ namespace arena {
 
 /// The level of a line.
 enum class Level { info, warn, error };
-/// Takes a line; called from the bot's thread and from the one that speaks to the server, one at a time.
+/// Takes a line; called from the bot's and the network's threads, one call at a time.
 using Logger = std::function<void(Level, const std::string&)>;
 
 /// Send the lines to another function; an empty one for standard error again.

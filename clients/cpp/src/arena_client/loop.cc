@@ -48,7 +48,7 @@ void Loop::run() {
     if (!call) continue;
     lock.unlock();
     call();
-    call = nullptr;  // what it holds goes outside the lock
+    call = nullptr;  // destroys its captures outside the lock
     lock.lock();
   }
   calls_.clear();
@@ -76,7 +76,7 @@ void start_thread(const std::shared_ptr<Loop>& loop, std::function<void()> what)
   loop->hold();
   std::thread([loop, what = std::move(what)]() mutable {
     what();
-    what = nullptr;  // what it holds goes before the loop may end
+    what = nullptr;  // destroys its captures before the loop may end
     loop->release();
   }).detach();
 }

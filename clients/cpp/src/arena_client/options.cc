@@ -53,7 +53,7 @@ void check_version(const std::string& version) {
   std::size_t length = 0;
   bool printable = true;
   for (unsigned char byte : version) {
-    length += (byte & 0xC0) != 0x80;  // what begins a character of UTF-8
+    length += (byte & 0xC0) != 0x80;  // counts the first bytes of UTF-8 characters
     printable = printable && byte >= 0x20 && byte != 0x7F;
   }
   if (printable && length <= LONGEST_VERSION) return;

@@ -29,9 +29,9 @@ struct Options {
   std::string invitation;
   /// Overrides the bot's own; by default ARENA_OWNER.
   std::string owner;
-  /// True if to connect with TLS, trusting the authorities that gRPC trusts.
+  /// True to connect with TLS, trusting the authorities that gRPC trusts.
   bool tls = false;
-  /// A PEM file with the authorities to trust instead; TLS is then meant.
+  /// A PEM file with the authorities to trust instead; implies TLS.
   std::string tls_roots;
   /// Stop after this number of matches with a result.
   std::optional<int> matches;
@@ -39,11 +39,11 @@ struct Options {
   OnError on_error = OnError::raise;
   /// Seconds without any connection after which the run ends.
   std::optional<double> give_up_after;
-  /// True if it keeps receipts of the server's log of results beside the token.
+  /// True to store receipts of the server's log of results beside the token.
   bool receipts = true;
   /// True to play unrated matches against house bots only.
   bool casual = false;
-  /// True if it accepts challenges.
+  /// True to accept challenges.
   bool challenges = false;
   /// The names of the bots whose challenges it accepts, and no others.
   std::vector<std::string> challengers;
@@ -68,7 +68,7 @@ struct Profile {
 Profile profile_of(const Bot& bot, const Options& options);
 /// Return the seconds in which to finish matches after Ctrl-C; throws ArenaError for an invalid ARENA_DRAIN.
 double drain_seconds();
-/// Return a text with the letters from A to Z small.
+/// Return a text with the letters A to Z in lower case.
 std::string lower(std::string text);
 /// Return the content of a file; throws ArenaError (argument).
 std::string file_content(const std::string& file);

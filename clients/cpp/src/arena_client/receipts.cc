@@ -87,7 +87,7 @@ void Receipts::note(const std::string& line) {
   longest_ = std::max(longest_, size);
 }
 
-/// Append a line, whole or not at all.
+/// Append a line, completely or not at all.
 void Receipts::add(const std::string& line) {
   try {
     note(line);

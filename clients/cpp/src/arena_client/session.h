@@ -18,7 +18,7 @@ namespace arena {
 /// The state that outlives a stream: the number of matches to play, and those in progress.
 class Progress {
  public:
-  /// `wanted`: the number of matches to play; none for no end.
+  /// `wanted`: the number of matches to play; nullopt for no limit.
   explicit Progress(std::optional<int> wanted) : wanted_(wanted) {}
 
   /// Matches with a result.
@@ -48,8 +48,8 @@ class Progress {
   const std::optional<int> wanted_;
 };
 
-/// Takes the report of a match that the log of results has, and what is known from its beginning; null if nothing is
-/// wrong.
+/// Receives the report of a match with an entry in the log of results, and the facts from its beginning; null if none
+/// are known.
 using Keep = std::function<void(const v1::MatchReport&, const Seat*)>;
 
 /// The conversation of one stream, from the welcome on.

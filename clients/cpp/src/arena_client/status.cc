@@ -15,7 +15,7 @@ namespace {
 /// Statuses after which another try may succeed, whatever the reason. Any other status with a reason is final.
 const std::set<std::string> COME_BACK = {"UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"};
 
-/// Statuses that are final without a reason, too, beside those that have errors of their own.
+/// Statuses that are final even without a reason, in addition to those with their own errors.
 const std::set<std::string> FINAL = {"INVALID_ARGUMENT", "PERMISSION_DENIED", "FAILED_PRECONDITION"};
 
 /// Maximum pause in milliseconds that a server may ask for; a longer one must be a mistake.

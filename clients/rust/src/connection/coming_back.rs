@@ -27,7 +27,7 @@ fn longest(outage: Duration) -> Duration {
 }
 
 impl Connection {
-    /// Ends a try: for good, or until the next one.
+    /// Handles a failed try: ends the run, or waits for the next try.
     pub(super) fn fail(&mut self, failure: Failure) {
         if let Failure::ForGood(mut refusal) = failure {
             if let (Token::In(file), Kind::TokenRefused) = (&self.settings.token, refusal.kind)

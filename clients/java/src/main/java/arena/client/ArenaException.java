@@ -1,6 +1,6 @@
 package arena.client;
 
-/** Ends a run: the bot cannot continue. Its message says why and what to do. */
+/** Ends a run: the bot cannot continue. Its message names cause and remedy. */
 public final class ArenaException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
@@ -69,7 +69,7 @@ public final class ArenaException extends RuntimeException {
         return longer;
     }
 
-    /** What went wrong. */
+    /** The kind of the error. */
     public Kind kind() {
         return kind;
     }

@@ -50,7 +50,7 @@ public abstract class Bot {
 
     /**
      * At most 40 printable characters; if empty a digest of {@link #files()} and of the program: the jar, the source file or
-     * the folder of classes that the bot's class is in. Each version has a rating of its own.
+     * the folder of classes with the bot's class. Each version has its own rating.
      */
     public String version() {
         return "";

@@ -25,7 +25,7 @@ public record Catalog(
     public record Card(String name, int colour, List<Integer> values) {}
 
     /**
-     * One action of a game; what does not apply is {@link Catalog#NONE}.
+     * One action of a game; fields that do not apply are {@link Catalog#NONE}.
      *
      * @param name such as "red 7" or "red 0 blocks place 2"
      * @param kind the kind of choice, in the game's own terms, such as "play", "bid" or "raise"

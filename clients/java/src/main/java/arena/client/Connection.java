@@ -352,7 +352,7 @@ final class Connection {
         finish(progress.parked.isEmpty() ? null : new ArenaException(Kind.PARKED, parked()));
     }
 
-    /** Ends a try: for good, or until the next one. */
+    /** Handles a failed try: ends the run, or waits for the next try. */
     private void fail(RuntimeException failure) {
         if (!(failure instanceof Dropped lost)) {
             ArenaException refused = (ArenaException) failure;

@@ -66,7 +66,7 @@ final class News {
         LOG.log(level, () -> text);
     }
 
-    /** The kind of a notice in small letters, such as "forced by time"; "notice 99" for one that is not known. */
+    /** The kind of a notice in lower case, such as "forced by time"; "notice 99" for an unknown one. */
     private static String kindOf(Notice notice) {
         if (notice.getKind() == NoticeKind.UNRECOGNIZED) {
             return "notice " + notice.getKindValue();

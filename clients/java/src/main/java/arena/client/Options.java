@@ -87,7 +87,7 @@ public final class Options {
         return tls();
     }
 
-    /** Stops after so many matches with a result; 0 for no limit. */
+    /** Stops after this many matches with a result; 0 for no limit. */
     public Options matches(int value) {
         if (value < 0) {
             throw ArenaException.badArgument("matches is %d: it takes 1 or more, or 0 for no end", value);

@@ -13,7 +13,7 @@ import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Set;
 
-/** Writes files that only their owner reads, in folders that only their owner enters, where the system knows owners. */
+/** Writes files and folders that only their owner can read, if the system supports that. */
 final class PrivateFile {
     private static final Set<OpenOption> APPENDING = Set.of(StandardOpenOption.CREATE, StandardOpenOption.APPEND);
 

@@ -31,7 +31,7 @@ final class Profile {
     final String version;
     final String address;
     final String token;
-    /** The file of the token; null where it is given. */
+    /** The file of the token; null if the token is given. */
     final Path tokenFile;
     /** The file of receipts; null to keep none. */
     final Path receipts;

@@ -146,7 +146,7 @@ final class Receipts {
         }
     }
 
-    /** Appends a line, whole or not at all. */
+    /** Appends a line, completely or not at all. */
     void add(String line) {
         note(line);
         try {

@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 METRICS: Final[Mapping[str, str]] = {
-    "arena_decisions": "Decisions that were due, by game and whose they were (bot or house).",
+    "arena_decisions": "Decisions that were due, by game and kind of player (bot or house).",
     "arena_forced_decisions": "Decisions that the server made for a seat, by cause.",
-    "arena_think_seconds": "Think times of bots' own decisions, of matches that are over, by game.",
+    "arena_think_seconds": "Think times of bots' own decisions in finished matches, by game.",
     "arena_matches": "Matches that ended, by game and kind.",
     "arena_matches_playing": "Matches being played, by game.",
     "arena_bots_connected": "Bots with an open stream.",
     "arena_bots_waiting": "Bots that wait for a seat, by game.",
-    "arena_turn_seconds": "Turns of the server: all that happens at one time, commit and sending included.",
-    "arena_journal_commit_seconds": "Commits of the journal.",
-    "arena_fit_seconds": "Fits of a ladder that were published, by game.",
-    "arena_fit_failures": "Fits of a ladder that failed, by game.",
-    "arena_helper_processes": "Helper processes that run, by kind (house or fit).",
-    "arena_search_seconds": "Time for which choices were in the hands of the process in which house bots search.",
-    "arena_healthy": "1 if results are stored, ladders fitted and all processes started, else 0.",
+    "arena_turn_seconds": "Durations of the server's turns, including commit and sending.",
+    "arena_journal_commit_seconds": "Durations of the journal's commits.",
+    "arena_fit_seconds": "Durations of the ladder fits that were published, by game.",
+    "arena_fit_failures": "Ladder fits that failed, by game.",
+    "arena_helper_processes": "Running helper processes, by kind (house or fit).",
+    "arena_search_seconds": "Time spent on choices by the process in which house bots search, with waits for a core.",
+    "arena_healthy": "1 if results are stored, ladders fitted and all processes started; otherwise 0.",
 }
-"""Every metric of the server, with its meaning."""
+"""Every metric of the server, with its description."""
 _Rows = Iterable[tuple[tuple[str, ...], float]]
 
 

@@ -43,9 +43,10 @@ PRIOR_PRECISION: Final = (SCALE / PRIOR_DEVIATION) ** 2
 MAX_STEPS: Final = 100
 """Newton steps before NotConverged. A usual ladder takes ten; one in which many bots never lose, up to forty."""
 TOLERANCE: Final = 1e-12
-"""Converged when the largest change of a step, in log odds, is at most this."""
+"""Largest change in a step, in log odds, at which the fit counts as converged."""
 STALL_TOLERANCE: Final = 1e-5
-"""Also converged when steps below this no longer halve: rounding limits fits of a billion matches."""
+"""Size of steps below which the fit also counts as converged once they no longer halve.
+Rounding limits the precision of fits of a billion matches."""
 MAX_STEP: Final = 4.0
 """Largest change of a strength in one step, in log odds: far from the solution the slope is a poor guide."""
 MIN_STEP_SHARE: Final = 1e-4

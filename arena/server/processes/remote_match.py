@@ -195,8 +195,10 @@ class RemoteMatch(SeatedMatch):
         self._ended.set()
 
     def draft(self) -> Draft:
-        """Return the replay of a finished match, without its ratings. Raises: RuntimeError: it could not be
-        recorded."""
+        """Return the replay of a finished match, without its ratings.
+
+        Raises: RuntimeError: The match could not be recorded.
+        """
         if self._draft is None:
             raise RuntimeError(self._fault)
         return self._draft

@@ -45,7 +45,7 @@ class Unfitted(NamedTuple):
     since: int
     """Instant of the first failed attempt."""
     why: str
-    """The reason of the last failure."""
+    """The reason for the last failure."""
 
 
 class LadderPublisher:

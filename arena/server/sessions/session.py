@@ -197,8 +197,7 @@ class Session:
             self._round_trip.answered(answered_at - sent)
 
     def withdraw(self, match_id: int, decision: int) -> None:
-        """Drop a question that was decided without the bot's answer; if the bot already has the question, it is
-        told."""
+        """Drop a question that was decided without the bot's answer; notify the bot if it already has the question."""
         if self._drop(match_id, decision) is not None:
             self._letter().closed.append((match_id, decision))
 

@@ -126,8 +126,8 @@ def _figures(measurements: Measurements, took: float, cpu: float) -> dict[str, f
 @click.argument("bots", type=int)
 @click.argument("capacity", type=int)
 @click.argument("seconds", type=float)
-@click.option("--games", default="sixth_sense", help="What they play, with commas between.")
-@click.option("--prefix", default="bot", help="What the bots' names begin with.")
+@click.option("--games", default="sixth_sense", help="Games to play, separated by commas.")
+@click.option("--prefix", default="bot", help="Prefix of the bots' names.")
 def main(address: str, bots: int, capacity: int, seconds: float, games: str, prefix: str) -> None:
     """Let bots play until standard input ends."""
     asyncio.run(_load(address, bots, capacity, seconds, games.split(","), prefix))

@@ -11,7 +11,7 @@ import click
 ROOT: Final = Path(__file__).parent.parent
 COMPILED: Final = ROOT / "build" / "compiled"
 
-option = click.option("--compiled", is_flag=True, help="With what make compiled compiles.")
+option = click.option("--compiled", is_flag=True, help="Use the compiled build of `make compiled`.")
 
 
 def environment(compiled: bool = True) -> dict[str, str]:

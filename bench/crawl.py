@@ -161,13 +161,15 @@ def measure(data: Path, matches: int, rate: float, seconds: float, warm_up: floa
     }
 
 
-@click.command(help="Decisions beside a crawl of the pages.")
+@click.command(help="Measure how much a crawl of the pages slows down decisions.")
 @click.option("--matches", default=MATCHES, show_default=True, type=click.IntRange(1_000))
-@click.option("--pages", "rate", default=20.0, show_default=True, type=click.FloatRange(0.1), help="A second.")
-@click.option("--seconds", default=10.0, show_default=True, type=click.FloatRange(0.5), help="Of one measurement.")
+@click.option(
+    "--pages", "rate", default=20.0, show_default=True, type=click.FloatRange(0.1), help="Page requests per second."
+)
+@click.option("--seconds", default=10.0, show_default=True, type=click.FloatRange(0.5), help="Seconds per measurement.")
 @click.option("--warm-up", default=6.0, show_default=True, type=click.FloatRange(0))
 @click.option("--repetitions", default=3, show_default=True, type=click.IntRange(1))
-@click.option("--data", type=click.Path(path_type=Path), help="Make the directory here, or use the one there.")
+@click.option("--data", type=click.Path(path_type=Path), help="Data directory to create, or to reuse if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of words.")
 def main(
     matches: int, rate: float, seconds: float, warm_up: float, repetitions: int, data: Path | None, as_json: bool

@@ -230,10 +230,10 @@ def table(turns: dict[str, list[Turn]]) -> Table:
     return result
 
 
-@click.group(invoke_without_command=True, help="Measure the engine beside OpenSpiel.")
+@click.group(invoke_without_command=True, help="Compare the speed of the engine with OpenSpiel's.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.option("--repetitions", default=7, show_default=True, type=click.IntRange(5), help="Turns of each contender.")
-@click.option("--games", default=300, show_default=True, type=click.IntRange(4), help="Games of 6th Sense a turn.")
+@click.option("--games", default=300, show_default=True, type=click.IntRange(4), help="Games of 6th Sense per turn.")
 @click.pass_context
 def main(context: click.Context, as_json: bool, repetitions: int, games: int) -> None:
     """Print the table, or the package to install if OpenSpiel is missing."""

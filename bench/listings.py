@@ -198,10 +198,12 @@ def _now() -> int:
     return int(time() * 1e6)
 
 
-@click.command(help="Time of the commands that list, on many matches.")
+@click.command(help="Measure the time of the listing commands, with many matches.")
 @click.option("--matches", default=MATCHES, show_default=True, type=click.IntRange(1_000))
 @click.option("--runs", default=5, show_default=True, type=click.IntRange(1))
-@click.option("--data", type=click.Path(path_type=Path), help="Keep the data directory here, or use the one there.")
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Data directory to create and keep, or to reuse if it exists."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(matches: int, runs: int, data: Path | None, as_json: bool) -> None:
     """Measure, and exit with 1 if a bar is missed with a million matches."""

@@ -109,11 +109,11 @@ def _played(subject: Subject, numbers: range, count: int) -> tuple[float, float]
     return sum(times()[:4]) - began, perf_counter() - wall
 
 
-@click.command(help="Measure what a decision of `arena match` costs.")
+@click.command(help="Measure the cost of a decision in `arena match`.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-@click.option("--repetitions", default=5, show_default=True, type=click.IntRange(1), help="Turns of each.")
-@click.option("--games", default=20, show_default=True, type=click.IntRange(1), help="Games a turn, in process.")
-@click.option("--sets", default=60, show_default=True, type=click.IntRange(1), help="Sets a turn, by workers.")
+@click.option("--repetitions", default=5, show_default=True, type=click.IntRange(1), help="Turns of each contender.")
+@click.option("--games", default=20, show_default=True, type=click.IntRange(1), help="Games per turn, in process.")
+@click.option("--sets", default=60, show_default=True, type=click.IntRange(1), help="Sets per turn, played by workers.")
 def main(as_json: bool, repetitions: int, games: int, sets: int) -> None:
     """Print the figures and mark those that miss their bar."""
     rows: list[tuple[str, list[float], str, bool]] = []

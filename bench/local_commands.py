@@ -70,8 +70,8 @@ def engine_seconds(game: str, games: int) -> float:
 
 
 @click.command()
-@click.option("--repetitions", metavar="N", default=3, show_default=True, help="Turns of each.")
-@click.option("--sets", metavar="N", default=100, show_default=True, help="Sets of two games in a turn.")
+@click.option("--repetitions", metavar="N", default=3, show_default=True, help="Turns of each contender.")
+@click.option("--sets", metavar="N", default=100, show_default=True, help="Sets of two games per turn.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def main(repetitions: int, sets: int, as_json: bool) -> None:
     """Measure the runner's cost of a command's decision, in random decisions of the engine."""

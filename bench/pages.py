@@ -214,10 +214,14 @@ def _processor(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@click.command(help="Time of every page, on many matches.")
+@click.command(help="Measure the time of every page, with many matches.")
 @click.option("--matches", "count", default=listings.MATCHES, show_default=True, type=click.IntRange(1_000))
-@click.option("--runs", default=40, show_default=True, type=click.IntRange(2), help="Addresses of a kind of page.")
-@click.option("--data", type=click.Path(path_type=Path), help="Keep the data directory here, or use the one there.")
+@click.option(
+    "--runs", default=40, show_default=True, type=click.IntRange(2), help="Addresses to request of each kind of page."
+)
+@click.option(
+    "--data", type=click.Path(path_type=Path), help="Data directory to create and keep, or to reuse if it exists."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(count: int, runs: int, data: Path | None, as_json: bool) -> None:
     """Measure, and exit with 1 if a bar is missed; the bars of time need at least a hundred thousand matches."""

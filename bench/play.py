@@ -113,14 +113,14 @@ def _spread(values: Sequence[float], form: str = ",.0f") -> str:
     return f"{median(values):{form}} ({min(values):{form}} – {max(values):{form}})"
 
 
-@click.command(help="Decisions through the arena beside messages through a bare echo.")
+@click.command(help="Compare decisions through the arena with messages through a bare echo.")
 @click.option("--case", "cases", type=click.Choice([*CASES]), multiple=True, help="What to measure; repeatable.")
 @click.option("--seconds", type=float, default=3.0, show_default=True, help="Length of one run.")
 @click.option(
     "--warm-up", type=float, default=6.0, show_default=True, help="Seconds for first matches and for helpers to start."
 )
 @click.option("--repetitions", type=int, default=5, show_default=True)
-@click.option("--bots", type=click.Choice(["go", "sdk"]), default="go", show_default=True, help="Whose bots play.")
+@click.option("--bots", type=click.Choice(["go", "sdk"]), default="go", show_default=True, help="Kind of bots to use.")
 @option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(

@@ -77,7 +77,7 @@ def spread(figures: Sequence[float], digits: int = 2) -> str:
 @click.option("--processes", type=click.IntRange(min=2), default=2, show_default=True)
 @click.option("--case", "cases", type=click.Choice([*CASES]), multiple=True, help="What to measure; repeatable.")
 @click.option("--seconds", type=float, default=4.0, show_default=True, help="Length of one run.")
-@click.option("--warm-up", type=float, default=6.0, show_default=True, help="Seconds before it.")
+@click.option("--warm-up", type=float, default=6.0, show_default=True, help="Seconds of play before it.")
 @click.option("--repetitions", type=int, default=5, show_default=True)
 @option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")

@@ -204,15 +204,19 @@ def _table(cases: Mapping[str, Mapping[str, Sequence[Mapping[str, float]]]], com
 @click.command()
 @click.option("--case", "cases", type=click.Choice([*CASES]), multiple=True, help="What to measure; repeatable.")
 @click.option(
-    "--language", "languages", type=click.Choice([*SAMPLES]), multiple=True, help="Beside Python; repeatable."
+    "--language",
+    "languages",
+    type=click.Choice([*SAMPLES]),
+    multiple=True,
+    help="SDK to compare with Python's; repeatable.",
 )
-@click.option("--decisions", type=click.IntRange(1), default=40_000, show_default=True, help="Of one turn.")
+@click.option("--decisions", type=click.IntRange(1), default=40_000, show_default=True, help="Decisions per turn.")
 @click.option(
     "--warm-up",
     type=click.IntRange(0),
     default=40_000,
     show_default=True,
-    help="Decisions before them, where programs are compiled while they run; else a tenth.",
+    help="Decisions to warm up just-in-time compilers; others take a tenth.",
 )
 @click.option("--repetitions", type=click.IntRange(1), default=5, show_default=True)
 @option

@@ -199,10 +199,14 @@ def _spent(playing: Bots) -> tuple[float, float, float, int, int]:
 
 @click.command()
 @click.option("--case", "cases", type=click.Choice([*CASES]), multiple=True, help="What to measure; repeatable.")
-@click.option("--bots", type=click.IntRange(2), help="Another load: so many bots, with --matches.")
-@click.option("--matches", type=click.IntRange(1), default=1, show_default=True, help="Matches of each bot at once.")
-@click.option("--messages", type=click.IntRange(1), default=4, show_default=True, help="Heard in one turn, at most.")
-@click.option("--decisions", type=click.IntRange(1), default=60_000, show_default=True, help="Of one run.")
+@click.option("--bots", type=click.IntRange(2), help="Measure another load: the number of bots; see --matches.")
+@click.option(
+    "--matches", type=click.IntRange(1), default=1, show_default=True, help="Matches that each bot plays at once."
+)
+@click.option(
+    "--messages", type=click.IntRange(1), default=4, show_default=True, help="Maximum number of messages in one turn."
+)
+@click.option("--decisions", type=click.IntRange(1), default=60_000, show_default=True, help="Decisions per run.")
 @option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(

@@ -201,7 +201,9 @@ def measure(games: int, repetitions: int) -> dict[str, list[float]]:
 
 @click.command(help="Measure the vectorised environment and its parts.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-@click.option("--games", default=256, show_default=True, type=click.IntRange(8), help="Games stepped together.")
+@click.option(
+    "--games", default=256, show_default=True, type=click.IntRange(8), help="Number of games to step together."
+)
 @click.option("--repetitions", default=5, show_default=True, type=click.IntRange(1), help="Turns of each contender.")
 @_compiled.option
 def main(as_json: bool, games: int, repetitions: int, compiled: bool) -> None:

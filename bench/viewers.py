@@ -148,9 +148,9 @@ def measure(count: int, seconds: float, warm_up: float, repetitions: int) -> dic
     }
 
 
-@click.command(help="Decisions beside viewers of the live pages.")
+@click.command(help="Measure the cost of viewers of the live pages.")
 @click.option("--viewers", "count", default=500, show_default=True, type=click.IntRange(1))
-@click.option("--seconds", default=10.0, show_default=True, type=click.FloatRange(0.5), help="Of one measurement.")
+@click.option("--seconds", default=10.0, show_default=True, type=click.FloatRange(0.5), help="Seconds per measurement.")
 @click.option("--warm-up", default=5.0, show_default=True, type=click.FloatRange(0))
 @click.option("--repetitions", default=3, show_default=True, type=click.IntRange(1))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of words.")

@@ -84,15 +84,17 @@ def _print_matches(found: dict[str, Any]) -> None:
     Console(width=120).print(table)
 
 
-@click.command(help="What grows with bots and with matches, and how fast.")
+@click.command(help="Measure how costs grow with the numbers of bots and matches.")
 @click.option("--part", "parts", type=click.Choice(PARTS), multiple=True, help="What to measure; repeatable.")
 @click.option("--bots", "crowds", type=click.IntRange(2), multiple=True, default=bots.CROWDS, show_default=True)
 @click.option("--matches", "kept", type=click.IntRange(1_000), multiple=True, default=matches.KEPT, show_default=True)
-@click.option("--seconds", type=float, default=8.0, show_default=True, help="Of play that is measured.")
-@click.option("--warm-up", type=float, default=6.0, show_default=True, help="Seconds of play before.")
-@click.option("--repetitions", type=click.IntRange(1), default=3, show_default=True, help="Of each number of bots.")
-@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Of each command and page.")
-@click.option("--compiled/--sources", default=True, show_default=True, help="What the bots' servers run.")
+@click.option("--seconds", type=float, default=8.0, show_default=True, help="Seconds of measured play.")
+@click.option("--warm-up", type=float, default=6.0, show_default=True, help="Seconds of play before the measurement.")
+@click.option(
+    "--repetitions", type=click.IntRange(1), default=3, show_default=True, help="Repetitions for each number of bots."
+)
+@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Runs of each command and page.")
+@click.option("--compiled/--sources", default=True, show_default=True, help="Build that the bots' servers run.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def main(
     parts: tuple[str, ...],

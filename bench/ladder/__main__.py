@@ -102,10 +102,24 @@ def _shown(bar: Bar) -> str:
 
 @click.command(help="Measure the ladder in simulated worlds and on real matches.")
 @click.option("--part", "parts", type=click.Choice([*PARTS]), multiple=True, help="What to measure; repeatable.")
-@click.option("--quick", "effort", flag_value=Effort.QUICK, type=Effort, help="In seconds: too few worlds to judge.")
-@click.option("--long", "effort", flag_value=Effort.LONG, type=Effort, help="With as many worlds as the docs quote.")
-@click.option("--seed", default=6, show_default=True, help="From which all chance is drawn.")
-@click.option("--chart", "picture", type=click.Path(path_type=Path, dir_okay=False), help="Draw the ranking as SVG.")
+@click.option(
+    "--quick",
+    "effort",
+    flag_value=Effort.QUICK,
+    type=Effort,
+    help="Take only seconds, with too few worlds for a verdict.",
+)
+@click.option(
+    "--long",
+    "effort",
+    flag_value=Effort.LONG,
+    type=Effort,
+    help="Simulate as many worlds as for the tables in the documentation.",
+)
+@click.option("--seed", default=6, show_default=True, help="Seed of all random numbers.")
+@click.option(
+    "--chart", "picture", type=click.Path(path_type=Path, dir_okay=False), help="Draw the ranking to this SVG file."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.pass_context
 def main(

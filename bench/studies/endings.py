@@ -96,10 +96,23 @@ def measure(game: str, seats: int, cards: int, wanted: int) -> list[BotErrors]:
 
 
 @click.command(help=(__doc__ or "").replace("    python", "\b\n    python"))
-@click.option("--decisions", "wanted", type=click.IntRange(2), default=200, show_default=True, help="By table size.")
-@click.option("--game", "games", type=click.Choice([*GAMES]), multiple=True, help="Of one game only.")
+@click.option(
+    "--decisions",
+    "wanted",
+    type=click.IntRange(2),
+    default=200,
+    show_default=True,
+    help="Decisions to measure at each table size.",
+)
+@click.option("--game", "games", type=click.Choice([*GAMES]), multiple=True, help="Only this game; repeatable.")
 @click.option("--seats", "sizes", type=int, multiple=True, default=(2, 4), show_default=True)
-@click.option("--cards", type=click.IntRange(1, 3), default=2, show_default=True, help="In the fullest hand.")
+@click.option(
+    "--cards",
+    type=click.IntRange(1, 3),
+    default=2,
+    show_default=True,
+    help="Maximum number of cards in the largest hand.",
+)
 @click.option("--json", "as_json", is_flag=True)
 def main(wanted: int, games: Sequence[str], sizes: Sequence[int], cards: int, as_json: bool) -> None:
     """Measure the house bots' losses and print them."""

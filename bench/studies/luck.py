@@ -230,10 +230,18 @@ def table(found: Sequence[Gain], matches: int) -> Table:
     return result
 
 
-@click.command(help="Measure what the luck column is worth.")
-@click.option("--game", "games", type=click.Choice([*GAMES]), multiple=True, help="All unless named; repeatable.")
+@click.command(help="Measure the benefit of the luck column.")
+@click.option(
+    "--game", "games", type=click.Choice([*GAMES]), multiple=True, help="Game to measure; repeatable; by default all."
+)
 @click.option("--seats", type=click.IntRange(2), multiple=True, default=SEATS, show_default=True, help="Repeatable.")
-@click.option("--matches", default=250, show_default=True, type=click.IntRange(10), help="Of each game and seats.")
+@click.option(
+    "--matches",
+    default=250,
+    show_default=True,
+    type=click.IntRange(10),
+    help="Matches of each game and number of seats.",
+)
 @click.option("--processes", default=2, show_default=True, type=click.IntRange(1))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(games: Sequence[str], seats: Sequence[int], matches: int, processes: int, as_json: bool) -> None:

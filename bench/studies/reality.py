@@ -172,10 +172,14 @@ def tables(found: Sequence[Shares], fits: Sequence[Fitted]) -> list[Table]:
     return [parts, model, games, scales, ratings]
 
 
-@click.command(help="Ask real matches the ladder's questions.")
-@click.option("--game", "only", type=click.Choice([*GAMES]), multiple=True, help="All unless named; repeatable.")
+@click.command(help="Measure the ladder's model on real matches.")
+@click.option(
+    "--game", "only", type=click.Choice([*GAMES]), multiple=True, help="Game to measure; repeatable; by default all."
+)
 @click.option("--seats", type=click.IntRange(2), multiple=True, default=SEATS, show_default=True, help="Repeatable.")
-@click.option("--games", default=240, show_default=True, type=click.IntRange(10), help="A bot, at every kind of table.")
+@click.option(
+    "--games", default=240, show_default=True, type=click.IntRange(10), help="Games per bot and kind of table."
+)
 @click.option("--duplicates", default=150, show_default=True, type=click.IntRange(10), help="Deals played four times.")
 @click.option("--processes", default=2, show_default=True, type=click.IntRange(1))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")

@@ -119,7 +119,7 @@ def measure(name: str, against: str, matches: int) -> Figures:
 
 @click.command(help=(__doc__ or "").replace("    python", "\b\n    python"))
 @click.option("--matches", type=click.IntRange(3), default=400, show_default=True)
-@click.option("--game", "games", type=click.Choice([*GAMES]), multiple=True, help="Of one game only.")
+@click.option("--game", "games", type=click.Choice([*GAMES]), multiple=True, help="Only this game; repeatable.")
 @click.option("--against", default="house-counter", show_default=True)
 @click.option("--json", "as_json", is_flag=True)
 def main(matches: int, games: Sequence[str], against: str, as_json: bool) -> None:

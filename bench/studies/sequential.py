@@ -148,8 +148,10 @@ def _outcomes(
 @click.command(help="Measure the sequential tests of `arena match`.")
 @click.option("--game", "games", multiple=True, type=click.Choice([*GAMES]), help="Only this game; repeatable.")
 @click.option("--seats", "sizes", multiple=True, type=int, help="Only tables of this size; repeatable.")
-@click.option("--sets", default=1000, show_default=True, type=click.IntRange(10), help="Real sets of each size.")
-@click.option("--runs", default=2000, show_default=True, type=click.IntRange(1), help="Tests of each truth.")
+@click.option("--sets", default=1000, show_default=True, type=click.IntRange(10), help="Real sets for each table size.")
+@click.option(
+    "--runs", default=2000, show_default=True, type=click.IntRange(1), help="Simulated tests for each true value."
+)
 @click.option("--processes", default=2, show_default=True, type=click.IntRange(1), help="Worker processes.")
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")

@@ -97,8 +97,8 @@ def measure(bot: HouseBot, seats: int, deals: int) -> Strength:
 
 @click.command(help=(__doc__ or "").replace("    python", "\b\n    python"))
 @click.option("--deals", type=click.IntRange(2), default=60, show_default=True)
-@click.option("--game", "games", type=click.Choice([*GAMES]), multiple=True, help="Of one game only.")
-@click.option("--seats", type=int, multiple=True, help="At one table size only.")
+@click.option("--game", "games", type=click.Choice([*GAMES]), multiple=True, help="Only this game; repeatable.")
+@click.option("--seats", type=int, multiple=True, help="Only this number of seats; repeatable.")
 @click.option("--bot", "bots", multiple=True, help="One bot only, such as house-search.")
 @click.option("--json", "as_json", is_flag=True)
 def main(deals: int, games: Sequence[str], seats: Sequence[int], bots: Sequence[str], as_json: bool) -> None:

@@ -1,4 +1,4 @@
-# What the SDK is linked with, for itself and for whoever finds it.
+# Libraries that the SDK needs, for its own build and for projects that use it.
 find_package(Protobuf REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(Threads REQUIRED)

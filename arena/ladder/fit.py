@@ -11,7 +11,7 @@ is concave, so Newton's method finds its only maximum from anywhere, with a line
 first, wild steps. Each step solves a sparse system by conjugate gradients: time and memory grow with the pairs that
 have met, not with the square of the versions.
 
-Anybody must be able to recompute a published ladder bit for bit. So results enter as integer sums
+Anyone must be able to recompute a published ladder bit for bit. So results enter as integer sums
 (`arena.ladder.pairs`), all sums are in the order of the nodes, and nothing uses randomness, or BLAS, whose result may
 depend on the number of threads. Wins and losses stay apart in the score, as their difference would lose the digits of a
 hopeless bot.

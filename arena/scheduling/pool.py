@@ -32,7 +32,7 @@ from arena.scheduling.lane import Lane, add_least_met, counting
 from arena.scheduling.pace import MOST_CLASSES
 
 PATIENCE: Final = 2.0
-"""Seconds that a bot waits for other bots before house bots fill its table."""
+"""Seconds for which a bot waits for other bots before house bots fill its table."""
 LEAST_OWNERS: Final = 7
 """House bots, the ladder's anchors, get as many seats as the bots of one owner; with fewer owners than this, one seat
 in 8. So the scale, which all ratings share, is known about as well as a rating."""

@@ -336,7 +336,7 @@ class MatchDriver(SeatedMatch):
                 assert_never(effect)
 
     def _known_to_be_late(self, effect: Refuse | Suspend) -> bool:
-        """Return whether an answer is too late and its bot has been told so before.
+        """Return whether an answer is too late and its bot has already been notified of a late one.
 
         The forced decision also caused a notice, so another one would add nothing.
         """

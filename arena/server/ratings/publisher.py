@@ -133,7 +133,7 @@ class LadderPublisher:
                 await self._fit_news()
 
     def unfitted(self, game: str) -> Unfitted | None:
-        """Return the time and reason of a game's failed fit; None if the last attempt succeeded."""
+        """Return the time of a game's failed fit and the reason for it; None if the last attempt succeeded."""
         return self._unfitted.get(game)
 
     def news(self, game: str) -> int:

@@ -68,8 +68,7 @@ def store_leaf(connection: Connection, number: int, kind: LeafKind, leaf: bytes,
 
 
 class LeafBatch:
-    """A batch of many leaves for a short log, which need not read the leaves it added. `flush` writes those that
-    wait."""
+    """Many leaves to add to a short log, without reading them back. `flush` writes those that wait."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection: Final = connection

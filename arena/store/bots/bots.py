@@ -250,7 +250,7 @@ def _listed(bot: Bot, matches: int, version: str, banned: str) -> BotRow:
 
 
 def _banned(owner: str, reason: str | None) -> str:
-    """Return the reason of an owner's ban as a sentence; empty without a ban. A ban may be stored without a reason."""
+    """Return the reason for an owner's ban as a sentence; empty if there is no ban. A ban may have no stored reason."""
     if reason is None:
         return ""
     return f"{owner} is banned: {reason}" if reason else f"{owner} is banned"

@@ -27,7 +27,7 @@ from arena.store.journal.journal import journal_of
 IN_ROW: Final = 0
 """The segment of a replay that is stored in its row: in a database in memory, or until an upgrade has moved it."""
 FULL: Final = 16 << 20
-"""Size in bytes from which on nothing more is added to a segment."""
+"""Size in bytes at which a segment is full."""
 _KEY: Final = "arena_replay_files"
 _SEGMENT: Final = schema.replay_segments.c
 _NEWEST: Final = Statement(

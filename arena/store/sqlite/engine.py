@@ -22,7 +22,7 @@ from arena.store.schema import APPEND_ONLY, AppendOnly
 _BUSY_TIMEOUT: Final = 10.0
 """Seconds to wait for another process's lock, which is held only for opening, closing or committing."""
 _WORTH_COMPACTING: Final = 32 << 20
-"""Number of free bytes from which on a database is rewritten."""
+"""Least number of free bytes at which a database is rewritten."""
 _PAGES: Final = ("freelist_count", "page_count", "page_size")
 _COPIED: Final = 256
 """Number of pages that a copy reads in one step."""

@@ -25,7 +25,7 @@ This page is generated from the program by `python docs/commands.py`.
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the page as Markdown."""
     return INTRODUCTION + "".join(
         f"\n## {title}\n\n| command | purpose | example |\n|---|---|---|\n" + "".join(_rows(main, (), verbs))
         for title, verbs in GROUPS.items()

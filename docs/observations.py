@@ -28,12 +28,12 @@ scores of Nullern far from 0, which they count in twos, and the target, which th
 
 
 def page() -> str:
-    """The whole page."""
+    """Return the page as Markdown."""
     return INTRODUCTION + "".join(f"\n{section}" for game in GAMES.values() for section in sections(game))
 
 
 def sections(game: Game) -> Iterator[str]:
-    """A game's heading, and its fields at the largest table."""
+    """Return a game's heading and its fields at the largest table."""
     seats = game.seats[-1]
     sizes = ", ".join(f"{sum(field.size for field in game.observation(seats))} ({seats})" for seats in game.seats)
     yield f"## {game.title}\n"

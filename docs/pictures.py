@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
 TABLE: Final = (752, 540)
-"""Size of the table with the two lines below it, from the left edge of the page."""
+"""Size of the area with the table and the two lines below it, from the left edge of the page."""
 LADDER: Final = (1200, 560)
 STEPS: Final = 60
 STEP_MS: Final = 700
 END_MS: Final = 3_000
-"""Time that the last step stays before the picture begins again."""
+"""Time for which the last step is shown before the animation restarts."""
 PATIENCE: Final = 60.0
 
 

@@ -12,12 +12,12 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 PICTURE: Final = ROOT / "arena" / "web" / "static" / "preview.png"
 SIZE: Final = (1200, 630)
-"""Pixels that most sites ask for."""
+"""Size in pixels that most sites request."""
 CARDS: Final = (("9", "#b3202c"), ("4", "#7a5a00"), ("7", "#1d6b34"), ("12", "#1f4fb0"), ("8", "#7b2a8f"))
 
 
 def page() -> str:
-    """Return what is drawn: a hand of cards, the name and what it is."""
+    """Return the drawing: a hand of cards, the name and a short description."""
     cards = "".join(
         f'<g transform="translate(310 640) rotate({14 * place - 28}) translate(-85 -460)">'
         f'<rect width="170" height="250" rx="16" fill="#fff" stroke="{ink}" stroke-width="5"/>'
@@ -37,7 +37,7 @@ def page() -> str:
 
 
 def main() -> None:
-    """Draw it."""
+    """Draw the picture."""
     sys.path.insert(0, str(ROOT))
     from tests.web.browser import started
 

@@ -82,7 +82,7 @@ def decision_rows(replay: Replay, bot: str = "") -> Iterator[DecisionRow]:
 
 
 class DatasetError(ValueError):
-    """The folder is no dataset, or an incomplete one; the message names it and the problem."""
+    """The folder does not contain a complete dataset; the message names the folder and the problem."""
 
 
 class DatasetWriter:

@@ -58,7 +58,7 @@ class BotService:
     async def CreateInvitation(  # noqa: N802
         self, request: bots_pb2.CreateInvitationRequest, call: Call
     ) -> bots_pb2.CreateInvitationResponse:
-        """Create an invitation; for the operator only."""
+        """Create an invitation. Only the operator may do this."""
         await looked_up(self._authorization.require_operator(bearer(call), "only the operator invites"))
         call.trust()
         code = await looked_up(_of_owner(request.owner, self._accounts.invite(request.owner)))
@@ -73,18 +73,18 @@ class BotService:
         return bots_pb2.ListBotsResponse(bots=entries)
 
     async def UnparkBot(self, request: bots_pb2.UnparkBotRequest, call: Call) -> bots_pb2.UnparkBotResponse:  # noqa: N802
-        """Let a parked bot be seated again; for the bot itself and the operator."""
+        """Give a parked bot seats again. Only the bot itself and the operator may do this."""
         await self._require_control(call, request.name)
         await looked_up(self._accounts.unpark(request.name))
         return bots_pb2.UnparkBotResponse()
 
     async def RotateToken(self, request: bots_pb2.RotateTokenRequest, call: Call) -> bots_pb2.RotateTokenResponse:  # noqa: N802
-        """Replace the token of a bot; for the bot itself and the operator."""
+        """Replace the token of a bot. Only the bot itself and the operator may do this."""
         await self._require_control(call, request.name)
         return bots_pb2.RotateTokenResponse(token=(await looked_up(self._accounts.rotate(request.name))).token)
 
     async def RevokeToken(self, request: bots_pb2.RevokeTokenRequest, call: Call) -> bots_pb2.RevokeTokenResponse:  # noqa: N802
-        """Revoke the token of a bot; for the bot itself and the operator."""
+        """Revoke the token of a bot. Only the bot itself and the operator may do this."""
         await self._require_control(call, request.name)
         await looked_up(self._accounts.revoke(request.name))
         return bots_pb2.RevokeTokenResponse()
@@ -113,7 +113,7 @@ class BotService:
 
 
 async def _of_owner(owner: str, answer: Awaitable[T]) -> T:
-    """Await an answer; if a name is refused that is the owner's, say so in the refusal."""
+    """Await an answer. If the name that it refuses is the owner's, say so in the refusal."""
     try:
         return await answer
     except errors.NameNotAllowed as error:

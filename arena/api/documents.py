@@ -26,7 +26,7 @@ PIECE: Final = 4096
 
 
 class Document(NamedTuple):
-    """An answer."""
+    """The content of an answer to a request."""
 
     content: bytes
     media_type: str

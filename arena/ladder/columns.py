@@ -111,7 +111,7 @@ class Columns:
     """Results of M matches, in any order. Build them with `of`, `of_results` or `of_arrays`, which validate."""
 
     match_id: Ints
-    """[M], no number twice."""
+    """[M], the numbers of the matches, all different."""
     seats: Places
     """[M], 2–7."""
     nodes: Ints

@@ -33,17 +33,18 @@ from arena.ladder.symmetric import Floats
 
 PAIR_ERRORS: Final = 4.2
 PAIR_SURPLUS: Final = 0.1
-"""Standard errors and mean surplus of score from which a pair is flagged: honest bots may suit each other, too."""
+"""Least surplus, in standard errors and as a mean score, of a flagged pair; honest bots cause smaller ones, too."""
 LIFT_ERRORS: Final = 3.5
 LIFT_ELO: Final = 15.0
-"""Standard errors and Elo from which a lift is flagged."""
+"""Least lift, in standard errors and in Elo, that is flagged."""
 OPPONENTS_CHANCE: Final = 1e-4
 OPPONENTS_LEAST: Final = 8
 OPPONENTS_MATCHES: Final = 4
-"""Probability of χ² below which a bot is flagged for its opponents; their least number, and least matches with each."""
+"""Probability of χ² below which a bot is flagged for its opponents; least number of opponents, and of matches with
+each."""
 CHANGE_ERRORS: Final = 3.0
 CHANGE_MATCHES: Final = 50
-"""Standard errors from which a change is flagged, and least matches in each half."""
+"""Least change, in standard errors, that is flagged, and least number of matches in each half."""
 SMALLEST: Final = 1e-300
 """Lower bound of probabilities."""
 GRID: Final = 2.0**-10

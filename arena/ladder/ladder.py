@@ -19,7 +19,7 @@ ESTABLISHED_MIN_OPPONENTS: Final = 8
 
 
 class Quota(NamedTuple):
-    """The largest number of matches that two guests count together, however often they meet; 0 for no limit."""
+    """The maximum number of matches between two guests that count, however often they meet; 0 for no limit."""
 
     day: int = 0
     """The limit of one day in UTC."""
@@ -141,7 +141,7 @@ class Ladder:
     lines: tuple[LadderLine, ...]
     """The newest versions, best first."""
     figures: tuple[Figure, ...]
-    """One for every entrant, in the order of their nodes."""
+    """One figure for every entrant, in the order of their nodes."""
     through: int
     """Number of the last event included."""
     digest: str

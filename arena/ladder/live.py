@@ -46,9 +46,10 @@ class RatingChange:
     before: Rating
     after: Rating
     beyond_quota: tuple[int, ...] = ()
-    """Seats whose pair with this one counts for neither: both have met too often that day or week."""
+    """Seats whose pair with this seat counts for neither bot, because the two met too often that day or week."""
     counts_again: tuple[tuple[int, int], ...] = ()
-    """Seats whose pair with this one has now spent its quota, each with the first day on which it counts again."""
+    """Seats whose pair with this seat has now spent its quota, each with the first day on which the pair counts
+    again."""
 
     @property
     def change(self) -> float:

@@ -73,7 +73,7 @@ class Luck:
         for mean in self._means:
             mean.add(house)
         self.matches += 1
-        if self.matches & (self.matches - 1) == 0:  # at 1, 2, 4 …: the fit used has a quarter of all matches at least
+        if self.matches & (self.matches - 1) == 0:  # at 1, 2, 4 …: the fit in use has a quarter of all or more
             self._using, self._next = self._next, self._sums.fit()
             self._means = [self._means[1], _Mean(self.seats)]
         return adjusted

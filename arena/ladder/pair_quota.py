@@ -3,13 +3,13 @@
 The k matches of a pair on a day count together as c = min(k, the day's quota), and the days of a week together as at
 most the week's quota. All matches of a pair on a day weigh the same, in whole `SHARE`ths: a function of the set of
 results, not of their order, so annulling a match returns its weight to the others. Weeks are those of the calendar,
-from Monday: in a moving window, a result's weight would change with its age. Versions of a bot are one; house bots have
-no quota, since they lose to nobody on purpose.
+from Monday: in a moving window, a result's weight would change with its age. All versions of a bot count as one bot;
+house bots have no quota, since they lose to nobody on purpose.
 
 A bot is young for some days from its first result on. For an older bot, all young ones together have one quota:
-otherwise new names, which cost nothing, would each bring one. Matches beyond it count for the young bot alone. The rule
-applies in weeks in which the older bot meets more older and house bots than young ones: otherwise a new server could
-rate nobody.
+otherwise each new name, which costs nothing, would bring a further quota. Matches beyond it count for the young bot
+alone. The rule applies only in weeks in which the older bot meets more older bots and house bots than young ones:
+otherwise a new server could rate nobody.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class PairQuota(NamedTuple):
 
 
 class _Met(NamedTuple):
-    """Pairs of seats with two guests; arrays of one length."""
+    """Pairs of seats with a guest in each, as arrays of equal length."""
 
     pair: Ints
     """Number of the pair by `pair_number`."""
     row: Ints
     """Row of the match."""
     one: Ints
-    """The bots in the first and the second of the seats, by number from 0."""
+    """The bot in the first seat and the bot in the second seat, numbered from 0."""
     other: Ints
 
 

@@ -65,7 +65,7 @@ def shrunk(ratings: Floats, errors: Floats, older: Sequence[tuple[Floats, Floats
     cases = _cases(ratings, np.maximum(errors, MIN_ERROR) ** 2, versions)
     multiples = _variance_multiples()[:, None]
     found = [_given(cases, spread**2 * multiples) for spread in SPREADS.tolist()]
-    # The grid is even in log spread: a factor of the spread makes a density over the spread one over its logarithm.
+    # The grid is evenly spaced in log(spread): a density over the spread times the spread is one over log(spread).
     prior = np.log(SPREADS**2 / (1 + (SPREADS / SPREAD_SCALE) ** 2) ** 1.5)
     likelihoods = np.array([each.likelihood for each in found]) + prior
     weights = np.exp(likelihoods - likelihoods.max())

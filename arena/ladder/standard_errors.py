@@ -118,7 +118,7 @@ class StandardErrors(NamedTuple):
     """Errors in Elo of n versions, k of them the newest of their bots."""
 
     own: Floats
-    """[n], of each rating without the scale's."""
+    """[n], standard error of each rating, without that of the scale."""
     differences: Floats
     """[k, k], variances of the differences of the newest versions' ratings, in squared Elo."""
     scale: float

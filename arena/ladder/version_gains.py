@@ -42,7 +42,8 @@ def _shares(spread: float) -> tuple[float, ...]:
 
 _SHARES: Final = tuple(map(_shares, SPREADS))
 _PRIOR: Final = tuple(spread / (1 + (spread / VERSION_DEVIATION) ** 2) ** 1.5 for spread in SPREADS)
-"""The grid is even in log spread: a factor of the spread makes a density over the spread one over its logarithm."""
+"""The grid is evenly spaced in log(spread), so a density over the spread is multiplied by the spread to get one over
+log(spread)."""
 
 
 class VersionGains:

@@ -22,7 +22,7 @@ class LogEntry(NamedTuple):
     """A leaf, and the proof that a head includes it."""
 
     number: int
-    """From 1."""
+    """Number of the leaf, from 1."""
     leaf: bytes
     """Canonical bytes."""
     head: LogHead

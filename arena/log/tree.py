@@ -1,17 +1,17 @@
 """The Merkle tree of RFC 6962 (also RFC 9162): hashes, and proofs of inclusion and consistency.
 
 A server could change a result long after the match, and its database would look fine. So it publishes, again and again,
-one hash over all results so far: the root of this tree. A few hashes can convince anyone who remembers a root that a
+one hash over all results so far: the root of this tree. With a few hashes, anyone who remembers a root can check that a
 leaf is under it, or that a later tree only added leaves. Nobody has to download the list or trust the server. Two bots
 that compare roots can even detect that they were shown different lists. We chose Certificate Transparency's tree
 because it is proven, and other people's verifiers work on it.
 
 A tree over n leaves splits at the largest power of two below n, so its left part is a complete tree that never changes
-again. A tree is known by its *nodes*: `Nodes(level, index)` is the hash of the complete subtree over the leaves from
-index · 2**level up to, not including, (index + 1) · 2**level. Beside its own hash, a new leaf completes one such
-subtree for each trailing one bit of its index, and the store adds these. Roots and proofs are computed on demand from
-log n stored nodes, whatever the size of the tree. Leaves and nodes are hashed with different first bytes; otherwise a
-node could pass for a leaf.
+again. A tree is stored as its *nodes*: `Nodes(level, index)` is the hash of the complete subtree over the leaves from
+index · 2**level up to, not including, (index + 1) · 2**level. A new leaf completes the subtree that consists of itself,
+and a larger one for each trailing 1 bit of its index. The store adds the hashes of all these. Roots and proofs are
+computed on demand from log n stored nodes, whatever the size of the tree. Leaves and nodes are hashed with different
+first bytes; otherwise a node could pass for a leaf.
 
 All hashes are SHA-256 and have 32 bytes; leaves are counted from 0, unlike the log's own numbers, which begin at 1.
 Nothing here reads or writes anything. The ugly part is the two verifying functions. They follow the RFC's bit tricks

@@ -80,7 +80,7 @@ class Calls:
             self._ended.set()
             while self._tickets:
                 ticket = self._tickets.popleft()
-                ticket.settle(ticket)  # A ticket as its own answer means that there is none.
+                ticket.settle(ticket)  # A ticket that is its own answer got none from the helper.
         return wrong
 
     def _take(self, answers: list[Any]) -> None:

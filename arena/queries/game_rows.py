@@ -28,7 +28,7 @@ class OptionRow:
 
 @dataclass(frozen=True, slots=True)
 class SizeRow:
-    """The size of a game with a number of seats and default options."""
+    """The size of a game with default options at a table with a given number of seats."""
 
     seats: int
     deck: int

@@ -287,7 +287,7 @@ class Client:
                     return
 
     def void(self, match_id: int, reason: str, operator_token: str) -> None:
-        """Void the result of a match, for a public reason."""
+        """Void the result of a match; `reason` is public."""
         request = operator_pb2.VoidResultRequest(match_id=match_id, reason=reason)
         with self._translated_errors():
             self._operator.VoidResult(request, timeout=CALL_TIMEOUT, metadata=_authorization(operator_token))
@@ -307,30 +307,30 @@ class Client:
                 request.after = voided[-1]
 
     def ban(self, owner: str, reason: str, operator_token: str) -> None:
-        """Ban an owner, for a public reason."""
+        """Ban an owner; `reason` is public."""
         self._moderate(
             self._operator.BanOwner, operator_pb2.BanOwnerRequest(owner=owner, reason=reason), operator_token
         )
 
     def unban(self, owner: str, reason: str, operator_token: str) -> None:
-        """Lift the ban of an owner, for a public reason."""
+        """Lift the ban of an owner; `reason` is public."""
         request = operator_pb2.UnbanOwnerRequest(owner=owner, reason=reason)
         self._moderate(self._operator.UnbanOwner, request, operator_token)
 
     def hide(self, bot: str, reason: str, operator_token: str) -> None:
-        """Hide a bot from the list of bots, for a public reason."""
+        """Hide a bot from the list of bots; `reason` is public."""
         self._moderate(self._operator.HideBot, operator_pb2.HideBotRequest(name=bot, reason=reason), operator_token)
 
     def show(self, bot: str, reason: str, operator_token: str) -> None:
-        """List a hidden bot again, for a public reason."""
+        """List a hidden bot again; `reason` is public."""
         self._moderate(self._operator.ShowBot, operator_pb2.ShowBotRequest(name=bot, reason=reason), operator_token)
 
     def delete(self, bot: str, reason: str, operator_token: str) -> None:
-        """Delete a bot, for a public reason."""
+        """Delete a bot; `reason` is public."""
         self._moderate(self._operator.DeleteBot, operator_pb2.DeleteBotRequest(name=bot, reason=reason), operator_token)
 
     def rename(self, bot: str, new_name: str, reason: str, operator_token: str) -> None:
-        """Give a bot another name, for a public reason."""
+        """Give a bot another name; `reason` is public."""
         request = operator_pb2.RenameBotRequest(name=bot, new_name=new_name, reason=reason)
         self._moderate(self._operator.RenameBot, request, operator_token)
 

@@ -36,7 +36,7 @@ class Draft(NamedTuple):
     """Names of the bots by seat."""
 
     def complete(self, ratings: Sequence[ChangeLike]) -> PackedReplay:
-        """Add the ratings by seat, if any; return the packed replay without its chain, the stored form."""
+        """Add the ratings by seat, if any; return the packed replay in its stored form, without its chain."""
         return pack_replay([self.text, *([ratings_line(ratings, self.names)] if ratings else [])])
 
 
@@ -46,7 +46,7 @@ class Recorder:
     __slots__ = ("_header", "_lines", "_over", "_shown", "_stopwatch", "_version")
 
     def __init__(self, header: Header, version: int = VERSION) -> None:
-        """Begin the record of a match before its first input, in a version of the format."""
+        """Begin the record of a match that has had no input yet; `version`: that of the replay format."""
         seats, policy = len(header.bots), header.policy
         self._header = header
         self._version = version

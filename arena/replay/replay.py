@@ -34,7 +34,7 @@ class RecordedRatingChange:
     before: RecordedRating
     after: RecordedRating
     beyond_quota: tuple[int, ...] = ()
-    """Seats whose pair with this one counts for neither."""
+    """Seats whose pair with this seat counts for neither bot."""
 
 
 @dataclass(frozen=True, slots=True)

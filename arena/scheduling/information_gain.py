@@ -18,7 +18,7 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 MIN_ERROR: Final = 1e-6
 """Lower bound of standard errors in Elo, needed because a ladder's only anchor has none."""
 BLOCK_PAIRS: Final = 1_000_000
-"""Pairs of bots computed at a time; bounds memory."""
+"""Number of pairs of bots computed at a time, which limits the use of memory."""
 MOST_COMPARED: Final = 2_000
 """Maximum number of bots that a bot is compared with. If there are more, an evenly spaced sample by rating represents
 them."""

@@ -57,7 +57,7 @@ class Lane(Generic[BotT]):
         self._busy_patient: Order[BotT] = Order()
         """Patient bots at capacity, by the time at which they are expected to have room."""
         self.held_up = 0
-        """Number of bots that have no room because of slower ones."""
+        """Number of bots that have no room because of slower bots."""
         self._contention: dict[int, Order[BotT]] = {}
         """Orders by information gain, one for each table size."""
         self._patience = patience

@@ -255,7 +255,7 @@ class Arena:
         )
         known = await self.store.read(partial(matches.has_finished, bot_id=bot.id))
         log_state = await self.store.read(log_store.state)
-        bot = await authorize()  # notices a ban since the first check; a later ban finds the session
+        bot = await authorize()  # catches a ban since the first check; a later ban will find the session
         if isinstance(link, RemoteCall) and link.over:
             raise trio.BrokenResourceError  # its process ended since, or the bot left
         bot_player = self.players.enter(bot.id, bot.name, bot.owner)
@@ -318,8 +318,8 @@ class Arena:
     async def void_results(self, bot: str, since: int, reason: str, after: int) -> tuple[int, ...]:
         """Annul the results of a bot in its first matches after `after`; return the numbers of these matches.
 
-        A call annuls only some of them, because nothing else is stored meanwhile. Raises what `matches.void_results`
-        raises.
+        One call annuls only a limited number of results, because nothing else can be stored meanwhile. Raises what
+        `matches.void_results` raises.
         """
         job = partial(matches.void_results, bot=bot, since=since, reason=reason, at=now_us(), after=after)
         voided = await self.store.write(partial(job, limit=VOIDS_AT_ONCE))
@@ -351,7 +351,7 @@ class Arena:
         self._lifecycle.change()
 
     def abandon(self) -> None:
-        """Leave all matches to the next server at once, like a drain without time, for callers that cannot wait.
+        """Leave all matches to the next server at once, like a drain with a limit of 0 s, for callers that cannot wait.
 
         If a drain has already left them, this does nothing.
         """

@@ -90,8 +90,7 @@ def back_up(data: Path, to: Path, at: int, progress: Progress = lambda done, who
 
 
 def restore(backup: Path, data: Path, at: int, progress: Progress = lambda done, whole: None) -> Backup:
-    """Make a data directory from a backup, checking every byte; record the restoration and its point in a leaf of the
-    log.
+    """Make a data directory from a backup, checking every byte; add a leaf to the log that records the restoration.
 
     `at`: now, in microseconds since 1970. After an error, nothing is left at `data`. Raises: PathTaken, BackupUnusable,
     StoreNewer, StoreTooOld, DiskFull, StoreUnusable.
@@ -172,7 +171,7 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
                     raise
                 continue
             if not files <= journal_files(data):
-                continue  # A deleted file may have had lines of a match that still runs as seen by this transaction.
+                continue  # A deleted file may have had lines of a match that this transaction sees running.
             write_journal(directory, lines)
             try:
                 _copy_replays(connection, data, directory, lost)
@@ -195,7 +194,7 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
 def _copy_replays(connection: Connection, data: Path, directory: Path, lost: Collection[Path]) -> None:
     """Copy the replay files as far as rows refer to them, the oldest first, since those are pruned first.
 
-    Of files that are `lost`, only what can be read is copied. Raises: FileNotFoundError.
+    Only the readable part of the files in `lost` is copied. Raises: FileNotFoundError.
     """
     segments_of(directory).mkdir(mode=0o700)
     for segment in attach(connection, data).segments(connection):

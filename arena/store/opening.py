@@ -23,7 +23,7 @@ from arena.store.replays.files import attach, segments_of
 _OTHERS: Final = 0o077
 """The bits of a file mode for group and others."""
 _ENTER: Final = 0o011
-"""The bits of a directory's mode with which others can open files in it."""
+"""The mode bits of a directory that let other users open files in it."""
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def open_readonly(directory: Path) -> Iterator[Connection]:
 
 
 class ReadConnections:
-    """A reader of successive committed states of a data directory, over connections that stay open, for all threads.
+    """A reader of successive committed states of a data directory, for all threads; its connections stay open.
 
     A database that was replaced in between, for example by a restore, is opened anew.
     """

@@ -41,11 +41,14 @@ class AppendOnly(NamedTuple):
     number: str
     """Name of the column with the rows' numbers."""
     within: str | None = None
-    """Name of the column for each of whose values numbering starts at 1; None for a single numbering."""
+    """Name of a column: the rows with equal values there are numbered together. None if all rows of the table are."""
 
 
 def next_number(table: Table) -> ColumnElement[int]:
-    """Return an expression for the next number in a table for the parameter `of_game`; needs the write lock."""
+    """Return an SQL expression for the next number within the game that the parameter `of_game` names.
+
+    The transaction must hold the write lock.
+    """
     highest = select(func.max(table.c.number)).where(table.c.game == bindparam("of_game")).scalar_subquery()
     number: ColumnElement[int] = func.coalesce(highest, literal_column("0")) + literal_column("1")
     return number

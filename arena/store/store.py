@@ -46,7 +46,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 LOST: Final = "the server died and left no journal of the match"
 """Reason for interrupting a match that a dead server left running, if it has no journal."""
 DAMAGED: Final = "the server died and the journal of the match is damaged"
-"""The same for a match with unreadable lines."""
+"""Reason for interrupting a match whose lines in the journal cannot be read."""
 
 
 class FilesFound(NamedTuple):
@@ -174,7 +174,7 @@ async def open_store(
                     lost[match_id] = DAMAGED if match_id in left.damaged else LOST
                     matches.interrupt(connection, [match_id], lost[match_id], at)
         with closing(journal):
-            # Only now that database and journal are known to belong together, because it deletes bytes without rows.
+            # Only now that database and journal are known to belong together: this deletes bytes that no row names.
             found = _replay_files(database, directory, partial(progress, MOVING))._replace(exposed=exposed)
             async with (
                 thread_writer(database, seal)

@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from engine.game import RoundReport
 
 MOST_STRAYS: Final = 500
-"""Maximum number of answers to no open decision, or too late, that a match accepts from a seat: more than a slow bot
-can give. All of them are recorded."""
+"""Maximum number of late or unexpected answers that a match accepts from a seat: more than a slow bot can give. All of
+them are recorded."""
 
 
 class MatchDriver(SeatedMatch):
@@ -336,9 +336,9 @@ class MatchDriver(SeatedMatch):
                 assert_never(effect)
 
     def _known_to_be_late(self, effect: Refuse | Suspend) -> bool:
-        """Return whether an answer is too late and its bot has already been notified of a late one.
+        """Return whether an answer is too late and its bot has already been notified of a late answer.
 
-        The forced decision also caused a notice, so another one would add nothing.
+        The forced decision also caused a notice, so another notice would add nothing.
         """
         if not (isinstance(effect, Refuse) and effect.why is Refusal.STALE and effect.time):
             return False

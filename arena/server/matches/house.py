@@ -30,15 +30,15 @@ class Seated(Protocol):
 
     @property
     def id(self) -> int:
-        """Number."""
+        """The player's number."""
 
     @property
     def name(self) -> str:
-        """Name."""
+        """The player's name."""
 
     @property
     def owner(self) -> str:
-        """Owner; empty for a house bot."""
+        """The player's owner; empty for a house bot."""
 
     @property
     def house(self) -> bool:

@@ -61,8 +61,8 @@ class Observers(NamedTuple):
     parked: Callable[[Sequence[Bot]], None]
     """Called when bots get no more seats; the store has already recorded it."""
     played: Callable[[SeatedMatch, ReadyCheck | None, Sequence[RatingChange]], None]
-    """Called when a match is over, before its bots are released. Without a ready check, an earlier server began it.
-    Changes of ratings are by seat, if there are any."""
+    """Called when a match is over, before its bots are released. The ready check is None if an earlier server began the
+    match. Rating changes are by seat, or empty."""
     stuck: Callable[[float], None]
     """Called when no match can be stored before the given instant of the server's clock."""
 

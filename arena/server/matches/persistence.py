@@ -71,7 +71,7 @@ class Recording(Protocol):
         """By seat, how the bots used their time."""
 
     def delayed(self) -> None:
-        """Notify its bots that the result cannot be stored yet."""
+        """Notify the match's bots that the result cannot be stored yet."""
 
     def troubles(self, over: Over) -> list[bool | None]:
         """By seat, true if the match counts as trouble for its bot; None if it neither counts nor clears trouble."""
@@ -80,7 +80,7 @@ class Recording(Protocol):
         """The replay without its ratings. Raises the exception that recording raised, if any."""
 
     def stored(self) -> None:
-        """Release its part of the journal."""
+        """Release the match's part of the journal."""
 
 
 class Beginnings(Protocol):

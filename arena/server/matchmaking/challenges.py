@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
 
 WAITS: Final = 30.0
-"""Seconds for which a challenge waits at most for room with all its bots."""
+"""Maximum number of seconds for which a challenge waits until all its bots have room."""
 RESTS: Final = 300.0
-"""Seconds for which a bot reserves no place for a challenge after reserving one in vain."""
+"""Number of seconds for which a bot reserves no further place after it has reserved one for a challenge in vain."""
 
 
 class BadChallenge(Refused):

@@ -69,7 +69,7 @@ class PlayedMatch(Protocol):
 
 
 def _nobody(ready_check: ReadyCheck, at_once: bool) -> None:
-    """Replace no bot, because a match with house bots only needs its bot."""
+    """Return no replacement, because a match with house bots makes sense only with the bot that it was made for."""
 
 
 class Matchmaker:

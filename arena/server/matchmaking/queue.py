@@ -199,7 +199,7 @@ class Queue:
         return min(waiting, key=lambda each: (each in spent, each.offers.waiting_since[self._game]), default=None)
 
     def filler(self, table: Sequence[Player], chance: Shuffler) -> HousePlayer | None:
-        """Return a house bot, if possible one that does not sit at the table; None if there are none."""
+        """Return a house bot, preferably one that is not at the table yet; None if there are no house bots."""
         fillers = [each for each in self._house if each not in table] or list(self._house)
         chance.shuffle(fillers)
         return fillers[0] if fillers else None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from arena.server.workers.search import SearchWorker
 
 MOST_SAVED: Final = 10.0
-"""Worker seconds that can be saved up while no table needs them: enough for about five matches."""
+"""Maximum number of worker seconds saved up while no table needs them: enough for about five matches."""
 
 
 class Announced(Protocol):
@@ -74,5 +74,6 @@ class SearchSeats:
         earned = 0.0 if self._since is None else self._house_search * (now - self._since)
         self._since = now
         self._earned = min(self._earned + earned, spent + MOST_SAVED)
-        a_match = spent / self._ended if self._ended else MOST_SAVED  # until a match has ended, only one table has one
+        # Until a match has ended, only one table has a searching bot.
+        a_match = spent / self._ended if self._ended else MOST_SAVED
         return self._earned - spent > a_match * len(self._tables)

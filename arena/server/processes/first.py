@@ -54,7 +54,7 @@ MODULE: Final = "arena.api.further_process"
 FIRST: Final = 1
 """The number of the process that decides."""
 LONG_ENOUGH: Final = 10.0
-"""Seconds of running after which a process that ends is restarted at once, since starting did not kill it."""
+"""Number of seconds of running after which a process that ends is restarted at once: its start did not kill it."""
 
 log = structlog.get_logger(__name__)
 _chance: Final = secrets.SystemRandom()
@@ -400,12 +400,12 @@ class FurtherProcesses:
         self._sockets.release(origin)
 
     def _process_replaced(self, process: FurtherProcess, number: int, path: str) -> None:
-        """Record that a file of its journal is gone."""
+        """Record that a file of a process's journal is gone."""
         self._file = Path(path)
         self._replaced.set()
 
     def _process_storing(self, process: FurtherProcess, number: int, error: str) -> None:
-        """Record that it cannot store anything at the moment, or that it can again."""
+        """Record that a process cannot store anything at the moment, or that it can again."""
         process.storing = not error
         if error:
             log.error("a process of the server cannot write its journal", process=process.number, error=error)

@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from trio_grpc.http2.sharing import Sockets
 
 NUMBERS: Final = 40
-"""Number of low bits of a session's number that count it within its process; the higher bits are the process's
-number."""
+"""Number of low bits that number a session within its process; the higher bits are the process's number."""
 SOON: Final = 0.005
-"""Seconds for which a call that is not urgent waits for one that is."""
+"""Maximum number of seconds for which a call that is not urgent waits for an urgent one."""
 
 
 class ProcessCall(NamedTuple):

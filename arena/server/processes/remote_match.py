@@ -44,7 +44,7 @@ class SeatedPlayer(NamedTuple):
     owner: str
     house: bool
     session: int
-    """The number of its session; 0 without one."""
+    """The number of its session; 0 if it has no session."""
     lost: bool
     """The bot's `BotPlayer.lost`."""
 
@@ -237,5 +237,5 @@ class RemoteMatch(SeatedMatch):
 
 
 def _session_of(bot_player: BotPlayer) -> int:
-    """Return the number of a bot's session; 0 without one."""
+    """Return the number of a bot's session; 0 if it has no session."""
     return 0 if bot_player.session is None else bot_player.session.number

@@ -26,7 +26,7 @@ Request: TypeAlias = tuple[str, int] | str | None
 """A request to the process: for the ladder of a game and table size, or for a game's match values. None means: read."""
 MODULE: Final = "arena.server.ratings.fit_process"
 LEAST_LIMIT: Final = 15.0
-"""Seconds for which a process may always be silent before it is killed, since the machine may be busy."""
+"""Minimum number of seconds of silence before a process is killed, since the machine may be busy."""
 FIRST_LIMIT: Final = 60.0
 """The same limit while the duration of answers is unknown."""
 LONGEST_LIMIT: Final = 3600.0
@@ -35,7 +35,7 @@ USUAL_TIMES: Final = 10.0
 REMEMBERED: Final = 5
 """Number of answers whose durations are remembered."""
 ASIDE: Final = 30.0
-"""Seconds for which a request for an unpublished ladder waits for its turn."""
+"""Maximum number of seconds for which a request for an unpublished ladder waits for its turn."""
 
 log = structlog.get_logger(__name__)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from arena.store.store import Store
 
 LAST_FIT: Final = 1.0
-"""Seconds that the last fit may take when the server stops."""
+"""Maximum number of seconds that the last fit may take when the server stops."""
 RETRY: Final = 10.0
 """Seconds after which a fit that failed is tried again."""
 FIRST_FIT: Final = 10

@@ -41,7 +41,7 @@ class Accounts:
         """Cache of bots by the hash of their token, cleared at each change."""
 
     async def authenticate(self, token: str) -> bots.Bot | None:
-        """Return the bot that has a token when this returns; None if no bot has it. Raises: OwnerBanned."""
+        """Return the bot that has this token at the moment of returning; None if no bot has it. Raises: OwnerBanned."""
         key = bots.secret_hash(token)
         while (bot := self._authenticated.get(key)) is None:
             changes = self._changes
@@ -80,7 +80,7 @@ class Accounts:
         else:
             log.debug(
                 "bot registered", bot=name, owner=registered.bot.owner
-            )  # strangers chose these names and how many there are
+            )  # strangers chose these names and their number
         return registered
 
     async def invite(self, owner: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EVERY: Final = 10.0
 """Seconds between saves; a killed server loses the changes since the last one."""
 LAST_SAVE: Final = 1.0
-"""Seconds that the last save may take when the server stops."""
+"""Maximum number of seconds that the last save may take when the server stops."""
 
 log = structlog.get_logger(__name__)
 

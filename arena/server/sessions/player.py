@@ -67,7 +67,7 @@ class BotOffers:
         self.waiting_since: dict[str, float] = {}
         """By game, the instant at which it last began to wait for a seat, in seconds of the server's clock."""
         self.pending: Counter[str] = Counter()
-        """By game, the number of its seats whose results the scheduler does not know to be on the ladder."""
+        """By game, the number of its seats whose results, as far as the scheduler knows, are not on the ladder yet."""
         self.last_match: LastMatch | None = None
         """The last match it played; None if it has got a seat since."""
         self.expected: dict[Hashable, Expected] = {}

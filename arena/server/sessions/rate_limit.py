@@ -10,10 +10,10 @@ import math
 from typing import Final
 
 UNSOLICITED_SAVED: Final = 200.0
-"""Seconds for which unsolicited messages are saved up, because a bot that returns after a long time has a lot to
-send."""
+"""Number of seconds for which the allowance of unsolicited messages is saved up, because a bot that returns after a
+long time has a lot to send."""
 BYTES_SAVED: Final = 16.0
-"""Seconds for which bytes are saved up."""
+"""Number of seconds for which the allowance of bytes is saved up."""
 
 
 class TokenBucket:

@@ -28,7 +28,7 @@ class RoundTrip:
         """The round trip; None before the first heartbeat is answered."""
         self._sent: deque[int] = deque(maxlen=MOST_UNANSWERED)
         self._latest: deque[float] = deque(maxlen=ROUND_TRIPS)
-        self._shortest = math.inf  # of the answers since the latest heartbeat's
+        self._shortest = math.inf  # since the answer to the latest heartbeat
 
     def beat(self, now: float) -> int:
         """Return the number of the heartbeat that is sent at an instant."""

@@ -43,9 +43,9 @@ Sent: TypeAlias = "Callable[[float, int, int, int], None]"
 """Called when the transport has accepted a question, with instant, seat, decision and round trip in microseconds."""
 
 SEND_LIMIT: Final = 30.0
-"""Seconds for which a bot may leave a message unread before its stream is closed."""
+"""Maximum number of seconds for which a bot may leave a message unread before its stream is closed."""
 CLOSE_TIMEOUT: Final = 1.0
-"""Seconds for sending waiting messages when the server ends a stream."""
+"""Maximum number of seconds for sending waiting messages when the server ends a stream."""
 MOST_NOTICES: Final = 10_000
 """Maximum number of notices that may wait for a bot; beyond it the stream ends."""
 
@@ -146,8 +146,10 @@ class Session:
         notices.append(notice)
 
     def tell(self, notice: Notice) -> None:
-        """Send a notice at once, ahead of waiting messages, on which it must not depend; skip it if the link is
-        busy."""
+        """Send a notice at once, ahead of waiting messages; skip it if the link is busy.
+
+        The notice must not depend on the waiting messages.
+        """
         message = Outgoing()
         message.notices.append(notice)
         self.tell_encoded(self._codec.encode(message))
@@ -247,7 +249,7 @@ class Session:
             self._turns.due(self)  # one message could not hold everything
 
     def _free(self) -> None:
-        """Send the messages that waited for one to leave."""
+        """Send the messages that waited for the previous message to leave."""
         if self._held:
             self._held = False
             if self._end is None:

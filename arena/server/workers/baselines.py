@@ -126,7 +126,7 @@ class Baselines:
             game=game,
             match_id=deals.match_id,
             house=", ".join(map(title, bots)),
-            scores=[int(total) for total in totals],  # of one replay each they are whole
+            scores=[int(total) for total in totals],  # whole numbers, since each bot replays once
         )
         while True:
             try:

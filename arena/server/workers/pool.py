@@ -40,8 +40,9 @@ BATCH: Final = 64
 MOST_WAITING: Final = 512
 """Maximum number of questions that wait for a worker; beyond that, the server answers them itself."""
 AWAY: Final = 100e-6
-"""Seconds that this thread may spend on a choice. Handing a choice over costs the thread some 30 µs, since the answer
-needs its own turn, makes messages to bots smaller and comes late. Longer thoughts would delay everybody else."""
+"""Maximum number of seconds that this thread may spend on a choice. Handing a choice over costs the thread some 30 µs,
+since the answer needs its own turn, makes messages to bots smaller and comes late. Longer thoughts would delay
+everybody else."""
 WEIGHT: Final = 1 / 64
 """Weight of the latest choice made in this thread in the mean of a bot's times."""
 FADING: Final = 1 / 4096

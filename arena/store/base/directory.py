@@ -57,11 +57,11 @@ class OpenFiles:
     """Identities of open files by device and number, used to notice when their paths lead elsewhere."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        """Remember the files at these paths, just after opening them; `check` also refuses a path without a file."""
+        """Remember the files now at these paths, which have just been opened."""
         self._files = [(path, _identity(path)) for path in paths]
 
     def check(self) -> None:
-        """Raise StoreReplaced if a path leads to another file or to none."""
+        """Raise StoreReplaced if a path leads to another file, or if no file exists there."""
         for path, identity in self._files:
             if identity is None or _identity(path) != identity:
                 raise StoreReplaced(path)

@@ -188,7 +188,7 @@ class NameNotAllowed(Refused):
 
 
 class TokenNotAllowed(Refused):
-    """The token that a client chose is malformed or taken; the message omits it, since it may be another bot's."""
+    """The token that a client chose is malformed or taken; the message omits it, since another bot may have it."""
 
 
 class NameTaken(Refused):
@@ -251,7 +251,7 @@ class OwnerBanned(Refused):
 
 
 class NothingToChange(Refused):
-    """The bot or owner already is in the requested state."""
+    """The bot or owner is already in the requested state."""
 
     def __init__(self, name: str, state: str) -> None:
         super().__init__(f"nothing to change: {name} is {state}")

@@ -1,5 +1,6 @@
-"""The log in the database: leaves, added in the transaction of the event that they record, with a signed head at its
-end; and proofs.
+"""The log in the database: its leaves, signed heads and proofs.
+
+A leaf is added in the transaction of the event that it records; a head is signed at the end of that transaction.
 
 A row holds a leaf and the hashes of the complete subtrees that the leaf completes. Every other node of the tree follows
 from these. So adding a leaf, computing a root and proving each read some twenty rows, however long the log is. Signing
@@ -142,7 +143,8 @@ def _keep(connection: Connection, number: int, nodes: bytes) -> None:
 
 
 def forget(connection: Connection) -> None:
-    """Drop a connection's cached hashes, because after a rollback other leaves may get the numbers of those undone."""
+    """Drop a connection's cached hashes, because after a rollback new leaves may get the numbers of those that were
+    undone."""
     connection.info.pop(_NODES, None)
 
 
@@ -165,13 +167,14 @@ def seal(connection: Connection, sign: Sign) -> None:
 
 
 def head(connection: Connection) -> LogHead | None:
-    """Return the newest signed head; None before the first."""
+    """Return the newest signed head; None before the first head."""
     row = _NEWEST_HEAD.run(connection, {}).fetchone()
     return None if row is None else LogHead(*row)
 
 
 def entry(connection: Connection, number: int, under: LogHead) -> LogEntry:
-    """Return a leaf with the proof that a head of this log includes it. Raises: ValueError: The head does not."""
+    """Return a leaf with the proof that a head of this log includes it. Raises: ValueError: The head does not include
+    it."""
     proof = inclusion_proof(number - 1, under.size, partial(node, connection))
     return LogEntry(number, leaf(connection, number), under, tuple(proof))
 
@@ -227,7 +230,7 @@ def _under_newest(connection: Connection, numbers: Iterable[int]) -> tuple[LogEn
 
 
 def _about_no_match(connection: Connection, kind: LeafKind) -> list[tuple[int, bytes]]:
-    # Use the index: every welcome asks, and other leaves without a match, such as prunings, may be many.
+    # Use the index: this runs for every welcome, and many other leaves, such as prunings, may have no match.
     these = (_LOG.match_id.is_(None)) & (_LOG.kind == kind.value)
     rows = connection.execute(select(_LOG.number, _LOG.leaf).where(these).order_by(_LOG.number))
     return [(row.number, row.leaf.encode()) for row in rows]

@@ -124,8 +124,8 @@ class FlagRow:
     size: float
     """For "pair" and "owners": the mean score above the expected one.
 
-    For "opponents": the same, against those from which it gains. For "lift": the Elo that the rating would lose without
-    these results. For "change": the Elo by which the newer half of results exceeds the older half.
+    For "opponents": the same mean, over the opponents from which it gains. For "lift": the Elo that the rating would
+    lose without these results. For "change": the Elo by which the newer half of results exceeds the older half.
     """
     errors: float
     """`size` in standard errors; for "opponents", the number of standard errors at which a normal error is equally
@@ -160,7 +160,7 @@ class LadderRows:
     """Maximum number of matches per day that count between two bots of different players, by the last fit; 0 for no
     limit."""
     pair_week_quota: int = 0
-    """Maximum number of matches per week that count between them; 0 for no limit."""
+    """Maximum number of matches per week that count between two such bots; 0 for no limit."""
     pair_young_days: int = 0
     """Number of days, from its first result on, for which a bot is young; 0 for none.
 
@@ -264,13 +264,14 @@ class VersionRow:
     fitted_deviation: float | None
     """Standard error in Elo, without that of the scale."""
     difference: float | None
-    """Elo above the bot's preceding version, by the fit; None for the first version, and if the fit lacks either."""
+    """Elo above the bot's preceding version, by the fit; None for the first version, or if the fit lacks one of the
+    two."""
     difference_deviation: float | None
-    """Standard error if the errors of the two were independent. As they share opponents, the true error is at most
-    this."""
+    """Standard error, assuming that the errors of the two ratings are independent. The two versions share opponents, so
+    the true error is at most this."""
     better: float | None
-    """Probability that it is better than the preceding version, given both ratings and the usual gain of versions
-    here."""
+    """Probability that it is better than the preceding version, given both ratings and the usual gain of versions on
+    this ladder."""
     changed: float | None = None
     """Elo by which its newer half of results exceeds its older half, if that is flagged as a change; otherwise None."""
 

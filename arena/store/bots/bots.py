@@ -55,9 +55,9 @@ class Bot:
     troubles: tuple[int, ...] = ()
     """Numbers of its latest consecutive matches in which it was suspended or replaced by a house bot."""
     parked: int | None = None
-    """Instant since which it gets no seats because of these, in microseconds since 1970; None if it is not parked."""
+    """Instant since which it gets no seats because of these matches, in microseconds since 1970; None if not parked."""
     forgiven: int = 0
-    """Number of the newest match that no longer counts as troubled; no earlier match counts, either."""
+    """Number of a match; neither this match nor any earlier one counts as troubled."""
     hidden: bool = False
     """True if the operator has hidden it from the list of bots."""
     deleted: bool = False
@@ -90,7 +90,7 @@ def register(
     bots_per_owner: int | None = None,
     token: str = "",
 ) -> Registered:
-    """Register a bot at the instant `at`, in microseconds since 1970; without an owner it is its own owner.
+    """Register a bot at the instant `at`, in microseconds since 1970; without `owner`, the bot is its own owner.
 
     With `by_invitation` an invitation is required. An invitation is used up, and its owner overrides `owner`.
     `bots_per_owner` limits the bots of an owner. A client may choose the `token` itself. Registering the same name with

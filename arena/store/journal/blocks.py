@@ -72,7 +72,7 @@ def _framed(body: bytes) -> bytes:
 
 
 def _mended(unread: bytes) -> bytes | None:
-    """Return the body of a block with one changed byte, repaired; None for other damage."""
+    """Return a block's body with its single changed byte repaired; None for any other damage."""
     for digits in range(1, 13):
         head = 10 + digits
         body = unread[head : max(head, len(unread) - 1)]

@@ -216,7 +216,7 @@ def remove_further_journal(data: Path, process: int) -> None:
 def read_journal(data: Path, match_id: int) -> Sequence[str]:
     """Return the journal's lines of a match, even while a server writes it. Raises: StoreUnusable.
 
-    The result is empty if the match is not running, if its lines are damaged, or in the moment a server starts a new
+    The result is empty if the match is not running, if its lines are damaged, or if a server is just starting a new
     file.
     """
     directory = data / _DIRECTORY
@@ -268,7 +268,8 @@ def _further(directory: Path) -> list[Path]:
 
 
 def _all_content(directory: Path) -> JournalContent:
-    """Return the lines from all processes' journals; for each match, those from the journal that has most of it."""
+    """Return the lines from all processes' journals; for each match, those from the journal with the most of its
+    lines."""
     first = _content(directory, _numbers(directory))
     lines, damaged = dict(first.lines), set(first.damaged)
     for each in _further(directory):
@@ -300,7 +301,7 @@ def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
 
 
 def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> None:
-    """Write the file with this number, whole or not at all, with these lines of matches.
+    """Write these lines of matches to the file with this number, completely or not at all.
 
     Raises: DiskFull, StoreUnusable.
     """

@@ -28,7 +28,8 @@ class Fits:
         self._rule = rule
         self._fitted: dict[str, FittedLadder] = {}
         self._luck: dict[str, tuple[int, frozenset[int], LuckColumns]] = {}
-        """By game: number of the last event read, matches that are void by then, and the luck columns without these."""
+        """By game: number of the last event read, matches that are void by then, and the luck columns without these
+        matches."""
 
     def read(self, connection: Connection) -> None:
         """Read the events of all games, so that the next call of `ladder` has little left to read.

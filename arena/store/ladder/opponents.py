@@ -20,9 +20,9 @@ LOOKED_AT: Final = 20_000
 def opponents(
     connection: Connection, bot: str, game: str, limit: int = 50, after: int = 0, last: int = LAST
 ) -> tuple[OpponentRow, ...]:
-    """Return results by opponent, those met most often first: `limit` of them, after the first `after`.
+    """Return a bot's results by opponent, the most frequent first: at most `limit` opponents, after the first `after`.
 
-    They cover the bot's `last` matches of a game with a result that counts. Raises: UnknownBot.
+    The results are from the bot's `last` newest matches of the game that count. Raises: UnknownBot.
     """
     number = bots.known(connection, bot).id
     own, other = schema.match_seats.alias("own"), schema.match_seats.alias("other")
@@ -63,7 +63,7 @@ def opponents(
 def score_error(score: float, matches: int) -> float:
     """Return the standard error of a mean score, as if two more matches had been won and two lost.
 
-    With this, ten wins out of ten are no certainty (Agresti and Coull, 1998). `score` is the sum over the matches.
+    So the error is not 0 after ten wins out of ten (Agresti and Coull, 1998). `score` is the sum over the matches.
     """
     share = (score + 2) / (matches + 4)
     return sqrt(share * (1 - share) / (matches + 4))

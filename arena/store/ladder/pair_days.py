@@ -93,9 +93,11 @@ def forget(connection: Connection, game: str, before: int) -> None:
 def counted_again(
     connection: Connection, game: str, later: Sequence[Event], quota: Quota
 ) -> Callable[[MatchResult], frozenset[SeatPair]]:
-    """Return a function that gives the pairs of seats beyond the quota; call it for the latest results in order.
+    """Return a function that returns a result's pairs of seats beyond the quota; call it for the latest results in
+    order.
 
-    `later`: all events after some point. A pair's meetings before that point on a day are all its meetings less these.
+    `later`: all events after some point. A pair's meetings on a day before that point are all its meetings on that day
+    less those in `later`.
     """
     if not quota.bounds:
         return lambda _: frozenset()

@@ -160,7 +160,7 @@ def _restart_live_ratings(connection: Connection, game: str, ladder: Ladder) -> 
 
 
 def keep(connection: Connection, game: str, ladder: Ladder, at: int) -> None:
-    """Store a ladder published at this instant, unless it equals the one before, and drop those that are too old."""
+    """Store a ladder published at this instant, unless it equals the previous ladder; drop ladders that are too old."""
     newest = select(_LADDERS.digest).where(_LADDERS.game == game).order_by(_LADDERS.id.desc()).limit(1)
     if connection.scalar(newest) != ladder.digest:
         row = {"game": game, "at": at, "through": ladder.through, "digest": ladder.digest}
@@ -204,7 +204,7 @@ def published_until(connection: Connection, game: str, at: int) -> PastLadder:
 
 
 def _thin(connection: Connection, game: str, now: int) -> None:
-    """Drop old ladders of which a later one was published within the same hour or day."""
+    """Drop old ladders that were followed by another one within the same hour or day."""
     later = schema.kept_ladders.alias("later")
     gone = list[int]()
     for oldest, newest, length in ((now - DAY - MONTH, now - DAY, HOUR), (0, now - MONTH, DAY)):

@@ -64,8 +64,8 @@ def rate(
     Return the changes, by seat.
 
     A version in several seats has played one match: it won if one of its seats did, and its relative rank and its score
-    are the means over its seats. Its decisions and think times are added from `thinking`, if given. `counted` has the
-    pairs of seats that count under a quota of pairs.
+    are the means over its seats. Its decisions and think times are added from `thinking`, if given. `counted`: the
+    pairs of seats that a quota affects.
     """
     rows = _rows(connection, game, nodes)
     before = tuple(_rating(rows[node]) if node in rows else initial(connection, game, node) for node in nodes)
@@ -131,7 +131,7 @@ def _rows(connection: Connection, game: str, nodes: Sequence[Node]) -> Mapping[N
 
 
 def _points(node: Node, nodes: Sequence[Node], scores: Sequence[int]) -> float:
-    """Average the scores over the seats of one rating. Raises ValueError if there is not one score for each seat."""
+    """Average the scores over the seats of one rating. Raises ValueError unless there is one score per seat."""
     return fmean(score for sitter, score in zip(nodes, scores, strict=True) if sitter == node)
 
 

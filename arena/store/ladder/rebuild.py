@@ -58,7 +58,7 @@ class LadderVerdict:
 
     @property
     def differing(self) -> tuple[Node, ...]:
-        """The versions with figures that differ or that only one of the ladders has."""
+        """The versions for which a figure differs or exists in only one of the two ladders."""
         return tuple(dict.fromkeys(each.node for each in self.differences if each.node is not None))
 
 
@@ -74,7 +74,7 @@ def verify(connection: Connection, game: str) -> LadderVerdict:
 def rebuild(connection: Connection, game: str, at: int) -> LadderVerdict:
     """Recompute and publish the ladder of a game; return how the previously published one compares with its events.
 
-    The quota is that of the published ladder, since another one would be a setting of the server.
+    The quota is that of the published ladder, because only the server's settings can change it.
 
     Raises:
         LadderError: The list of events is invalid.

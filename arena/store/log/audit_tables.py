@@ -27,7 +27,7 @@ _RATED: Final = LeafKind.RATED.value
 _CASUAL: Final = LeafKind.CASUAL.value
 _COUNTS: Final = re.compile(r"\[(?:true|false)(?:,(?:true|false))*\]")
 _REPLAY: Final = re.compile(r'(?:null|"([0-9a-f]{64})")}')
-"""The end of a leaf with a result, with the digest of its replay, which is in no table."""
+"""The end of the text of a result's leaf: the digest of the replay, which no table contains."""
 MOST_FAULTS: Final = 20
 """Maximum number of faults that are listed; further ones are only counted."""
 
@@ -61,7 +61,7 @@ class TablesAudit:
         self._replays: dict[int, Row[Any]] = {}
 
     def load(self, match_ids: Sequence[int], replays: bool) -> None:
-        """Read the rows of some matches, and of others between them."""
+        """Read the rows of these matches, and perhaps of others with numbers between theirs."""
         self._ended.load(match_ids)
         self._replays = {}
         if replays:

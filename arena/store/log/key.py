@@ -24,7 +24,7 @@ def key_file(directory: Path) -> Path:
 
 
 def next_key_file(directory: Path) -> Path:
-    """Return the path of the next key, until the log names it."""
+    """Return the path at which the next key is kept until the log names it."""
     return directory / _NEXT
 
 
@@ -45,7 +45,10 @@ def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
 
 
 def rotate(connection: Connection, directory: Path, at: int) -> LogKeys:
-    """Let a log's key name a new one, which signs after `replace_key`. Raises the errors of `open_log`."""
+    """Have the log's current key designate its successor, which signs from `replace_key` on.
+
+    Raises the same errors as `open_log`.
+    """
     keys = LogKeys(log.key_leaves(connection))
     old, new = _current(directory, keys), Signer.new()
     log.seal(connection, HeadSigner(keys.log, old))

@@ -28,7 +28,7 @@ _EVENTS: Final = Statement(
     .where(_EVENT.match_id >= bindparam("first"), _EVENT.match_id <= bindparam("last"))
 )  # fmt: skip
 _GAP: Final = 100
-"""Maximum number of unneeded matches between needed ones that are read along with them to save a query."""
+"""Maximum number of unneeded matches between two needed ones that are read as well, to save a query."""
 
 
 class VoidEvent(NamedTuple):
@@ -53,7 +53,7 @@ class EndedMatches:
         self.voids: dict[int, VoidEvent] = {}
 
     def load(self, numbers: Sequence[int]) -> None:
-        """Replace the rows with those of these matches, and of others between them."""
+        """Replace the rows with those of these matches, and perhaps of others with numbers between theirs."""
         self.matches, self.seats, self.counts, self.voids = {}, defaultdict(list), {}, {}
         for first, last in _runs(numbers):
             self._read(first, last)

@@ -95,8 +95,8 @@ def finish(
     Only a result of the kind `RATED` is an event and changes ratings.
 
     Sequences are by seat. `counts`: whether the result rates the seat's version; `spoilt`: whether house bots played
-    too much of the seat to rate its opponents, empty if no seat is spoilt. `replay` makes the compressed replay,
-    without its hash chain, from the rating changes. `thinking`: how the seats used their time, empty if unknown.
+    too much of the seat to rate its opponents, empty if no seat is spoilt. `replay` returns the compressed replay,
+    without its hash chain, given the rating changes. `thinking`: how the seats used their time, empty if unknown.
     `quota` limits the matches of a day and of a week in which two bots of different players move each other's live
     ratings.
 

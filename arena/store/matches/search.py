@@ -45,7 +45,7 @@ class MatchFilter:
     faults: bool = False
     """True to select matches in which the server made decisions for `bot`."""
     lost: bool = False
-    """True to select matches in which `bot` came last, and not first."""
+    """True to select matches in which `bot` came last; a tie of all seats does not count."""
     state: MatchState | None = None
 
 
@@ -55,14 +55,17 @@ class MatchPage:
 
     matches: tuple[MatchRow, ...]
     next: int | None
-    """The number below which the next page begins; None if there is none.
+    """The number below which the next page begins; None on the last page.
 
     A page may be empty without being the last.
     """
 
 
 def search(connection: Connection, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
-    """Return the newest matches below `before` that fit; empty for an unknown bot. Raises: NoSuchSearch."""
+    """Return the newest matches below `before` that meet the conditions; none for an unknown bot.
+
+    Raises: NoSuchSearch.
+    """
     if wanted == MatchFilter(game=wanted.game, bot=wanted.bot):
         found = list_matches(connection, game=wanted.game, bot=wanted.bot, limit=limit, before=before)
         return MatchPage(found, found[-1].match_id if len(found) == limit else None)
@@ -132,7 +135,7 @@ def _conditions(wanted: MatchFilter, bot: int | None, opponent: int | None) -> l
 
 
 def _tested(column: Column[str]) -> ColumnElement[str]:
-    """Return a column in a form that no index has, so that it only filters the candidates."""
+    """Return a column in a form that no index covers, so that a condition on it only filters the candidates."""
     return column.concat("")
 
 

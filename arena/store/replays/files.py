@@ -25,7 +25,7 @@ from arena.store.base.statements import Statement
 from arena.store.journal.journal import journal_of
 
 IN_ROW: Final = 0
-"""The segment of a replay that is stored in its row: in a database in memory, or until an upgrade has moved it."""
+"""The segment number of a replay that is stored in its row: in an in-memory database, or before an upgrade moves it."""
 FULL: Final = 16 << 20
 """Size in bytes at which a segment is full."""
 _KEY: Final = "arena_replay_files"
@@ -89,7 +89,8 @@ class ReplayFiles:
         self._emptied.clear()
 
     def add(self, connection: Connection, content: bytes) -> tuple[int, int]:
-        """Write a packed replay; return its segment and its start there. Raises: DiskFull, StoreUnusable."""
+        """Write a packed replay; return its segment's number and its offset in the file. Raises: DiskFull,
+        StoreUnusable."""
         try:
             if self._file < 0 or self._end >= FULL:
                 self._begin(connection)
@@ -119,13 +120,15 @@ class ReplayFiles:
             self._file = -1
 
     def segments(self, connection: Connection) -> tuple[Segment, ...]:
-        """Return the segments with rows, the oldest first."""
+        """Return the segments that contain at least one replay, the oldest first."""
         query = select(_SEGMENT.number, func.max(_SEGMENT.size)).where(_SEGMENT.number > IN_ROW)
         kept = query.group_by(_SEGMENT.number).having(func.sum(_SEGMENT.kept) > 0).order_by(_SEGMENT.number)
         return tuple(Segment(number, self.path(number), size) for number, size in connection.execute(kept))
 
     def sweep(self, connection: Connection) -> tuple[Segment, ...]:
-        """Remove bytes and files without rows, while nothing writes; return the incomplete segments.
+        """Remove bytes and files that no row names; return the segments that are missing or too short.
+
+        Nothing else may write at the same time.
 
         Raises: StoreUnusable.
         """
@@ -178,7 +181,7 @@ def segments_of(data: Path) -> Path:
 
 
 def attach(connection: Connection, data: Path) -> ReplayFiles:
-    """Set the folder with the replays that a connection's rows name, for as long as it is open."""
+    """Set the folder with the replays that a connection's rows name, for as long as the connection is open."""
     files: ReplayFiles | None = connection.info.get(_KEY)
     if files is None:
         files = connection.info[_KEY] = ReplayFiles(data)
@@ -192,7 +195,7 @@ def attached(connection: Connection) -> ReplayFiles | None:
 
 
 def packed(connection: Connection, row: Any) -> bytes:
-    """Return the packed replay of a row of `replays` that is not pruned, unchecked. Raises: ReplayDamaged."""
+    """Return the packed replay of an unpruned row of `replays`, without checking it. Raises: ReplayDamaged."""
     if row.segment == IN_ROW:
         return bytes(row.content)
     files = attached(connection)
@@ -222,7 +225,7 @@ class ReplayUse:
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """Numbers of bytes of a data directory's files, and of its replays."""
+    """Sizes of a data directory's files, and of its replays, in bytes."""
 
     database: int
     journal: int
@@ -232,7 +235,7 @@ class DiskUse:
 
 
 def disk_use(connection: Connection, directory: Path) -> DiskUse:
-    """Return the disk use of a data directory; its replays were counted as they were added and removed."""
+    """Return the disk use of a data directory. Replays are counted when they are added and removed, not here."""
     count = schema.replay_segments.c
     sums = select(count.game, *(func.sum(each) for each in (count.kept, count.pruned, count.bytes)))
     replays = tuple(ReplayUse(*row) for row in connection.execute(sums.group_by(count.game).order_by(count.game)))

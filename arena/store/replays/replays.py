@@ -25,7 +25,7 @@ from arena.store.replays.files import IN_ROW, ReplayFiles, attached, packed
 AT_ONCE: Final = 256
 """Number of replays moved in one transaction."""
 SPARE: Final = 64 << 20
-"""Bytes of disk space, besides those for the replays, that must be free: the database grows a little before it
+"""Number of bytes that must be free on the disk in addition to the replays' size: the database grows a little before it
 shrinks."""
 Progress: TypeAlias = Callable[[int, int], None]
 """A function that is called now and then with the number of replays moved so far, and their total number."""
@@ -48,7 +48,8 @@ _FIRST: Final = Statement(insert(schema.replay_segments), "number", "game", "kep
 
 
 def move(connection: Connection, files: ReplayFiles, progress: Progress) -> int:
-    """Move the replays in rows into files; return how many stay there because the disk has no space for both."""
+    """Move replays from their rows into files; return the number of those that stay because the disk lacks the
+    space."""
     with connection.begin():
         kept = select(func.sum(_SEGMENT.kept), func.sum(_SEGMENT.bytes)).where(_SEGMENT.number == IN_ROW)
         whole, size = (value or 0 for value in connection.execute(kept).one())
@@ -122,7 +123,8 @@ def content(connection: Connection, match_id: int) -> bytes | None:
 
 
 def pruned_since(connection: Connection, match_id: int) -> bool:
-    """Return whether a replay that a transaction sees has been pruned since it began, so that its file may be gone."""
+    """Return whether a replay that a transaction sees has been pruned since the transaction began, so that its file may
+    be gone."""
     files = attached(connection)
     if files is None:
         return False

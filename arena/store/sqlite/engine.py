@@ -20,9 +20,10 @@ from arena.store.base.errors import file_error
 from arena.store.schema import APPEND_ONLY, AppendOnly
 
 _BUSY_TIMEOUT: Final = 10.0
-"""Seconds to wait for another process's lock, which is held only for opening, closing or committing."""
+"""Maximum number of seconds to wait for another process's lock, which is held only for opening, closing or
+committing."""
 _WORTH_COMPACTING: Final = 32 << 20
-"""Least number of free bytes at which a database is rewritten."""
+"""Minimum number of free bytes at which a database is rewritten."""
 _PAGES: Final = ("freelist_count", "page_count", "page_size")
 _COPIED: Final = 256
 """Number of pages that a copy reads in one step."""
@@ -93,7 +94,7 @@ def copy(connection: Connection, path: Path, progress: Callable[[int, int], None
     try:
         to.execute("PRAGMA synchronous = OFF")  # The caller syncs the copy.
         source.backup(to, pages=_COPIED, progress=lambda _, left, pages: progress(pages - left, pages), sleep=0)
-        to.execute("PRAGMA journal_mode = DELETE").fetchall()  # One file, which can be read without leaving others.
+        to.execute("PRAGMA journal_mode = DELETE").fetchall()  # A single file: reading it leaves no others.
     finally:
         to.close()
 

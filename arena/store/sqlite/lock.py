@@ -22,7 +22,7 @@ _LOCK: Final = "arena.lock"
 _LONGEST: Final = 8192
 """Maximum number of the file's bytes that are read."""
 _LAST_WRITES: Final = 30.0
-"""Seconds that the writer process of a dead server may take to finish its last jobs."""
+"""Maximum number of seconds that the writer process of a dead server may need to finish its last jobs."""
 
 
 @contextmanager

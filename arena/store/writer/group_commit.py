@@ -70,7 +70,7 @@ class Committer:
             return [Outcome(None, reason if isinstance(reason, StoreError) else _undone_error(error))] * len(jobs)
 
     def close(self) -> None:
-        """Close everything that it has opened besides the connection."""
+        """Close everything that this object has opened; leave the connection open."""
         self._replays.close()
 
     def _try(self, job: Job) -> Outcome:
@@ -104,7 +104,7 @@ class Committer:
 
 
 def _undone_error(error: Exception) -> StoreError:
-    """Return the error for jobs whose transaction was undone by an error that was not theirs."""
+    """Return the error for jobs whose transaction was undone by an error that they did not cause."""
     undone = StoreError(f"the transaction was undone: {error}")
     undone.__cause__ = error
     return undone

@@ -35,7 +35,7 @@ COMMANDS: Final = (
 @click.command(help="Measure every figure the README quotes.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def main(as_json: bool) -> None:
-    """Run all benchmarks; exit with the status of the first that failed or missed its bar, else with 0."""
+    """Run all benchmarks; exit with the status of the first benchmark that failed or missed its bar, else with 0."""
     figures, status = {}, 0
     for name in COMMANDS:
         module, *arguments = name.split()

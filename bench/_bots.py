@@ -26,7 +26,7 @@ from arena_client import Bot, Decision, MatchReport, MatchStart, play
 DECISION_BYTES: Final = 20
 """Size of a decision without its view and its legal actions, in bytes."""
 SAMPLE_EVERY: Final = 16
-"""Measure the size of one message in this many only, because measuring costs the bots time."""
+"""Number of messages of which only one is measured, because measuring its size takes the bots' time."""
 
 
 @dataclass(slots=True)

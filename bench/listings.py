@@ -44,7 +44,7 @@ GAMES: Final = ("nullern", "sixth_sense")
 RARE: Final = 50
 """One match in this many is of the second game."""
 ONCE: Final = 0
-"""Number of a bot that plays the second game only at the very beginning: these matches lie below all its others."""
+"""Number of the bot that plays the second game only at first, so that its other matches are all newer."""
 CHUNK: Final = 20_000
 LISTING: Final = 1.0
 ANALYSIS: Final = 10.0
@@ -109,7 +109,7 @@ def _fill(connection: Connection, matches: int) -> None:
     changes = dict.fromkeys(("rating_before", "deviation_before", "rating_after", "deviation_after"), 1500.0)
     match_row = {"options": "{}", "seats": SEATS, "state": "finished", "reason": ""}
     event_row = {"kind": "result", "reason": "", "counts": "1" * SEATS}
-    replay = {"content": b"", "sha256": sha256(b"").digest(), "segment": None}  # as one that was pruned
+    replay = {"content": b"", "sha256": sha256(b"").digest(), "segment": None}  # like a pruned replay
     while chunk := list(islice(left, CHUNK)):
         rows: dict[str, list[dict[str, Any]]] = {"matches": [], "seats": [], "events": [], "replays": []}
         for number in chunk:

@@ -6,9 +6,9 @@ In process: bots of the Python client choose at random in all four seats. Their 
 subtracted, which leaves the runner, the referee, the codec and the client's objects. The engine's random play and the
 runner's alternate, so that other load affects both. Times are processor time; the table shows medians and ranges.
 
-Workers: one process and two take turns to play sets of house bots. Measured are the processor time per game and the
-speed-up with two, the best of the repetitions. The speed-up means nothing on a machine with other load or without two
-free cores.
+Workers: one process and two take turns to play sets of house bots. The figures are the processor time per game and
+the speed-up with two, each the best of the repetitions. The speed-up means nothing on a machine with other load or
+without two free cores.
 """
 
 from __future__ import annotations

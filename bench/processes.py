@@ -7,7 +7,7 @@ processor time of all processes. Bots are assigned to processes as they connect,
 most of its bots. So with two processes and two-seat tables a quarter of the decisions cross from one to the other.
 
 The third run of each turn is a control: as many independent servers of one process, each with its share of the bots,
-at the same time on the same core. It shows what it costs that processes take turns, without any traffic between them.
+at the same time on the same core. It shows the cost of taking turns, without any traffic between the processes.
 """
 
 from __future__ import annotations

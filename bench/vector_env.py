@@ -45,7 +45,7 @@ BARS: Final = {
     "environment ÷ OpenSpiel": (2.0, True),
     **{f"{game.title}: {part}": (bar, False) for game in GAMES.values() for part, bar in PARTS.items()},
 }
-"""The bound of each ratio, and true if it is a minimum."""
+"""Bound of each ratio, and true if the bound is a minimum."""
 
 
 def environment(games: int) -> Callable[[], float]:

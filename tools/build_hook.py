@@ -31,7 +31,7 @@ class Compiled(BuildHookInterface[Any]):
     def dependencies(self) -> list[str]:
         """Return the project's dependencies, because mypyc compiles against their types.
 
-        Those from this repository are left out.
+        Dependencies from this repository are left out.
         """
         return [each for each in self.metadata.core.dependencies if not each.endswith("+file")]
 

@@ -85,13 +85,13 @@ class Follow(ast.NodeVisitor):
         self._function: Function | None = None
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Looks inside."""
+        """Follow the settings inside the class."""
         outer, self._class = self._class, node
         self.generic_visit(node)
         self._class = outer
 
     def visit_FunctionDef(self, node: Function) -> None:
-        """Looks inside."""
+        """Follow the settings inside the function."""
         outer, self._function = self._function, node
         self.generic_visit(node)
         self._function = outer
@@ -122,7 +122,7 @@ class Follow(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _setting(self, value: ast.expr | None) -> str | None:
-        """Return the setting that a value is; None if it is none."""
+        """Return the name of the setting that an expression reads; None for other expressions."""
         if isinstance(value, ast.Name) and self._function is not None:
             begins = self._class is not None and self._function.name == "__init__"
             within = self._class.name if self._class is not None and begins else self._function.name
@@ -130,7 +130,7 @@ class Follow(ast.NodeVisitor):
         return _setting(value, self._settings)
 
     def _hand(self, node: ast.stmt | ast.expr, value: ast.expr | None, name: str) -> str | None:
-        """Return the setting that a value is; record a fault if it is passed on under another name."""
+        """Return the setting that an expression reads; record a fault if it is passed on under another name."""
         setting = self._setting(value)
         if setting is not None and name.lstrip("_") != setting:
             self.renamed.append(f"{self.path}:{node.lineno}: the setting {setting} is called {name}")

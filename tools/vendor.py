@@ -1,4 +1,4 @@
-"""Fetch the checked-in files of other projects, each in one version, and check that they are unchanged.
+"""Fetch the checked-in files of other projects, each at a fixed version, and check that they are unchanged.
 
 python tools/vendor.py            fetch each package with npm and write its files
 python tools/vendor.py --check    only check that each file is unchanged, without fetching

@@ -50,7 +50,7 @@ def _server(data: Path, runs: int) -> dict[str, float]:
 
 
 def exponent(few: float, many: float, times: float) -> float:
-    """Return the exponent with which a figure grows with its input: 0 is not at all, 1 in proportion.
+    """Return the exponent with which a figure grows with its input: 0 means no growth, 1 growth in proportion.
 
     `few` and `many` are its values; `times` is the ratio of the inputs.
     """

@@ -1,7 +1,7 @@
 """Many accomplices that each lose a little on purpose: a wide ring, and throw-away names.
 
-All of them lose to one bot, the head, at tables of four; it is from the middle of the field. The field plays for a day,
-and again for the week that begins seven days later. The members of a wide ring belong to the field. Throw-away names
+All of them lose at tables of four to one bot, the head, from the middle of the field. The field plays for a day,
+and again for a week that begins seven days later. The members of a wide ring belong to the field. Throw-away names
 register in that week, a few each day. They first play the field as well as they can, so that a win against them is
 worth something; then they lose to the head and disappear.
 """

@@ -29,7 +29,7 @@ class Effort(Enum):
 
 
 class Verdict(Enum):
-    """The verdict whether a figure reaches its bar."""
+    """The verdict on whether a figure reaches its bar."""
 
     REACHED = "reached"
     MISSED = "missed"

@@ -1,7 +1,7 @@
 """The effect of a quota of pairs against bots that lose on purpose, and its cost for honest fields.
 
 An honest field's loss of precision is the relative growth of its mean squared error under the quota, on the same
-matches. The error is that of all ratings about their own mean.
+matches. Errors are those of the ratings relative to their mean.
 """
 
 from __future__ import annotations
@@ -106,7 +106,10 @@ def field(
     days: int = HONEST_DAYS,
     conditions: Conditions | None = None,
 ) -> tuple[Season, Ints]:
-    """Simulate an honest field for `days` days, with `matches` matches per bot and day."""
+    """Simulate an honest field; return its season and the day of each match.
+
+    `bots`: the number of bots. `matches`: the number of matches per bot and day. `days`: the length of the season.
+    """
     season = play(conditions or Conditions(), days * matches, chance, bots)
     return season, np.arange(len(season.nodes)) * days // len(season.nodes)
 
@@ -177,10 +180,10 @@ FIELDS: Final[dict[str, Callable[[np.random.Generator], tuple[Season, Ints]]]] =
 JOINING: Final = {"2 newcomers a day": (14, 2), "12 newcomers at once": (12, 12), "30 newcomers at once": (30, 30)}
 """Number of newcomers to a field of older bots, and how many of them join each day.
 
-They have no bar: there are as many of them as there would be throw-away names.
+These fields have no bar: throw-away names would arrive in the same numbers.
 """
 WEEKLY: Final = {f"{guests} guests": ANCHORS + guests for guests in (8, 20)} | {"40 bots": BOTS}
-"""Number of bots in honest fields with 100 matches a day for a week, by which the weekly quota is chosen."""
+"""Number of bots in the honest fields that decide the weekly quota; they play 100 matches a day for a week."""
 
 
 def ring(chance: np.random.Generator, matches: int, share: float, days: int = HONEST_DAYS) -> tuple[Season, Ints]:

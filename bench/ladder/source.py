@@ -21,7 +21,7 @@ class Fitted(NamedTuple):
     ratings: Floats
     """Ratings in Elo."""
     errors: Floats
-    """Standard errors in Elo, without that of the scale."""
+    """Standard errors in Elo, without the error of the scale."""
     matches: Ints
     settled: frozenset[Node]
     """Nodes that are not provisional."""
@@ -33,7 +33,7 @@ def columns(season: Season, matches: int | None = None) -> Columns:
 
 
 def fit(entrants: Sequence[Entrant], results: Columns) -> Fitted:
-    """Fit the ladder of these results as a server does."""
+    """Fit the ladder of these results like a server."""
     made = ladder(entrants, results)
     figures = made.figures
     return Fitted(

@@ -26,9 +26,9 @@ TABLE: Final = 4
 ELO: Final = 39 / SPREAD
 """Elo per unit of strength, among bots that are close to each other."""
 BETTER: Final = 120.0
-"""Elo by which the better version is better."""
+"""Advantage of the better version, in Elo."""
 SURE: Final = 0.8
-"""P(better) from which on a version is called better; up to 1 − SURE it is called worse."""
+"""Minimum P(better) at which a version is called better; at 1 − SURE or less it is called worse."""
 
 
 def season_of(versions: int, rounds: int, better: float, chance: np.random.Generator) -> Season:
@@ -79,7 +79,7 @@ def shown(season: Season, node: int) -> float:
 
 
 def gain_of_the_luckiest(versions: int, rounds: int, chance: np.random.Generator) -> float:
-    """Simulate `versions` equal versions; for the best fitted one, return its shown rating minus its strength."""
+    """Simulate `versions` equal versions; return shown rating minus strength of the version with the best fit."""
     season = season_of(versions, rounds, 0.0, chance)
     ratings = [figure.rating for figure in ladder(season.entrants, columns(season)).figures]
     luckiest = BOTS - 1 + int(np.argmax(ratings[BOTS - 1 :]))

@@ -3,7 +3,7 @@
 A bot's performance in a match is its strength plus luck of standard deviation 1; a table is ranked by performance.
 Strengths have a standard deviation of 0.2: the best of 40 beats the median bot in about 62 % of matches. Ties arise
 from rounding performances to a grid with a random offset for every match. In a changing field, bots are replaced by
-others or by new versions. In a cyclic one, a bot's performance depends on its opponents, as in rock, paper, scissors.
+others or by new versions. In a cyclic field, a bot's performance depends on its opponents, as in rock, paper, scissors.
 
 The true ratings are those of a Bradley–Terry ladder after infinitely many repetitions of the same tables: their
 expected scores, summed over every bot's pairs, equal the true ones. With nearly logistic luck they are the strengths in

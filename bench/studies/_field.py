@@ -32,7 +32,7 @@ from engine.registry import GAMES
 
 SOFT: Final = 1_000_000
 BANK: Final = 30_000_000
-"""Soft limit and bank that sample bots are shown, in microseconds; they ignore them."""
+"""Soft limit and bank shown to sample bots, in microseconds; the bots ignore both."""
 JobT = TypeVar("JobT")
 DoneT = TypeVar("DoneT")
 

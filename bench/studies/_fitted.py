@@ -52,7 +52,7 @@ class Fitted:
     """Standard deviation of the bots' ratings in Elo."""
     spread_without_random: float
     games_settled: tuple[float, float]
-    """Games until a bot's standard error is at most `ESTABLISHED_MAX_ERROR`: median and most."""
+    """Games until a bot's standard error is at most `ESTABLISHED_MAX_ERROR`: median and maximum."""
     games_neighbours: tuple[float, float]
     """Games per bot until neighbours on the ladder differ by 1.96 standard errors: median and third quartile."""
     correlation: dict[int, float]

@@ -15,7 +15,7 @@ import (
 	arenav1 "arena/client/v1"
 )
 
-// hold is how long finished answers wait for further ones before they are sent.
+// hold is the maximum time that finished answers wait for further answers before they are sent.
 const hold = 10 * time.Millisecond
 
 // errInterrupted: the bot's own code is not called any more, because the program must stop.
@@ -34,7 +34,7 @@ type caller struct {
 	since time.Duration
 }
 
-// react sends the bot's replies to a message: none, one, or several if the bot takes long.
+// react sends the bot's replies to a message: no reply, one, or several if the bot takes long.
 //
 // received: when the message arrived, by the clock. Without decide the bot is not asked for decisions.
 // The error is the bot's *Error, ProtocolMismatch, or errInterrupted.

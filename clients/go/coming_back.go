@@ -14,7 +14,7 @@ const (
 	longestWait = 5 * time.Second
 	// longOutage is the time without a connection after which a restart is no longer likely.
 	longOutage = 2 * time.Minute
-	// longestOutageWait is the maximum wait between two tries after that.
+	// longestOutageWait is the maximum wait between two tries during a long outage.
 	longestOutageWait = 30 * time.Second
 	// steady is the time after which a connection counts as good, so that waits start again from the shortest.
 	steady = time.Second

@@ -75,11 +75,11 @@ type Decision struct {
 	View any
 	// Legal are the legal actions in rising order, never empty: indices into Game.Actions.
 	Legal []int
-	// SoftMs are the milliseconds until the bank is used, BankMs those left in it for the rest of the match.
+	// SoftMs is the time until the bank is used, and BankMs the time left in the bank for the rest of the match.
 	SoftMs, BankMs int
 }
 
-// Hand returns the seat's own cards, in the order of the view's hand; none if it may not see them.
+// Hand returns the seat's own cards, in the order of the view's hand; empty if the seat may not see them.
 func (d *Decision) Hand() []Card {
 	var hand []uint32
 	switch view := d.View.(type) {

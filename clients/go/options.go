@@ -23,16 +23,16 @@ type Options struct {
 	Invitation string
 	// Owner overrides the bot's own; by default ARENA_OWNER.
 	Owner string
-	// TLS connects with TLS, and TLSRoots with the authorities in this PEM file instead of those that the system trusts.
+	// TLS connects with TLS; so does TLSRoots, a PEM file with the authorities to trust instead of the system's.
 	TLS      bool
 	TLSRoots string
-	// Matches: stop after this number with a result; 0 for no limit.
+	// Matches is the number of matches with a result after which the run stops; 0 for no limit.
 	Matches int
 	// PlayOn logs an error in the bot and plays the first legal action, instead of ending the run.
 	PlayOn bool
 	// GiveUpAfter is the time without any connection after which the run ends; 0 for never.
 	GiveUpAfter time.Duration
-	// NoReceipts keeps no receipts of the server's log of results beside the token.
+	// NoReceipts turns off receipts of the server's log of results, which are stored beside the token.
 	NoReceipts bool
 	// Casual plays unrated matches against house bots only.
 	Casual bool
@@ -47,7 +47,7 @@ const DefaultAddress = "localhost:50051"
 const (
 	// drainTime is the time for finishing matches after Ctrl-C, unless ARENA_DRAIN has another number.
 	drainTime = 30 * time.Second
-	// drainTerminated is the maximum for that after SIGTERM, whose sender usually kills after 10 s.
+	// drainTerminated is the maximum time to finish matches after SIGTERM, whose sender usually kills after 10 s.
 	drainTerminated = 8 * time.Second
 	longestVersion  = 40
 )

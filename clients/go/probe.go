@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// glance is the time in which the other side must show its protocol.
+// glance is the time limit for the other side to show its protocol.
 const glance = 3 * time.Second
 
 // preface is the beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own.

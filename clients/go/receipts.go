@@ -22,14 +22,15 @@ const kept = 1000
 
 const pinBegin = `{"arena_receipts"`
 
-// receipts are those of one bot at one server: the server's key and newest head, and a receipt for each match. They lie in a file of
-// append-only JSON lines beside the token; docs/log.md of the Arena describes it, `arena replay verify --receipts` reads it.
+// receipts has the records of one bot at one server: the server's key and newest head, and a receipt for each match. They are
+// stored beside the token in a file of append-only JSON lines. docs/log.md of the Arena describes the file, and `arena replay
+// verify --receipts` reads it.
 type receipts struct {
 	// file is the path of the file; empty to keep nothing on disk.
 	file string
 	// pin is the known state of the server's log: the leaves that name its keys and its restorations, and its newest head.
 	pin *pinned
-	// heads are those of receipts, the oldest first; entries the number of the leaf, and the match, of each.
+	// heads has the receipts' heads, the oldest first; entries has the leaf number and the match of each receipt.
 	heads          []*arenav1.LogHead
 	entries        [][2]uint64
 	lines          int

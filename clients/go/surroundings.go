@@ -35,14 +35,14 @@ type callEvents struct {
 type channel interface {
 	play(token string, events callEvents) call
 	register(request *arenav1.RegisterBotRequest, patience time.Duration, answered func(*arenav1.RegisterBotResponse, *status.Status))
-	// consistency proves that a log begins another; it gives no proof if the server refuses, and waits.
+	// consistency asks the server to prove that one log begins another, and waits for the answer.
 	consistency(first, second uint64) (proof [][]byte, refused bool, err error)
 	close()
 }
 
 // inbox receives everything for the bot. Sessions are numbered, one per stream.
 type inbox interface {
-	// deliver has a message of the server; the first of a session has the welcome. received: when, by the clock.
+	// deliver passes on a message of the server; the first message of a session is the welcome. received: its time of arrival.
 	deliver(session int, message *arenav1.PlayResponse, received time.Duration)
 	// over: a session has ended; the next one repeats its open decisions.
 	over(session int)

@@ -37,7 +37,7 @@ func readToken(file string) (string, error) {
 // disk or a lost answer does no harm: the next try offers the same token.
 type newToken struct{ token, file, draft string }
 
-// offerToken takes the token that an earlier try left beside the file, or makes a new one.
+// offerToken uses the token that an earlier try left beside the file, or creates a new token.
 func offerToken(file string) (*newToken, error) {
 	made := &newToken{file: file, draft: file + ".new"}
 	var err error

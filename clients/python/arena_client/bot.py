@@ -28,7 +28,7 @@ FAULTS = frozenset(
 )
 """Kinds of notices about a fault of the bot."""
 QUIET = 60.0
-"""Seconds after a log line about a fault during which faults of the same kind are counted instead of logged."""
+"""Number of seconds after a fault's log line during which faults of the same kind are counted, not logged."""
 
 
 class Bot:
@@ -62,7 +62,7 @@ class Bot:
     _games_by_match: dict[int, str]
     """Games of the matches that the bot plays, for the log."""
     _faults_logged: dict[int, tuple[float, int]]
-    """For each kind of fault, the time of its last log line, in seconds of `time.monotonic`, and the faults since."""
+    """For each kind of fault, the `time.monotonic` of its last log line and the number of faults since then."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ _M = TypeVar("_M")
 _log = logging.getLogger("arena_client")
 
 HOLD = 0.01
-"""Seconds that finished answers wait for further ones before they are sent."""
+"""Maximum time in seconds that finished answers wait for further answers before they are sent."""
 
 
 class Caller:
@@ -53,7 +53,7 @@ class Caller:
         """Time of the last clock reading: the start of the bot's own code, while it runs."""
 
     def react(self, message: PlayResponse, session: Session, received: float) -> Iterator[PlayRequest]:
-        """Yield the bot's replies to a message: none, one, or several if it takes long.
+        """Yield the bot's replies to a message: no reply, one, or several if the bot takes long.
 
         `session`: the conversation of the message's stream. `received`: the message's time of arrival, in seconds of
         the clock. The bot is not asked about closed decisions, nor about any decision of a stream that has ended.
@@ -61,7 +61,7 @@ class Caller:
         Raises:
             BadAnswerError: The bot's answer is invalid.
             ProtocolMismatchError: A decision's game is unknown.
-            Exception: The bot's own, unless it continues after errors.
+            Exception: The bot's code failed, and the bot does not continue after errors.
         """
         self._since = self._read_clock()
         decisions = [] if session.over else message.decisions[:]
@@ -229,7 +229,7 @@ def as_decision(
 
 
 def _where(decision: Decision, of: int) -> str:
-    """Describe a decision and the bot's view."""
+    """Describe a decision and the bot's view; `of`: the number of decisions asked at once."""
     from google.protobuf.text_format import MessageToString
 
     view = MessageToString(decision.view, as_one_line=True)

@@ -65,9 +65,9 @@ FIRST_WAIT = 0.1
 LONGEST_WAIT = 5.0
 """Maximum time in seconds between two tries while the server may only be restarting."""
 LONG_OUTAGE = 120.0
-"""Seconds without a connection after which a restart is no longer likely."""
+"""Time without a connection, in seconds, after which a restart is no longer likely."""
 LONGEST_OUTAGE_WAIT = 30.0
-"""Maximum time in seconds between two tries after that."""
+"""Maximum time in seconds between two tries during a long outage."""
 LONGEST_VERSION = 40
 """Maximum number of characters of a bot's version."""
 LEAVE_TIME = 2.0
@@ -75,7 +75,7 @@ LEAVE_TIME = 2.0
 PROBES = 3
 """Maximum number of failures to diagnose before the first connection."""
 STEADY = 1.0
-"""Seconds after which a connection counts as good, so that waiting times start again from the shortest."""
+"""Time in seconds after which a connection counts as good, so that waiting times start again from the shortest."""
 
 _REFUSALS = (
     grpc.StatusCode.INVALID_ARGUMENT,

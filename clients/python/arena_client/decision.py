@@ -16,7 +16,7 @@ GAMES: Final = tuple(
     field.name
     for field in sorted(play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields, key=lambda field: field.number)
 )
-"""Names, as in requests, of the games whose views this client can read; the oldest game first."""
+"""Names, as used in requests, of the games whose views this client can read; the oldest game first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Action:
     kind: str
     """The kind of choice, in the game's own terms, such as "play", "bid" or "raise"."""
     card: int | None = None
-    """The card that it plays or chooses, an index into `Catalog.cards`; None if there is none or it is hidden."""
+    """The played or chosen card, an index into `Catalog.cards`; None if no card applies or if it is hidden."""
     value: int | None = None
     """The value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no."""
     place: int | None = None
@@ -103,7 +103,7 @@ class Decision:
 
     @property
     def closed(self) -> bool:
-        """True if the server has decided meanwhile, or the match is over, so that more thinking is useless.
+        """True if more thinking is useless: the server has decided for the bot, or the match is over.
 
         Check it now and then during a long search; this is possible in any thread.
         """

@@ -34,7 +34,7 @@ def signed(key: bytes, signature: bytes, text: bytes) -> bool:
 
 
 def _point(encoded: bytes) -> _Point | None:
-    """Decode a point from 32 bytes; None if they encode none."""
+    """Decode a point from 32 bytes; None if the bytes encode no point."""
     number = int.from_bytes(encoded, "little")
     y, odd = number & ~(1 << 255), number >> 255
     if y >= _P:

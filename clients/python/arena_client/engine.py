@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _RENAMED = {"hand_size": "cards_each"}
-"""Names in the messages of the engine's view fields that are named differently there."""
+"""Fields of the engine's views that have another name in messages, with that name."""
 
 
 MISSING = (

@@ -9,7 +9,7 @@ class ArenaError(Exception):
     reason: str = ""
     """The server's machine-readable reason, such as "OWNER_BANNED"; empty without one."""
     status = 3
-    """Exit status of `arena-bot`: 1 for an error in the bot, 2 wrong command line, 3 refusal, 4 no server reached."""
+    """Exit status of `arena-bot`: 1 error in the bot, 2 wrong command line, 3 refusal, 4 no server reached."""
 
     def told(self, bot: str) -> str:
         """Return a program's final message: the reason in one line, and for an error in the bot also its view."""

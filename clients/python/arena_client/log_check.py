@@ -14,11 +14,11 @@ from arena_client.v1.log_pb2 import LogHead, LogState
 _log = logging.getLogger("arena_client")
 
 Consistency: TypeAlias = Callable[[int, int], Awaitable[Sequence[bytes] | None]]
-"""Function that gets the server's proof that its log of the first size is the beginning of the second; or None."""
+"""Function that fetches the proof that the log of the first size begins the log of the second; None if refused."""
 
 
 class LogChecker:
-    """Comparison of a server's log with the bot's record of it. It reports a fault once, and the bot plays on."""
+    """Checker that compares a server's log with the bot's record. It reports a fault once, and the bot plays on."""
 
     def __init__(self, receipts: Receipts) -> None:
         self._receipts = receipts

@@ -17,7 +17,7 @@ OnError: TypeAlias = Literal["raise", "continue"]
 DEFAULT_ADDRESS = "localhost:50051"
 """The default address of a server."""
 DRAIN = 30.0
-"""Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN has another number."""
+"""Maximum time in seconds to finish matches after Ctrl-C, unless ARENA_DRAIN sets another time."""
 DRAIN_TERMINATED = 8.0
 """Maximum time in seconds to finish matches after SIGTERM; its sender usually kills after 10 s."""
 
@@ -44,7 +44,7 @@ class Options(TypedDict, total=False):
     casual: bool
     """True to play unrated matches with house bots only."""
     challenges: bool | Iterable[str]
-    """True to accept challenges, or the names of the bots to accept challenges from."""
+    """True to accept challenges, or the names of the bots whose challenges are accepted."""
 
 
 def check_names(told: Mapping[str, object], function: str) -> None:

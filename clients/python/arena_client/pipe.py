@@ -34,7 +34,7 @@ from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, PlayReques
 MOST_CLOSED = 10_000
 """Maximum number of closed decisions to remember because an answer to them may still come."""
 END = 2.0
-"""Seconds in which the command must end after its standard input was closed."""
+"""Maximum time in seconds for the command to end after its standard input is closed."""
 
 
 class PipeBot(Bot):
@@ -53,7 +53,7 @@ class PipeBot(Bot):
         self._closed: deque[tuple[int, int]] = deque(maxlen=MOST_CLOSED)
         """Decisions that were closed before the command answered; it may still answer."""
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
-        """Lines from the command, an empty one after the last; None wakes the reader after a decision was closed."""
+        """Lines from the command, then an empty line; None wakes the reader after a decision was closed."""
         self._writing = Lock()
         try:
             self._command = subprocess.Popen(  # noqa: S603 - it is what the user wants run

@@ -47,7 +47,7 @@ class Pin:
     restores: list[bytes]
     """The leaves of restorations known at the time of pinning."""
     head: LogHead
-    """The newest head that is proved to continue the one before."""
+    """The newest head that is proved to continue the previous head."""
 
 
 @dataclass(slots=True)

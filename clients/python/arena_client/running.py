@@ -29,7 +29,7 @@ from arena_client.thinking_watch import ThinkingWatch
 _log = logging.getLogger("arena_client")
 
 GLANCE = 0.5
-"""Seconds between two checks for Ctrl-C, which on Windows does not interrupt a waiting event loop."""
+"""Number of seconds between two checks for Ctrl-C, which on Windows does not interrupt a waiting event loop."""
 
 
 async def play(bot: Bot, address: str | None = None, **options: Unpack[Options]) -> None:
@@ -92,7 +92,7 @@ def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options
 
 
 def _end_with_sentence(bot: Bot, error: ArenaError) -> None:
-    """Let the program end with the error's message and status if it does not catch it."""
+    """Make the program end with the error's message and status if it does not catch the error."""
     before = sys.excepthook
     if before is not sys.__excepthook__:
         return  # The program handles its end itself.
@@ -171,7 +171,7 @@ class _Stopping:
         self.asked = False
         """True after a signal."""
         self.at_once = False
-        """True if no match is to be finished any more."""
+        """True if the bot must stop without finishing its matches."""
         self._caller, self._connection = caller, connection
         self._drain = drain
 
@@ -189,12 +189,12 @@ class _Stopping:
             task.get_loop().call_soon_threadsafe(end_wait)
 
         def end_wait() -> None:
-            """End the wait for a message, unless the next one came first and was interrupted."""
+            """End the wait for a message, unless the next message came first and was interrupted."""
             if not self._caller.interrupted:
                 task.cancel()
 
         def hurry() -> None:
-            """Interrupt the bot's own code in the main thread, as a signal does."""
+            """Interrupt the bot's own code in the main thread, like a signal."""
             if ours:
                 number = next(iter(ours))
                 if hasattr(signal, "pthread_kill"):

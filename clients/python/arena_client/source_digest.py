@@ -1,4 +1,4 @@
-"""The default version of a bot: a digest of everything that decides.
+"""The default version of a bot: a digest of everything that affects its decisions.
 
 It covers the bot's module, the modules imported so far from its project folder, the files named in `Bot.files`, and the
 arguments of its constructor. Comments and formatting do not count, and it is the same in every Python from 3.11 on.
@@ -33,7 +33,7 @@ _STANDARD = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "pl
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 ATTEMPTS = 10
 PAUSE = 0.005
-"""Seconds between two attempts."""
+"""Number of seconds between two attempts to parse a source."""
 _parsing = Lock()
 _log = logging.getLogger("arena_client")
 

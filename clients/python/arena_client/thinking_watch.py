@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger("arena_client")
 
 LONG = 10.0
-"""Seconds of thinking after which a bot is reported; further reports follow at pauses that double."""
+"""Number of seconds of thinking before a bot is reported; the pause before each further report doubles."""
 LONGEST_PAUSE = 60.0
-"""Minimum number of seconds between two lines about a bot."""
+"""Maximum pause before a further report, in seconds."""
 LOOK = 1.0
-"""Seconds between two checks."""
+"""Number of seconds between two checks."""
 
 
 class ThinkingWatch:

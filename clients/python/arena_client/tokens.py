@@ -30,7 +30,7 @@ class NewToken:
     """
 
     def __init__(self, file: Path) -> None:
-        """Take the token that an earlier try left beside `file`, or make a new one.
+        """Use the token that an earlier try left beside `file`, or create a new token.
 
         Raises:
             OSError: The token cannot be written.

@@ -45,7 +45,7 @@ BOT: Final = {
     "batch": False,
     "gives": None,
 }
-"""The bot of a conversation that describes no other."""
+"""The default bot of a conversation."""
 A_DAY: Final = 86400.0
 
 
@@ -191,7 +191,7 @@ class _Play:
         assert self._spec.keys() == BOT.keys(), "the conversation describes its bot by words that there are"
         self._token_file, self._loop = token_file, loop
         self._lines: list[str] = []
-        """What the bot was told since the last step about it."""
+        """Calls of the bot's code since the last `told` step."""
         self._tries: list[_Call | _Registration] = []
         """Tries that no step has handled yet."""
         self._call: _Call | None = None

@@ -222,7 +222,7 @@ CHECKS_DECIDE: frozenset[str] = frozenset(
         "The log was restored, and changed before that",
     }
 )
-"""Stories in which a client without checks writes other lines, since only a proof or a signature prevents them."""
+"""Stories in which a client that verifies nothing writes different lines, because it lacks the checks."""
 
 STORIES: dict[str, Callable[[Story], None]] = {
     "A log that grows, under a key that names the next": _grows,

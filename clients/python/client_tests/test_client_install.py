@@ -37,7 +37,7 @@ def test_a_bot_plays_with_the_oldest_libraries_allowed(tmp_path: Path) -> None:
     assert client.startswith("arena-client")
     assert common_protos == "googleapis-common-protos==1.65.0"
     assert grpcio == "grpcio==1.71.2"
-    assert protobuf.startswith("protobuf==5.29.")  # the first of them were withdrawn
+    assert protobuf.startswith("protobuf==5.29.")  # the first 5.29 releases were withdrawn
     bot = "from arena_client import Bot\nclass First(Bot):\n    def decide(self, decision): return decision.legal[0]\n"
     (tmp_path / "bot.py").write_text(bot)
     with Peer([one_match]) as peer:
@@ -94,7 +94,7 @@ def test_a_name_that_the_sdk_does_not_have_is_an_error() -> None:
 
 
 def test_the_polling_asked_of_grpc_is_known_to_it_and_leaves_nothing_behind() -> None:
-    """gRPC complains on standard error about a setting that it does not know."""
+    """gRPC reports unknown settings on standard error."""
     program = """import os, sys, arena_client.running, grpc
 grpc.insecure_channel("127.0.0.1:1").close()
 sys.exit(os.environ.get("GRPC_EXPERIMENTS", "nothing"))"""

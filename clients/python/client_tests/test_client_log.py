@@ -51,7 +51,7 @@ class Log:
         return len(self.leaves)
 
     def result(self, match: int, points: Sequence[int] = (-3, 12)) -> MatchReport:
-        """Add the result of a match; return its report to the bot in seat 1."""
+        """Add a match's result to the log; return the report for the bot in seat 1. `points`: the points by seat."""
         number = self.add(
             LeafKind.RATED,
             match=match,

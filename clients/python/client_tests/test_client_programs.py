@@ -305,7 +305,7 @@ README = Path(__file__).parent.parent / "README.md"
 
 
 def test_the_bot_of_the_readme_plays(tmp_path: Path) -> None:
-    """The first Python block of the README runs unchanged, against a server on the address that it names."""
+    """Run the README's first Python block, changing only the server's address and the number of matches."""
     found = re.search(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     assert found
     bot = found[1]

@@ -80,7 +80,7 @@ def play(game: str, bots: Sequence[Bot], seed: int, **options: bool | int) -> tu
 
 
 def options_of(game: Game) -> list[dict[str, bool | int]]:
-    """Return sets of options: none, then each alone, with flags inverted and a target score that is soon reached."""
+    """Return sets of options: no option, then each option alone, with flags inverted and a low target score."""
     return [{}, *({spec.name: not spec.default if isinstance(spec.default, bool) else 12} for spec in game.options)]
 
 
@@ -237,7 +237,7 @@ def test_a_sample_that_bid_nothing_throws_its_highest_card_under_a_higher_one(bo
 @pytest.mark.parametrize("game", ["sixth_sense", "nullern"])
 @pytest.mark.parametrize("seats", [2, 4, 6])
 def test_who_takes_a_trick_is_who_took_it(game: str, seats: int) -> None:
-    """Every finished trick of a game, as it lay on the table when its last card was played."""
+    """Check every finished trick of a game, as it lay on the table when its last card was played."""
     chance, asked, hands = random.Random(seats), 0, 0
     state = GAMES[game].new(seats, SeededDecks(chance.randbytes(32)))
     while (player := state.player) >= 0:

@@ -129,7 +129,7 @@ def test_what_is_due_at_once_comes_and_goes_at_once() -> None:
 
 
 def test_a_slow_bot_s_first_answers_do_not_wait_for_its_last() -> None:
-    # The clock is read at the beginning, before the first, after each answer, and after each message sent.
+    # The clock is read at the beginning, before the first decision, after each answer, and after each message sent.
     times = iter([0.0, 0.0, HOLD * 2, HOLD * 2, HOLD * 2.1, HOLD * 2.2, HOLD * 2.2])
     assert answers(session(First(), clock=times).react(asks((1, 1), (2, 1), (3, 1)))) == [
         [(1, 1, 0)],
@@ -138,7 +138,7 @@ def test_a_slow_bot_s_first_answers_do_not_wait_for_its_last() -> None:
 
 
 def test_a_decision_shows_the_time_that_is_left_when_it_is_decided() -> None:
-    """The first came 0.3 s ago, each takes half a second, and time beyond the soft limit comes from the bank."""
+    """The first decision came 0.3 s ago, each takes half a second, and time beyond the soft limit uses the bank."""
     told: list[tuple[int, int]] = []
     now = 100.3
 
@@ -514,7 +514,7 @@ def test_who_is_interrupted_between_two_calls_is_not_called_again(message: play_
 
 
 class Lingers(Bot):
-    """Bot that takes 6 s per call, and reads at the end of each what would be reported about it."""
+    """Bot that takes 6 s per call, and at the end of each call reads the report on its long thinking."""
 
     name = "bot"
 

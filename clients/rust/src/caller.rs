@@ -18,7 +18,7 @@ use crate::decision::{Catalog, Clock, Decision};
 use crate::errors::{Error, Kind};
 use crate::v1::{Answer, NoticeKind, PlayRequest, PlayResponse};
 
-/// How long finished answers wait for further ones before they are sent.
+/// Maximum time that finished answers wait for further answers before they are sent.
 const HOLD: Duration = Duration::from_millis(10);
 
 pub(crate) type Games = HashMap<String, Arc<Catalog>>;
@@ -49,7 +49,7 @@ impl<B: Bot> Caller<B> {
         Self { bot, play_on, clock, interrupted, out: PlayRequest::default(), since: Duration::ZERO }
     }
 
-    /// Sends the bot's replies to a message: none, one, or several if the bot takes long.
+    /// Sends the bot's replies to a message: no reply, one, or several if the bot takes long.
     ///
     /// `received`: when the message arrived, by the clock. Without `decide` the bot is not asked for decisions.
     pub fn react(
@@ -186,7 +186,7 @@ fn part(out: &mut PlayRequest, since: &mut Duration, now: Duration, say: Say<'_>
 }
 
 fn answer(out: &mut PlayRequest, decision: &Decision, action: usize) {
-    let action = action as u32; // a legal one, which came as such
+    let action = action as u32; // legal, so it fits
     out.answers.push(Answer { match_id: decision.match_id, decision_id: decision.decision_id, action });
 }
 

@@ -1,7 +1,7 @@
 //! A bot's connection to a server: it registers once, connects, and reconnects when the connection is lost.
 //!
-//! It is told every event with its time, and requests effects. It never waits and does no input or output;
-//! random numbers come from outside, and on disk it only uses the token.
+//! Its owner reports every event with the time, and performs the effects that the connection requests. The connection never
+//! waits, and gets its random numbers from the owner. Its only input and output is the token's file.
 
 mod alarms;
 mod coming_back;

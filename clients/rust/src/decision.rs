@@ -7,7 +7,7 @@ use crate::v1;
 use crate::v1::decision::View as WireView;
 pub use crate::v1::{MatchReport, MatchStart, Notice, NoticeKind, NullernView, RoundReport, SixthSenseView};
 
-/// Names, as in requests, of the games whose views this client can read.
+/// Names, as used in requests, of the games whose views this client can read.
 pub const GAMES: &[&str] = &["sixth_sense", "nullern"];
 
 /// Returns the time since an arbitrary moment.
@@ -154,7 +154,7 @@ impl Decision {
         })
     }
 
-    /// Returns the seat's own cards, in the order of the view's hand; none if it may not see them.
+    /// Returns the seat's own cards, in the order of the view's hand; empty if the seat may not see them.
     pub fn hand(&self) -> impl ExactSizeIterator<Item = &Card> {
         self.view.hand().iter().map(|&card| &self.game.cards[card as usize])
     }

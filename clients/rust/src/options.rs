@@ -36,7 +36,7 @@ pub struct Options {
     pub play_on: bool,
     /// The time without any connection after which the run ends; by default it never does.
     pub give_up_after: Option<Duration>,
-    /// Keep no receipts of the server's log of results beside the token.
+    /// Turn off receipts of the server's log of results, which are stored beside the token.
     pub no_receipts: bool,
     /// Play unrated matches against house bots only.
     pub casual: bool,
@@ -51,7 +51,7 @@ pub const DEFAULT_ADDRESS: &str = "localhost:50051";
 
 /// Time for finishing matches after Ctrl-C, unless `ARENA_DRAIN` says otherwise.
 pub(crate) const DRAIN: Duration = Duration::from_secs(30);
-/// Maximum time for that after SIGTERM, whose sender usually kills after 10 s.
+/// Maximum time to finish matches after SIGTERM, whose sender usually kills after 10 s.
 pub(crate) const DRAIN_TERMINATED: Duration = Duration::from_secs(8);
 const LONGEST_VERSION: usize = 40;
 

@@ -15,7 +15,7 @@ use tokio_rustls::{
 use crate::connection::ANSWER_TIME;
 use crate::options::Settings;
 
-/// Time in which the other side must show its protocol.
+/// Time limit for the other side to show its protocol.
 const GLANCE: Duration = Duration::from_secs(3);
 /// The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";

@@ -13,7 +13,7 @@ use crate::receipt_lines::{Known, PIN_BEGIN, PinLine, ReceiptLine, text};
 use crate::session::Seat;
 use crate::v1::{LogState, MatchReport};
 
-/// Number of newest receipts that stay in the file when it is pruned, at twice as many lines.
+/// Number of newest receipts to keep when the file is pruned, which happens at twice as many lines.
 pub(crate) const KEPT: usize = 1000;
 
 /// The receipts of one bot at one server.
@@ -37,8 +37,8 @@ impl Receipts {
 
     /// Records the log that a welcome shows.
     ///
-    /// The file stays as it is if the log has fewer entries than the file knows of, or keys that do not begin with those in
-    /// the file: it may be another log, whose keys make all receipts in the file invalid.
+    /// The file is left unchanged if the log is shorter than the largest head in the file, or if its keys do not begin with
+    /// the keys in the file. Such a log may be another one, and its keys would invalidate all receipts in the file.
     pub fn record_log(&mut self, state: &LogState) {
         self.read_once();
         let Some(head) = &state.head else { return };

@@ -201,7 +201,7 @@ impl Run {
                 Effect::HangUp => self.network.hang_up(),
                 Effect::Deliver { session, message, received } => {
                     if let Some(bot) = &self.deliveries {
-                        let _ = bot.send(Delivery { session, message: *message, received }); // else it says why it is over
+                        let _ = bot.send(Delivery { session, message: *message, received }); // an ended bot reports why
                     }
                 }
                 Effect::Over { session } => self.lost.store(session, Ordering::SeqCst),

@@ -8,7 +8,7 @@ use tonic_types::{StatusExt, pb};
 
 use crate::errors::{Error, Kind, one_line};
 
-/// Why a try ended.
+/// Reason why a try ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Failure {
     ForGood(Error),
@@ -37,7 +37,7 @@ fn dropped(text: String, ended: &Status) -> Failure {
     Failure::Dropped { text, pause: pause(ended).unwrap_or_default() }
 }
 
-/// Reads `RetryInfo` from the bytes: tonic-types and prost-types panic at some pauses below nothing.
+/// Reads `RetryInfo` from the bytes, because tonic-types and prost-types panic on some negative delays.
 fn pause(ended: &Status) -> Option<Duration> {
     let details = pb::Status::decode(ended.details()).ok()?.details;
     let retry = details.iter().find(|detail| detail.type_url.ends_with("/google.rpc.RetryInfo"))?;

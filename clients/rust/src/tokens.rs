@@ -41,7 +41,7 @@ pub(crate) struct NewToken {
 }
 
 impl NewToken {
-    /// Takes the token that an earlier try left beside the file, or makes a new one.
+    /// Uses the token that an earlier try left beside the file, or creates a new token.
     pub fn offer(file: &Path) -> Result<Self, Error> {
         let draft = beside(file, ".new");
         if let Some(token) = read_token(&draft)? {

@@ -8,13 +8,13 @@ import { ArgumentError, BadAnswerError } from "./errors.js";
 import { log } from "./log.js";
 import { AnswerSchema, NoticeKind, type PlayRequest, PlayRequestSchema, type PlayResponse } from "./v1/arena/v1/play_pb.js";
 
-/** Milliseconds that finished answers wait for further ones before they are sent. */
+/** Maximum milliseconds that finished answers wait for further answers before they are sent. */
 export const HOLD = 10;
 
 /** Effect of an error in the bot: end the run, or log it and play the first legal action. */
 export type OnError = "raise" | "continue";
 
-/** The bot's own code is not called any more: the program must stop. */
+/** Thrown instead of calling the bot's own code once the program must stop. */
 export class Interrupted extends Error {}
 
 /** The one place where a bot's methods are called, one at a time. */
@@ -37,7 +37,7 @@ export class Caller {
   }
 
   /**
-   * Yield the bot's replies to a message: none, one, or several if the bot takes long.
+   * Yield the bot's replies to a message: no reply, one, or several if the bot takes long.
    *
    * `received`: when the message arrived, by the clock. Without `decide` the bot is not asked for decisions.
    * Throws the bot's exceptions (unless it continues after errors), BadAnswerError and ProtocolMismatchError.

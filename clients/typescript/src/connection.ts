@@ -23,7 +23,7 @@ const FIRST_WAIT = 100;
 const LONGEST_WAIT = 5_000;
 /** Milliseconds without a connection after which a restart is no longer likely. */
 const LONG_OUTAGE = 120_000;
-/** Maximum milliseconds between two tries after that. */
+/** Maximum milliseconds between two tries during a long outage. */
 const LONGEST_OUTAGE_WAIT = 30_000;
 /** The server's time limit, in milliseconds, to end the stream of a bot that leaves in the middle of matches. */
 const LEAVE_TIME = 2_000;
@@ -65,7 +65,7 @@ export interface Channel {
 
 /** Receiver of everything for the bot. Sessions are numbered, one per stream. */
 export interface Inbox {
-  /** A message of the server, as bytes; the first of a session has the welcome. `received`: when, by the clock. */
+  /** A message of the server, as bytes; the first of a session has the welcome. `received`: its time of arrival. */
   deliver(session: number, bytes: Uint8Array, received: number): void;
   /** A session is over; the next one repeats its open decisions. */
   over(session: number): void;

@@ -10,7 +10,7 @@ import type { SixthSenseView } from "./v1/arena/v1/sixth_sense_pb.js";
 export type View = SixthSenseView | NullernView;
 
 const VIEWS = new Map(DecisionSchema.oneofs.find(({ name }) => name === "view")!.fields.map((field) => [field.localName, field.name]));
-/** Names, as in requests, of the games whose views this client can read. */
+/** Names, as used in requests, of the games whose views this client can read. */
 export const GAMES: readonly string[] = [...VIEWS.values()];
 
 /** One card of a game. */

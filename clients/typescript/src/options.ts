@@ -28,7 +28,7 @@ export interface Options {
   onError?: OnError;
   /** Seconds without any connection after which the run ends. */
   giveUpAfter?: number;
-  /** False to keep no receipts of the server's log of results beside the token. */
+  /** False to turn off receipts of the server's log of results, which are stored beside the token. */
   receipts?: boolean;
   /** True to play unrated matches against house bots only. */
   casual?: boolean;
@@ -60,9 +60,9 @@ export interface Profile {
 
 export const DEFAULT_ADDRESS = "localhost:50051";
 const DEFAULT_PORT = 50051;
-/** Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN has another number. */
+/** Maximum time in seconds to finish matches after Ctrl-C, unless ARENA_DRAIN sets another time. */
 export const DRAIN = 30;
-/** Maximum time for that after SIGTERM, whose sender usually kills after 10 s. */
+/** Maximum time to finish matches after SIGTERM, whose sender usually kills after 10 s. */
 export const DRAIN_TERMINATED = 8;
 const LONGEST_VERSION = 40;
 const ADDRESS = /^(\[[^[\]\s]+\]|[^:/[\]\s]+):(\d{1,5})$/;

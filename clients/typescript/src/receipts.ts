@@ -10,7 +10,7 @@ import { log } from "./log.js";
 import type { LogHead, LogState } from "./v1/arena/v1/log_pb.js";
 import type { MatchReport } from "./v1/arena/v1/play_pb.js";
 
-/** Number of newest receipts that stay in the file when it is pruned, at twice as many lines. */
+/** Number of newest receipts to keep when the file is pruned, which happens at twice as many lines. */
 const KEPT = 1000;
 const PIN = '{"arena_receipts"';
 
@@ -41,8 +41,9 @@ export class Receipts {
   constructor(readonly file: string) {}
 
   /**
-   * Record the log that a welcome shows. The file stays as it is if the log has fewer entries than the file knows of, or keys
-   * that do not begin with those in the file: it may be another log, whose keys make all receipts in the file invalid.
+   * Record the log that a welcome shows. The file is left unchanged if the log is shorter than the largest head in the file,
+   * or if its keys do not begin with the keys in the file. Such a log may be another one, and its keys would invalidate all
+   * receipts in the file.
    */
   recordLog({ keys, restores, head }: LogState): void {
     this.#readOnce();

@@ -13,7 +13,7 @@ import { DRAIN_TERMINATED, drainSeconds, type Options, type Profile, profileOf }
 import { CLOCK, type FromMain, type FromWorker } from "./threads.js";
 import { PlayRequestSchema } from "./v1/arena/v1/play_pb.js";
 
-/** Milliseconds of the bot's own code after which signals and messages are handled. */
+/** Maximum milliseconds of the bot's own code before signals and messages are handled. */
 const TURN = 10;
 
 /**

@@ -31,7 +31,7 @@ export class NewToken {
   readonly token: string;
   readonly #draft: string;
 
-  /** Take the token that an earlier try left beside the file, or make a new one. */
+  /** Use the token that an earlier try left beside the file, or create a new token. */
   constructor(private readonly file: string) {
     this.#draft = `${file}.new`;
     const offered = readToken(this.#draft);

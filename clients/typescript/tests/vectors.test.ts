@@ -143,7 +143,7 @@ it("plays on where receipts cannot be written, and says so once", () => {
   const said: string[] = [];
   logTo((level, text) => said.push(`${level}: ${text}`));
   try {
-    const receipts = new Receipts(folder); // a folder has the place of the file
+    const receipts = new Receipts(folder); // a folder takes the place of the file
     const [reported] = stories[0].steps.filter(({ reports }: any) => reports).map(({ reports }: any) => fromJson(MatchReportSchema, reports));
     for (const _ of [1, 2]) receipts.recordMatch(reported, undefined);
     assert.equal(said.length, 1);

@@ -28,7 +28,7 @@ class Answering : public Inbox {
 
   /// Result of a step.
   enum class Step { answered, nothing_there, ended };
-  /// Call the bot for the next delivery, if there is one. Throws ArenaError: the bot's, and that of the end.
+  /// Call the bot for the next delivery, if there is one. Throws ArenaError if the bot fails or the connection ended badly.
   Step step();
   /// Call the bot for each message, until the end. Throws like `step`.
   void answer();

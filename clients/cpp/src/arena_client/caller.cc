@@ -11,7 +11,7 @@
 namespace arena {
 namespace {
 
-constexpr double HOLD = 10;  // milliseconds that finished answers wait for further ones before they are sent
+constexpr double HOLD = 10;  // maximum milliseconds that finished answers wait for further answers
 
 void check_action(const Decision& decision, int action, std::size_t count, std::size_t of) {
   if (std::binary_search(decision.legal.begin(), decision.legal.end(), action)) return;

@@ -12,7 +12,7 @@ namespace arena {
 /// Effect of an error in the bot: end the run, or log it and play the first legal action.
 enum class OnError { raise, proceed };
 
-/// The bot's own code is not called any more: the program must stop.
+/// Thrown instead of calling the bot's own code once the program must stop.
 struct Interrupted {};
 
 /// The one place where a bot's methods are called, one at a time.
@@ -27,7 +27,7 @@ class Caller {
   /// Stop calling the bot; further calls throw Interrupted. From any thread.
   void interrupt();
 
-  /// Have said what the bot says to a message: none, one, or several if it takes long. Without `decide` the bot is not
+  /// Send the bot's replies to a message: no reply, one, or several if it takes long. Without `decide` the bot is not
   /// asked for decisions. Throws Interrupted and ArenaError.
   void react(const v1::PlayResponse& message, const Catalogs& catalogs, double received, bool decide, const Say& say);
 

@@ -1,15 +1,15 @@
-// Chance and digests, by OpenSSL, and bytes as text.
+// Random numbers and digests from OpenSSL, and bytes encoded as text.
 #pragma once
 
 #include <string>
 
 namespace arena {
 
-/// Return this many random bytes that nobody can predict.
+/// Return `count` unpredictable random bytes.
 std::string random_bytes(std::size_t count);
-/// Return a number from 0 to 1, for waits.
+/// Return a random number from 0 to 1, for the lengths of waits.
 double random_part();
-/// Return the SHA-256 of bytes, 32 bytes.
+/// Return the SHA-256 digest of bytes, which has 32 bytes.
 std::string sha256(const std::string& bytes);
 /// Return bytes as lower-case hexadecimal digits.
 std::string hex(const std::string& bytes);

@@ -64,7 +64,7 @@ class Channel {
 class Inbox {
  public:
   virtual ~Inbox() = default;
-  /// A message of the server; the first of a session has the welcome. `received`: when, by the clock.
+  /// A message of the server; the first of a session has the welcome. `received`: its time of arrival.
   virtual void deliver(std::uint64_t session, std::shared_ptr<const v1::PlayResponse> message, double received) = 0;
   /// A session is over; the next one repeats its open decisions.
   virtual void over(std::uint64_t session) = 0;

@@ -1,4 +1,4 @@
-// JSON as receipts have it: read by protobuf, written by hand, since protobuf keeps no order of fields.
+// JSON for receipts: parsed by protobuf, but written by this module, since protobuf does not keep the order of fields.
 #pragma once
 
 #include <google/protobuf/struct.pb.h>
@@ -12,11 +12,11 @@ namespace arena::json {
 using Value = google::protobuf::Value;
 using Object = google::protobuf::Struct;
 
-/// Read an object. Throws std::runtime_error that says why a text is none.
+/// Parse an object. Throws std::runtime_error with the reason if the text is not an object.
 Object object(const std::string& text);
-/// Return a field; null if there is none.
+/// Return a field; null if it is missing.
 const Value& field(const Object& object, const std::string& name);
-/// Return a text, a whole number from 0, an object or texts. Throw std::runtime_error if a value is of another kind.
+/// Return a value as a text, a whole number from 0, an object or texts. Throw std::runtime_error if it is of another kind.
 const std::string& text_of(const Value& value);
 std::uint64_t count_of(const Value& value);
 const Object& object_of(const Value& value);

@@ -12,9 +12,9 @@
 namespace arena {
 
 inline constexpr char DEFAULT_ADDRESS[] = "localhost:50051";
-/// Seconds in which a bot finishes its matches after Ctrl-C, unless ARENA_DRAIN has another number.
+/// Maximum time in seconds to finish matches after Ctrl-C, unless ARENA_DRAIN sets another time.
 inline constexpr double DRAIN = 30;
-/// Maximum time for that after SIGTERM, whose sender usually kills after 10 s.
+/// Maximum time to finish matches after SIGTERM, whose sender usually kills after 10 s.
 inline constexpr double DRAIN_TERMINATED = 8;
 
 /// Options of `run`; each may be left unchanged.

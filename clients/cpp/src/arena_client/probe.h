@@ -1,4 +1,4 @@
-// Finds permanent reasons why a server cannot be reached; gRPC says only that it was not.
+// Finds permanent reasons why a server cannot be reached; gRPC reports only the failure.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 namespace arena {
 
 /// Return permanent errors (no such host, TLS on one side only, a certificate that is not trusted),
-/// as a sentence with its remedy; empty if another try may succeed. It waits for the other side, 3
-/// s at most a look, and blocks its thread's signals.
+/// as a sentence with its remedy; empty if another try may succeed. Each look waits at most
+/// 3 s for the other side. Signals of the thread are blocked.
 std::string obstacle(const Profile& profile);
 
 /// Return a probe that looks for obstacles in a separate thread and reports them within the loop.

@@ -25,8 +25,9 @@ class Receipts {
  public:
   explicit Receipts(std::string file) : file_(std::move(file)) {}
 
-  /// Record the log that a welcome shows. The file stays as it is if the log has fewer entries than the file knows of, or keys
-  /// that do not begin with those in the file: it may be another log, whose keys make all receipts in the file invalid.
+  /// Record the log that a welcome shows. The file is left unchanged if the log is shorter than the largest head in the file,
+  /// or if its keys do not begin with the keys in the file. Such a log may be another one, and its keys would invalidate all
+  /// receipts in the file.
   void record_log(const v1::LogState& state);
   /// Record a report's entry of the log; `seat`: facts known from the match's beginning, null for none.
   void record_match(const v1::MatchReport& report, const Seat* seat);

@@ -34,7 +34,7 @@ struct Table {
 Table read(const Catalog& game, const v1::SixthSenseView& view);
 /// Return the counting cards of a trick when an action is added: a block removes its victim and does not count itself.
 std::vector<Laid> after(std::vector<Laid> trick, const Catalog& game, const Action& action, int seat, int place);
-/// Return the seat that takes a trick so far; none when no card counts.
+/// Return the seat that takes a trick so far; nullopt if no card counts.
 std::optional<int> taker(const std::vector<Laid>& trick, std::optional<int> trump);
 /// Return the numbers of tricks that a prediction card predicts: two for a 6/9.
 std::vector<int> targets(const Catalog& game, int card);

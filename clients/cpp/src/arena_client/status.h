@@ -20,14 +20,14 @@ struct CallStatus {
   double pause_ms = 0;
 };
 
-/// Meaning of a failed call: a permanent error, or that another try may succeed, and why it is needed.
+/// Meaning of a failed call: a permanent error, or the reason for another try.
 struct Failure {
   std::optional<ArenaError> error;
   std::string dropped;
   double pause_ms = 0;
 };
 
-/// Take reason and pause out of the bytes of a `google.rpc.Status`; unreadable details count as absent.
+/// Extract reason and pause from the bytes of a `google.rpc.Status`; unreadable details count as absent.
 void read_details(const std::string& details, CallStatus& status);
 /// Return the failure for the end of a stream.
 Failure play_failure(const CallStatus& status);

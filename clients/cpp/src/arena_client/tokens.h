@@ -16,7 +16,7 @@ std::optional<std::string> read_token(const std::string& file);
 /// full disk or a lost answer does no harm: the next try offers the same token.
 class NewToken {
  public:
-  /// Take the token that an earlier try left beside the file, or make a new one. Throws ArenaError (argument).
+  /// Use the token that an earlier try left beside the file, or create a new token. Throws ArenaError (argument).
   explicit NewToken(const std::string& file);
 
   const std::string& token() const { return token_; }

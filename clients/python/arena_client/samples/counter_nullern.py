@@ -14,7 +14,7 @@ from arena_client.nullern import PLAIN, eager, points, read, wanted_tricks
 WANTED = (0.95, 0.45)
 """Weight of each opponent against a wanted trick: the minimum, and the increase with the tricks that others want."""
 UNWANTED = (0.6, 1.5)
-"""Weight of each opponent's help to avoid an unwanted trick: the minimum, and the increase likewise."""
+"""Weight of each opponent in avoiding an unwanted trick: the minimum, and the increase with the tricks others want."""
 TRUMP_WANTED = 0.35
 TRUMP_UNWANTED = 1.65
 """Different factors for a trump: it takes a wanted trick more surely and an unwanted one more rarely."""

@@ -55,7 +55,7 @@ class Outlook:
         if action.kind == "double":
             return self.worth(self.view.prediction, taken + (action.value or 0), rest)
         if action.kind == "peek":
-            return action.value or 0  # Knowledge is never worse.
+            return action.value or 0  # Knowing more is never worse.
         place = self.view.seats - 1 - len(self.table.to_come)
         trick = after(self.table.trick, self.game, action, self.view.seat, place)
         without = self.worth(self.view.prediction, taken, rest)

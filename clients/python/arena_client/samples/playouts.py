@@ -1,8 +1,8 @@
 """Continuations of a round: sampled games that fit a seat's view, played to the end of the round.
 
-A seat that bid five tricks holds other cards than one that bid none. So several games are sampled, and the one whose
-hands fit the announcements best is used. In it every seat plays by one plain rule. The value of points depends on the
-match: a leader before the last round need not win that round, only not lose much.
+A seat that bid five tricks probably holds better cards than a seat that bid 0. So several games are sampled, and the
+game whose hands fit the announcements best is used. In that game every seat plays by one plain rule. The value of
+points depends on the match: a leader need not win the last round, if it does not lose by much.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Playouts(ABC):
     """The rest of a round from one seat's view."""
 
     tried = 1
-    """Number of games of which the best fitting one is used; more if announcements say much about the hands."""
+    """Number of games to sample; the one that fits best is used. Larger if announcements reveal much about hands."""
     word = 0
-    """Number of sampled games per card in hand that the counter's choice is worth."""
+    """Weight of the counter's estimates: the number of sampled games, per card in hand, that they count as."""
     spread: float
     """Standard deviation of the difference between two seats' points in a round."""
 
@@ -55,7 +55,7 @@ class Playouts(ABC):
         return scores
 
     def misfit(self, state: Any) -> float:
-        """Return the mismatch between the others' hands and their announcements."""
+        """Return how badly the others' hands fit their announcements; 0 is a perfect fit."""
         return 0.0
 
     @abstractmethod
@@ -104,7 +104,7 @@ class Playouts(ABC):
 
 
 def in_order(_round: int, _size: int, count: int) -> Sequence[int]:
-    """Return a deck that is not shuffled."""
+    """Return a deck in order, without shuffling."""
     return range(count)
 
 

@@ -16,7 +16,7 @@ from engine.nullern.view import NullernRound
 PLAIN = 20
 """The highest rank of a card that is not a trump."""
 MARGIN = 0.1
-"""Maximum fraction of the next trick that a hand may lack if that trick is still to be bid."""
+"""Number added to a hand's strength in tricks before it is rounded down to a bid."""
 
 
 class NullernPlayouts(Playouts):
@@ -34,7 +34,7 @@ class NullernPlayouts(Playouts):
             for seat, bid in enumerate(view.bids)
             if bid and view.hand and seat != view.seat
         ]
-        """The other seats that saw their cards when they bid, and the hand strength at which the counter bids so."""
+        """For each other seat that saw its cards when it bid: the seat, and the hand strength that its bid suggests."""
         self.played = [0.0] * view.seats
         for number, card in enumerate(view.plays):
             self.played[(view.leaders[number // view.seats] + number) % view.seats] += self.looks[card]
@@ -44,13 +44,13 @@ class NullernPlayouts(Playouts):
         return [score - HUPFER_COST * hupfers for score, hupfers in missed]
 
     def wants(self, view: NullernView | NullernState, seat: int, taken: int, done: int) -> bool:
-        """True if a seat wants the trick after this many."""
+        """True if a seat with `taken` tricks wants the next trick of the round, after `done` tricks."""
         bids, seats = view.bids, view.seats
         rival = bids[1 - seat] - 1 if seats == 2 else -1
         return of_use(bids[seat] - 1, rival, view.hand_size, taken, seats, view.hand_size - done)
 
     def misfit(self, state: NullernState) -> float:
-        """Return the distance of the others' hands from the tricks that they bid."""
+        """Return how far the tricks expected from the others' hands are from their bids."""
         found = 0.0
         for seat, tricks in self.expected:
             found += (self.played[seat] + self.strength(state.hands[seat]) - tricks) ** 2
@@ -60,7 +60,7 @@ class NullernPlayouts(Playouts):
         return NullernState(state.seats, in_order, like=state)  # type: ignore[arg-type]
 
     def choose(self, state: NullernState, seat: int) -> int:
-        """Take tricks that the seat wants, and duck the others."""
+        """Take the trick if the seat wants it; otherwise duck."""
         legal = state.legal(seat)
         if legal[0] >= BID:
             return legal[0 if state.blind else int(self.strength(state.hands[seat]) + MARGIN)]
@@ -82,7 +82,7 @@ class NullernPlayouts(Playouts):
 
 @cache
 def looks_of(seats: int) -> list[float]:
-    """Return for each rank how often such a card takes a trick."""
+    """Return for each rank the chance that a card of that rank takes a trick."""
     plain = [(rank / PLAIN) ** (2 * (seats - 1)) for rank in range(PLAIN + 1)]
     return plain + [0.55 + 0.02 * rank for rank in range(1, 256 - PLAIN)]
 
@@ -91,7 +91,7 @@ def looks_of(seats: int) -> list[float]:
 def of_use(bid: int, rival: int, size: int, taken: int, seats: int, left: int) -> bool:
     """True if a seat is better off with this trick, whoever takes the later ones.
 
-    With two seats, each gains the other's loss, so the other's bid counts, too: `rival`, which is −1 with more seats.
+    `rival`: the other seat's bid with two seats, where each seat gains the other's loss; −1 with more seats.
     """
     with_it, without = (prospect(bid, rival, size, taken + more, seats, left - 1) for more in (1, 0))
     return with_it > without
@@ -99,7 +99,7 @@ def of_use(bid: int, rival: int, size: int, taken: int, seats: int, left: int) -
 
 @cache
 def prospect(bid: int, rival: int, size: int, taken: int, seats: int, left: int) -> float:
-    """Return the expected points with this many tricks taken and left."""
+    """Return the expected points with `taken` tricks taken and `left` tricks to play."""
     if left:
         with_it, without = (prospect(bid, rival, size, taken + more, seats, left - 1) for more in (1, 0))
         return without + (with_it - without) / seats

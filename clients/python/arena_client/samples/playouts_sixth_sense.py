@@ -24,7 +24,7 @@ class SixthSensePlayouts(Playouts):
         return SixthSenseState(state.setting._replace(decks=in_order), like=state)  # type: ignore[arg-type]
 
     def choose(self, state: SixthSenseState, seat: int) -> int:
-        """Take tricks that the seat wants, and duck the others."""
+        """Take the trick if the seat wants it; otherwise duck."""
         legal = state.legal(seat)
         if len(legal) == 1:
             return legal[0]

@@ -15,7 +15,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// Time without a connection after which a restart is no longer likely.
 const LONG_OUTAGE: Duration = Duration::from_secs(120);
-/// Maximum wait between two tries after that.
+/// Maximum wait between two tries during a long outage.
 const LONGEST_OUTAGE_WAIT: Duration = Duration::from_secs(30);
 /// Time after which a connection counts as good, so that waits start again from the shortest.
 const STEADY: Duration = Duration::from_secs(1);

@@ -17,12 +17,12 @@ import java.util.function.Consumer;
 
 /** The one place where a bot's code is called, one call at a time. It does no input or output. */
 final class Caller {
-    /** The bot's own code is not called any more, because the program must stop. */
+    /** Thrown instead of calling the bot's own code once the program must stop. */
     static final class Interrupted extends RuntimeException {
         private static final long serialVersionUID = 1;
     }
 
-    /** How long finished answers wait for further ones before they are sent, in nanoseconds. */
+    /** Maximum time that finished answers wait for further answers before they are sent, in nanoseconds. */
     private static final long HOLD = MILLISECONDS.toNanos(10);
 
     private final Bot bot;
@@ -44,7 +44,7 @@ final class Caller {
     }
 
     /**
-     * Sends the bot's replies to a message: none, one, or several if the bot takes long.
+     * Sends the bot's replies to a message: no reply, one, or several if the bot takes long.
      *
      * @param received when the message arrived, by the clock
      * @param decide whether the bot is asked for decisions

@@ -39,8 +39,8 @@ final class Connection {
      *
      * @param open opens a channel, which connects at its first call
      * @param chance gives numbers from 0 to 1
-     * @param obstacle describes later the permanent obstacle if the first connection fails; empty for none
-     * @param receipts records what the server says of its log of results; null to record nothing
+     * @param obstacle describes a permanent obstacle if the first connection fails; its later result is empty without an obstacle
+     * @param receipts records the server's statements about its log of results; null to record nothing
      * @param done receives the end, once: null without an error
      */
     record Surroundings(
@@ -60,7 +60,7 @@ final class Connection {
     private static final long LONGEST_WAIT = SECONDS.toNanos(5);
     /** Time without a connection after which a restart is no longer likely. */
     private static final long LONG_OUTAGE = SECONDS.toNanos(120);
-    /** Maximum wait between two tries after that. */
+    /** Maximum wait between two tries during a long outage. */
     private static final long LONGEST_OUTAGE_WAIT = SECONDS.toNanos(30);
     /** The server's time limit to end the stream of a bot that leaves in the middle of matches. */
     private static final long LEAVE_TIME = SECONDS.toNanos(2);
@@ -136,7 +136,7 @@ final class Connection {
         });
     }
 
-    /** Begins no more matches and finishes the current ones; leaves what is left after a while. */
+    /** Begins no more matches and finishes the current ones; leaves the unfinished matches after a while. */
     void drain(long limit) {
         locked(() -> {
             progress.ending = true;

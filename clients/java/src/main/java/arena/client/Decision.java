@@ -66,7 +66,7 @@ public final class Decision {
         return legal.stream().map(game.actions()::get).toList();
     }
 
-    /** The seat's own cards, in the order of the view's hand; none if it may not see them. */
+    /** The seat's own cards, in the order of the view's hand; empty if the seat may not see them. */
     public List<Catalog.Card> hand() {
         List<Integer> hand = message.hasNullern() ? message.getNullern().getHandList() : message.getSixthSense().getHandList();
         return hand.stream().map(game.cards()::get).toList();

@@ -43,7 +43,7 @@ final class Failures {
     }
 
     private static long nanos(Duration pause) {
-        // Far beyond what nanoseconds of an int can make up for, so that nothing overflows.
+        // Limited, so that nothing overflows; the limits leave room for any nanoseconds that are added.
         long seconds = Math.max(-10, Math.min(pause.getSeconds(), TimeUnit.NANOSECONDS.toSeconds(LONGEST_PAUSE) + 10));
         return Math.max(0, Math.min(TimeUnit.SECONDS.toNanos(seconds) + pause.getNanos(), LONGEST_PAUSE));
     }

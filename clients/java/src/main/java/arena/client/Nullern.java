@@ -12,7 +12,7 @@ import java.util.List;
  * @param view the view itself
  * @param strengths the strength of each card: its value, plus 20 for a trump; the strongest card takes the trick
  * @param trick the strengths of the cards on the table; of equally strong ones the first takes the trick
- * @param toCome the seats that play to this trick after the own one
+ * @param toCome the seats that play to this trick after the bot's own
  * @param unseen the strengths of the unseen cards, which the others hold or which are in the stock
  */
 public record Nullern(NullernView view, List<Integer> strengths, List<Integer> trick, List<Integer> toCome, List<Integer> unseen) {

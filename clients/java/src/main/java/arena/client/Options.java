@@ -111,7 +111,7 @@ public final class Options {
         return this;
     }
 
-    /** Keeps no receipts of the server's log of results beside the token. */
+    /** Turns off receipts of the server's log of results, which are stored beside the token. */
     public Options noReceipts() {
         noReceipts = true;
         return this;

@@ -29,7 +29,7 @@ import javax.net.ssl.X509TrustManager;
 
 /** Finds a permanent obstacle if the first connection fails. */
 final class Probe {
-    /** Milliseconds in which the other side must show its protocol. */
+    /** Time limit in milliseconds for the other side to show its protocol. */
     private static final int GLANCE = 3000;
     /** The beginning of HTTP/2 with an empty settings frame; a server without TLS answers with its own. */
     private static final byte[] PREFACE =
@@ -44,7 +44,7 @@ final class Probe {
     static String obstacle(Profile profile) {
         String address = profile.address;
         if (address.startsWith("dns:")) {
-            return ""; // which gRPC knows
+            return ""; // another kind of address, which gRPC handles
         }
         int colon = address.lastIndexOf(':');
         String host = address.substring(0, colon).replaceAll("[\\[\\]]", "");
@@ -74,7 +74,7 @@ final class Probe {
                             + "): --tls-roots or tlsRoots() names the authority to trust";
                 }
             }
-        } catch (IOException | GeneralSecurityException another) { // which gRPC tells
+        } catch (IOException | GeneralSecurityException another) { // gRPC reports it
             return "";
         }
         return "";
@@ -133,7 +133,7 @@ final class Probe {
         return line;
     }
 
-    /** Trusts anybody, since nothing is sent to them. */
+    /** Trusts every certificate, since nothing is sent over the connection. */
     private static final class Anybody implements X509TrustManager {
         @Override
         public void checkClientTrusted(X509Certificate[] chain, String kind) {}

@@ -125,7 +125,7 @@ final class Profile {
                 address, host);
     }
 
-    /** Twelve digits made of the program, which is the jar, the file or the folder that the bot's class is in, and of its files. */
+    /** A digest of twelve digits of the bot's files and of its program: the jar, the file or the folder with its class. */
     private static String digest(Bot bot) {
         List<Path> files = new ArrayList<>();
         Path program = programOf(bot);

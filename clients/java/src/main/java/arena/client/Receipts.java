@@ -22,7 +22,7 @@ import java.util.List;
  * Arena describes. Nothing is verified here: {@code arena replay verify --receipts} does that. A file error ends no match.
  */
 final class Receipts {
-    /** Number of newest receipts that stay in the file when it is pruned, at twice as many lines. */
+    /** Number of newest receipts to keep when the file is pruned, which happens at twice as many lines. */
     static final int KEPT = 1000;
 
     private static final String PIN_BEGIN = "{\"arena_receipts\"";
@@ -65,9 +65,9 @@ final class Receipts {
     }
 
     /**
-     * Records the log that a welcome shows, if it shows one. The file stays as it is if the log has fewer entries than the file
-     * knows of, or keys that do not begin with those in the file: that may be another log, under whose keys no receipt of this
-     * one is valid.
+     * Records the log that a welcome shows, if it shows one. The file is left unchanged if the log is shorter than the largest
+     * head in the file, or if its keys do not begin with the keys in the file. Such a log may be another one, and its keys
+     * would invalidate all receipts in the file.
      */
     void recordLog(LogState state) {
         readOnce();

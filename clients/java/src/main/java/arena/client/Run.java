@@ -56,7 +56,7 @@ public final class Run {
         made.start();
     }
 
-    /** Begins no more matches and finishes the current ones; after a while it leaves what is left. */
+    /** Begins no more matches and finishes the current ones; after a while it leaves the unfinished matches. */
     public void drain(Duration limit) {
         connection.drain(limit.toNanos());
     }
@@ -68,7 +68,7 @@ public final class Run {
     }
 
     /**
-     * Waits for the end: until enough matches are finished or it was told to stop.
+     * Waits until enough matches are finished or the run is stopped.
      *
      * @throws ArenaException for a permanent error, or an error in the bot, unless it plays on
      */

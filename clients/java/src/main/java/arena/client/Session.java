@@ -28,7 +28,7 @@ final class Session {
     private int room;
 
     /**
-     * NO_GAME_IN_COMMON if the welcome shows no game of the bot's.
+     * Begins the conversation; throws NO_GAME_IN_COMMON if the welcome shows none of the bot's games.
      *
      * @param receipts records the reports that have an entry of the log; null to record nothing
      */

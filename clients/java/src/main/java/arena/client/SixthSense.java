@@ -16,7 +16,7 @@ import java.util.TreeSet;
  *
  * @param trump the trump colour; {@link Catalog#NONE} if there is none (yet)
  * @param trick the cards of the current trick that count, in the order they were laid
- * @param toCome the seats that play to this trick after the own one
+ * @param toCome the seats that play to this trick after the bot's own
  * @param unseen the unseen cards, which the others hold or which are in the stock
  * @param lacks for each seat, the colours that it has proved not to hold
  */

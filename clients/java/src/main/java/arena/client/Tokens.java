@@ -45,7 +45,7 @@ final class Tokens {
         }
     }
 
-    /** Takes the token that an earlier try left beside the file, or makes a new one. */
+    /** Uses the token that an earlier try left beside the file, or creates a new token. */
     static Tokens offer(Path file) {
         Path draft = file.resolveSibling(file.getFileName() + ".new");
         String before = read(draft);

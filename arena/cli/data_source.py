@@ -117,7 +117,7 @@ def _client(address: str, advice: str, tls: bool = False, roots: Path | None = N
 
 
 def chosen_games(games: tuple[str, ...], game: str | None) -> tuple[str, ...]:
-    """Return the game that --game names, or all of these games if it names none.
+    """Return the game that --game names, or all of the given games without --game.
 
     Raises:
         click.BadParameter: The named game is not one of these.
@@ -133,7 +133,7 @@ def known_bot(source: DataSource, name: str) -> None:
     """Check that the source has a bot of this name.
 
     Raises:
-        UnknownBot: It has none; inside `DataPlace.open` this becomes a ClickException that suggests similar names.
+        UnknownBot: The source has no such bot; `DataPlace.open` turns this into a ClickException that suggests names.
     """
     from arena.store.base.errors import UnknownBot
 
@@ -153,7 +153,7 @@ def _alike_named(source: DataSource) -> Iterator[None]:
 
 
 def suggested(word: str, known: Iterable[str]) -> str:
-    """Return ", did you mean …?" for the known words that are similar; empty if none is."""
+    """Return ", did you mean …?" with the similar known words; an empty string if there are none."""
     by_case = {each.lower(): each for each in known}
     found = [by_case[each] for each in get_close_matches(word.lower(), by_case)]
     return f"; did you mean {' or '.join(found)}?" if found else ""
@@ -230,7 +230,11 @@ def with_options(
 
 
 def _one_of(server: str | None, data: Path | None) -> tuple[str | None, Path | None]:
-    """Return one of the two; an option overrides a variable. UsageError if both are given in the same way."""
+    """Drop one of the two if both are given: an option overrides an environment variable.
+
+    Raises:
+        click.UsageError: Both are options, or both are variables.
+    """
     if server is None or data is None:
         return server, data
     context = click.get_current_context()

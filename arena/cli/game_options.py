@@ -10,7 +10,7 @@ from engine.deal import SeededDecks
 from engine.game import Game, Option, OptionError
 
 SEATS: Final = 4
-"""Default number of seats at a table; a game that does not allow it uses the nearest number that it allows."""
+"""Default number of seats at a table; a game without tables of this size uses the nearest size that it has."""
 
 
 def parse_offers(
@@ -19,8 +19,8 @@ def parse_offers(
     """Return the offers of the `chosen` games, or of all `games` that can be played at a requested table size.
 
     `seats` are words such as "4" or "nullern:7", `options` such as "novice=true" or "sixth_sense:target=50". A word
-    with a game's name applies to that game. A word without one applies to every game that has such a table or option.
-    OptionError if a word fits no game, or a game rejects its options at one of its tables.
+    with a game's name applies to that game. A word without a game's name applies to every game that has such a table or
+    option. OptionError if a word fits no game, or a game rejects its options at one of its tables.
     """
     served = {name: games[name] for name in dict.fromkeys(chosen or games)}
     tables = _tables(served, seats)
@@ -76,7 +76,7 @@ def _options(games: Mapping[str, Game], words: Sequence[str]) -> dict[str, dict[
 
 
 def _addressed(games: Mapping[str, Game], word: str) -> tuple[str, str]:
-    """Split a word into its game, "" for all games, and the rest."""
+    """Split a word into its game ("" for all games) and the rest."""
     name, colon, rest = word.partition(":")
     if not colon:
         return "", word

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def command(as_json: bool) -> None:
     """List the games with their seats, options and sizes.
 
-    Sizes are those with default options. `arena rules GAME` shows the rules, `arena serve --game GAME` offers it.
+    The sizes apply to the default options. `arena rules GAME` shows the rules, `arena serve --game GAME` offers it.
 
     \b
     JSON: {"games": [{"name", "title", "colours", "cards", "actions", "options":

@@ -30,7 +30,8 @@ WIDEST: Final = 100
 def command(game: str, ruling: str | None, language: str | None) -> None:
     """Read the rules of a game, with rulings where the printed rules are unclear.
 
-    A terminal shows them formatted, in the pager of PAGER if they are longer than the screen. A pipe gets the Markdown.
+    In a terminal, the rules are formatted, and shown in a pager (see $PAGER) if they are longer than the screen.
+    Otherwise they are printed as Markdown.
     """
     text = rules_of(game, language or language_of(os.environ))
     if ruling is not None:
@@ -47,7 +48,7 @@ def command(game: str, ruling: str | None, language: str | None) -> None:
 
 
 def language_of(environment: Mapping[str, str]) -> str:
-    """Return the locale's language, English if it has no rules text. The first variable that is set counts."""
+    """Return the locale's language, or English if there are no rules in it. The first locale variable set counts."""
     locale = next((value for name in ("LC_ALL", "LC_MESSAGES", "LANG") if (value := environment.get(name))), "")
     language = re.split(r"[_.@-]", locale.lower())[0]
     return language if language in LANGUAGES else LANGUAGES[0]

@@ -22,7 +22,7 @@ from arena.web.requests.each_request import USUAL, RequestRules
 from trio_grpc.http2.sockets import bind
 
 GRACE: Final = 3.0
-"""Seconds that running requests have to end after a signal."""
+"""Maximum number of seconds for running requests to end after a signal."""
 UNREAD_LIMIT: Final = 20.0
 """Seconds after which a client that reads nothing is dropped, if the system can detect it (Linux)."""
 UNREAD_BYTES: Final = 1 << 18

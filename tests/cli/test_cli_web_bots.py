@@ -92,7 +92,7 @@ def test_faults_lead_to_the_first_choice_that_was_made_for_it(data: Path) -> Non
 def test_opponents_lead_to_the_matches_against_them(data: Path) -> None:
     text = unescape(pages_of(data).get("/bots/bot-0").text)
     assert "/matches?game=sixth_sense&bot=bot-0&opponent=bot-1" in text
-    assert '<a href="/matches/3/check">that of match 3</a>' in text
+    assert '<a href="/matches/3/check">the check of match 3</a>' in text
 
 
 def test_all_opponents_are_on_pages_of_their_own(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ def test_a_ladder_that_is_not_fitted_any_more_says_how_old_it_is_and_why(played:
     page = pages(played, published=published, not_fitted_since=since, not_fitted_why="no memory <was> left")
     text = page.get(f"/ladder/{GAME}").text
     assert "This ladder is 5 hours old." in text
-    assert "Newer results are not fitted since 2026-11-23 18:00:00 UTC: no memory &lt;was&gt; left" in text
+    assert "Newer results have not been fitted since 2026-11-23 18:00:00 UTC: no memory &lt;was&gt; left" in text
     assert "not fitted" not in pages(played).get(f"/ladder/{GAME}").text
 
 
@@ -119,7 +119,7 @@ def test_points_are_plain_as_in_the_terminal_and_luck_adjusted_ones_have_a_colum
         ann, bob = cells(text, "ann"), cells(text, "bob")
         assert (ann["Points"], ann["Luck-adjusted"]) == ("12.3 ± 3.9", "10.1 ± 2.9"), path
         assert (bob["Points"], bob["Luck-adjusted"]) == ("12.3", "10.1"), "one match has no interval"
-    assert "luck-adjusted the same without the luck of the deals" in page.get(f"/ladder/{GAME}").text
+    assert "luck-adjusted points exclude the luck of the deals" in page.get(f"/ladder/{GAME}").text
     unknown = cells(pages(played, standings=(SETTLED,)).get(f"/ladder/{GAME}").text, "ann")
     assert (unknown["Points"], unknown["Luck-adjusted"]) == ("–", "–")
 

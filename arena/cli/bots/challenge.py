@@ -30,8 +30,8 @@ def command(opponents: tuple[str, ...], game: str, token_file: Path, place: Data
     """Have a bot challenge others to an unrated match of these bots only.
 
     All of them must be connected, take challenges (--challenges, or challenges=True) and accept this one. House bots
-    always do, and may be named several times. The command waits up to half a minute for all of them to have room, and
-    returns when the match begins.
+    always accept, and may be named several times. The command waits up to half a minute for all of them to have room,
+    and returns when the match begins.
 
     \b
     JSON: {"match", "game", "opponents"}

@@ -35,7 +35,7 @@ command.add_command(challenge, "challenge")
 @takes_source
 @json_rows(BotRow)
 def list_bots(place: DataPlace, as_json: bool) -> None:
-    """List the registered bots, without those that the operator has hidden or deleted.
+    """List the registered bots, except bots that the operator has hidden or deleted.
 
     \b
     JSON: {"bots": [BotRow]}
@@ -95,9 +95,9 @@ def invite(owner: str, place: DataPlace, as_json: bool) -> None:
 def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool) -> None:
     """Show a profile of a bot from its latest matches.
 
-    It has results by seat and against every opponent with a 95 % interval, faults, and the best and worst matches.
-    Points are those above the mean of the others at the table; a score is 1 for a better place than the opponent's, ½
-    for the same, 0 for a worse one.
+    The profile has results by seat and against every opponent, each with a 95 % interval, faults, and the best and
+    worst matches. Points are counted above the mean of the others at the table. The score against an opponent is 1 for
+    a better place, ½ for the same place and 0 for a worse place.
 
     \b
     JSON: {"games": [BotProfile]}
@@ -145,9 +145,9 @@ def show(name: str, game: str | None, last: int, place: DataPlace, as_json: bool
 @takes_source
 @json_rows(OpponentRow)
 def opponents(name: str, game: str, limit: int, after: int, last: int, place: DataPlace, as_json: bool) -> None:
-    """Show a bot's results against each other bot, those met most often first.
+    """Show a bot's results against each other bot, most frequent opponents first.
 
-    A score is the mean of 1 for a better place than the opponent's, ½ for the same, 0 for a worse one.
+    A score is a mean over matches: 1 for a better place than the opponent's, ½ for the same place, 0 for a worse place.
 
     \b
     JSON: {"bot", "game", "opponents": [OpponentRow]}
@@ -176,7 +176,8 @@ def unpark(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
     """Un-park a bot, so that it gets seats again.
 
     A bot is parked after three matches in a row in which it was suspended or a house bot took over its seat; `arena
-    bots list` names them. The author un-parks a bot with its token, the operator with the data directory.
+    bots list` shows which bots are parked. The author un-parks a bot with its token, the operator with the data
+    directory.
 
     \b
     JSON: {"bot"}
@@ -196,7 +197,7 @@ def unpark(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
 def rotate(name: str, authorized: AuthorizedChange, as_json: bool) -> None:
     """Replace a bot's token.
 
-    The old token is invalid at once, and the bot's connection is closed. The new one is shown only once; with
+    The old token is invalid at once, and the bot's connection is closed. The new token is shown only once; with
     --token-file it is also written to the file.
 
     \b
@@ -250,7 +251,7 @@ takes_reason = click.option(
 @takes_data
 @json_option
 def ban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
-    """Ban an owner, with or without bots: no bot of that owner may connect.
+    """Ban an owner, even one without bots: no bot of that owner may connect.
 
     Their streams end at once, house bots finish their matches, and the owner cannot register bots. Results count as
     before; `arena ladder void` removes them. Only the operator can do this, with write access to the data directory.
@@ -277,7 +278,7 @@ def ban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
 @takes_data
 @json_option
 def unban(owner: str, reason: str, place: DataPlace, as_json: bool) -> None:
-    """Lift the ban of an owner, whose bots may connect again.
+    """Lift the ban of an owner, so that the owner's bots may connect again.
 
     \b
     JSON: {"owner", "reason"}

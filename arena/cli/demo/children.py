@@ -15,11 +15,11 @@ from arena.cli.terminal.signals import Signals
 from arena.processes.launch import OWN_GROUP, command, environment
 
 GRACE: Final = 15.0
-"""Seconds that a program has to end after SIGINT, before it is killed."""
+"""Maximum number of seconds for a program to end after SIGINT, before it is killed."""
 TICK: Final = 0.05
 """Seconds between two checks whether a program has ended."""
 TAIL: Final = 12
-"""Lines at the end of a log that an error shows."""
+"""Number of lines from the end of a log that an error shows."""
 
 
 class ChildFailed(Exception):  # noqa: N818 - the name says what is the matter
@@ -30,7 +30,7 @@ class Child:
     """A running Python module."""
 
     def __init__(self, name: str, arguments: Sequence[str], log: Path, *, heard: bool = False) -> None:
-        """Start the module. Its output goes to the log, or with `heard` is read by `line`."""
+        """Start the module. Its output goes to the file `log`; with `heard`, `line` reads it instead."""
         self.name = name
         self.log = log
         with log.open("wb") as output:

@@ -85,12 +85,12 @@ class DemoProgress:
 
 
 class MatchCounter:
-    """A counter of matches; each update reads only those that were not settled at the last one."""
+    """A counter of matches; each update reads only matches that were not settled before."""
 
     def __init__(self, source: DataSource, after: int) -> None:
         """Count matches with numbers above `after`."""
         self.begun = 0
-        """Matches seen so far, finished or not."""
+        """Number of matches seen so far, finished or not."""
         self.finished = 0
         self._source = source
         self._settled = after

@@ -24,11 +24,11 @@ BOTS: Final = {"random": "random_bot", "rules": "rule_bot", "counter": "counter_
 GAME: Final = next(iter(GAMES))
 """The default game."""
 CAPACITY: Final = 6
-"""Matches that each bot plays at the same time."""
+"""Number of matches that each bot plays at the same time."""
 STARTING: Final = 60.0
-"""Seconds within which the first match must begin."""
+"""Maximum number of seconds until the first match begins."""
 SERVER_END: Final = 5.0
-"""Seconds to wait for the end of an unresponsive server, after which its log shows the cause."""
+"""Seconds to wait for an unresponsive server to end, so that its log can show the cause."""
 POLL: Final = 0.25
 """Seconds between two queries of the server."""
 
@@ -115,7 +115,7 @@ def _start_bots(programs: Children, address: str, data: Path, game: str) -> None
 
 
 def _serving(data: Path, game: str) -> tuple[str, ...]:
-    quick = ("--drain", "5", "--house-search", "0")  # one searched match in 300 would cost a tenth of the time
+    quick = ("--drain", "5", "--house-search", "0")  # searching 1 match in 300 would take a tenth of the time
     return ("--address", "127.0.0.1:0", "--data", str(data), "--game", game, *quick, "--log-json")
 
 

@@ -17,9 +17,9 @@ from arena.queries.figures import CONFIDENCE
 from arena.store.base.rows import RatedRow, VersionRow
 
 CHANGES: Final = 10
-"""Matches listed in the table."""
+"""Number of matches listed in the table."""
 AROUND: Final = CHANGES + 12
-"""Rows of the screen taken by everything except the plot."""
+"""Number of screen rows taken by everything except the plot."""
 LOWEST: Final = 10
 HIGHEST: Final = 24
 """Least and greatest number of rows of the plot."""

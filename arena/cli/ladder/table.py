@@ -66,7 +66,7 @@ class LadderColumn:
 
 
 def _of_all_sizes(ladder: LadderRows) -> bool:
-    """Return true if tables of all sizes are included, as in a bot's totals."""
+    """Return true if the ladder covers tables of all sizes, so that its rows can show a bot's totals."""
     return not ladder.seats
 
 
@@ -140,7 +140,7 @@ def _signs(ladder: LadderRows) -> list[str]:
 
 
 def _about_the_fit(ladder: LadderRows) -> list[str]:
-    """Describe the error that all ratings share, and their age."""
+    """Describe the error that all ratings share, and the age of the ratings."""
     rows, words = ladder.standings, list[str]()
     if len(rows) == 1:
         words.append("a rating needs a second bot to compare with")
@@ -183,7 +183,7 @@ def _rating(row: LadderRow, ladder: _Ladder) -> Text:
 
 
 def chance_of_best(first: Leaders, row: LadderRow | PastLadderRow) -> Text:
-    """Format P(best); for bots that share the first rank, in their first row only."""
+    """Format P(best). Bots that share the first rank share one value, which only the first of their rows shows."""
     if row.bot in first.names:
         return Text(first.chance(row), style="dim" if row.bot != first.names[0] else "")
     return UNKNOWN if row.best is None else share(row.best)
@@ -261,7 +261,7 @@ COLUMNS: Final = (
     LadderColumn("Last match", lambda row, _: moment(row.last_match), 5, _of_all_sizes),
     LadderColumn("Live", lambda row, _: Text.assemble(f"{row.live:.0f} ", change(row.last_change)), 100, _of_all_sizes),
 )
-"""All columns but the drawn intervals, which follow the rating."""
+"""All columns except the drawn intervals, which come after the rating."""
 IMPORTANCE: Final = {INTERVALS: 90.0} | {each.name: each.importance for each in COLUMNS if each.importance < inf}
 LEFT_OUT_FIRST: Final = sorted(IMPORTANCE, key=lambda name: IMPORTANCE[name])
 """Columns to leave out when the screen is too narrow, in this order."""

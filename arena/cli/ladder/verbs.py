@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
 
 DEFAULT_HEIGHT = 60
-"""Rows of the drawing if the output is not a terminal."""
+"""Number of rows of the drawing if the output is not a terminal."""
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetime | None:
-    """Parse a date or time in ISO 8601 and return it in UTC. It is local unless it names another zone."""
+    """Parse a date or time in ISO 8601 and return it in UTC. Without a zone, it is in local time."""
     if text is None:
         return None
     try:
@@ -38,7 +38,7 @@ def _instant(_: click.Context, __: click.Parameter, text: str | None) -> datetim
 
 
 def _past_instant(context: click.Context, parameter: click.Parameter, text: str | None) -> datetime | None:
-    """Parse a date or time as `_instant` does, but refuse one in the future."""
+    """Parse a date or time like `_instant`, but refuse a future one."""
     at, now = _instant(context, parameter, text), datetime.now(UTC)
     if at is not None and at > now:
         raise click.BadParameter(f"{text!r} is in the future: here it is {now:%Y-%m-%dT%H:%M:%SZ}")
@@ -80,12 +80,12 @@ def command(
     """Show the ladder: ratings in Elo with their 95 % intervals, best first.
 
     A rating is pulled towards the average, most strongly for bots with few results. Ranks is the 95 % interval of the
-    rank: if those of two bots do not overlap, the bots surely differ. P(best) is the probability of being the best of
-    all. Bots at the top that the results cannot tell apart share rank 1 and one P(best) (--json has each bot's own).
-    Forced is the share of a bot's decisions that the server made for it. Think 95 % is the time within which 95 % of
-    its own decisions were made. ⚑ marks a bot with results that differ from what its ratings predict; --flags shows
-    them. Live is the rating that changes after every match, with its last change. A narrow screen leaves out columns;
-    --json has them all.
+    rank: bots with intervals that do not overlap surely differ. P(best) is the probability of being the best of all.
+    Bots at the top that the results cannot tell apart share rank 1 and one P(best) (--json has each bot's own). Forced
+    is the share of a bot's decisions that the server made for it. Think 95 % is the time within which 95 % of its own
+    decisions were made. ⚑ marks a bot with results that differ from what its ratings predict; --flags shows them. Live
+    is the rating that changes after every match, with its last change. A narrow screen leaves out columns; --json has
+    them all.
 
     \b
     JSON: {"ladders": [LadderRows]};
@@ -97,7 +97,7 @@ def command(
     With --versions: {"bot", "games": [{"game", "versions": [VersionRow]}]}
     With --flags: {"games": [{"game", "flags"}]}, as in the ladder
     With --at: {"ladders": [PastLadder]}; every published ladder is stored for a day, one per
-    hour for a month, then one per day; "published" is null if none that old is stored.
+    hour for a month, then one per day; "published" is null if no ladder that old is stored.
     """
     if context.invoked_subcommand is not None:
         return
@@ -146,10 +146,10 @@ def command(
 def void(
     match_id: int | None, bot: str | None, since: datetime | None, reason: str, place: DataPlace, as_json: bool
 ) -> None:
-    """Void the result of a match permanently, so that it no longer counts; or all results of a bot since a time.
+    """Permanently void the result of a match, or all results of a bot since a given time.
 
-    Matches and their replays stay. Only the operator can do this, with write access to the data directory. If a server
-    uses the directory, it fits the ladder again at once; otherwise the next start does.
+    A void result no longer counts. Matches and their replays stay. Only the operator can do this, with write access to
+    the data directory. If a server uses the directory, it fits the ladder again at once; otherwise the next start does.
 
     \b
     JSON: {"match", "reason"}; with --bot: {"bot", "since", "matches", "reason"}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LEFT: Final = 3
 """Exit status if matches are left to the next start."""
 SERVER_END: Final = 30.0
-"""Seconds within which the server's process must end after the last match."""
+"""Maximum number of seconds from the end of the last match to the end of the server's process."""
 
 
 @click.command(epilog="Example: arena drain --data ./arena-data --limit 60")

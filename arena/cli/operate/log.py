@@ -25,7 +25,7 @@ def command() -> None:
 @takes_source
 @json_option
 def head(place: DataPlace, as_json: bool) -> None:
-    """Show the newest signed head, to store it and compare it with those that others have.
+    """Show the newest signed head, to store it and compare it with the heads that others have.
 
     \b
     JSON: {"log", "size", "root", "signature", "keys", "restores"}
@@ -59,7 +59,7 @@ def show(match_id: int, place: DataPlace, as_json: bool) -> None:
 
     \b
     JSON: {"entries": [{"number", "leaf", "size", "root", "signature", "proof"}]}
-    In the order of their numbers: the result, then a void. "leaf" is an object, "size"
+    Entries are in the order of their numbers: the result, then its void if there is one. "leaf" is an object, "size"
     the number of leaves under the head.
     """
     from arena.queries.log_rows import UnprovenLog, entry_rows
@@ -92,8 +92,8 @@ def audit(context: click.Context, data: Path, replays: bool, as_json: bool) -> N
     \b
     JSON: {"leaves", "signed", "root", "kinds", "replays", "faults": [{"leaf", "words"}],
     "more"}
-    "signed" counts the leaves under the head (later ones are signed when the server next
-    starts), "kinds" the leaves of each kind, "replays" those compared (null without
+    "signed" counts the leaves under the head (later leaves are signed when the server next
+    starts), "kinds" the leaves of each kind, "replays" the compared replays (null without
     --replays), "more" the faults that are not listed. "leaf" is null for a fault of the
     whole log.
     """

@@ -18,8 +18,9 @@ from arena.cli.terminal.screen import json_option, print_json
 def command(backup: Path, data: Path, as_json: bool) -> None:
     """Create a data directory from BACKUP, which `arena backup` made. BACKUP stays unchanged.
 
-    Every byte is checked, and nothing is overwritten. A server started on it continues the matches that were being
-    played. Results from after the backup are missing, and their numbers are used again; a leaf of the log records that.
+    Every byte is checked, and nothing is overwritten. A server started on the new directory continues the matches that
+    were being played. Results from after the backup are missing, and their numbers are used again; a leaf of the log
+    records that.
 
     \b
     JSON: {"data", "at", "bytes", "matches", "running", "replays"}

@@ -20,8 +20,8 @@ def command(data: Path, as_json: bool) -> None:
     \b
     JSON: {"database", "journal", "replay_files", "replays": [{"game", "kept", "pruned",
     "bytes"}]}
-    All sizes are bytes. A file of replays holds its pruned replays, too, until all of
-    them are pruned.
+    All sizes are bytes. A file of replays holds pruned replays, too, until all of its
+    replays are pruned.
     """
     from arena.store.base.errors import StoreError
     from arena.store.journal.journal import FULL as JOURNAL_FILE

@@ -137,9 +137,9 @@ def show(
 def verify(context: click.Context, source: str, receipts: Path | None, place: DataPlace, as_json: bool) -> None:
     """Check a replay by playing it again from its seed.
 
-    A file by itself can only be consistent: all of it could be invented. A receipt (--receipts) proves that it is the
-    match that was played. So does the log of a server or data directory (--server or --data; a match number uses it
-    anyway). The log also reports a voided result.
+    This check only shows that the file is consistent: all of it could be invented. A receipt (--receipts) proves that
+    it is the match that was played. So does the log of a server or data directory (--server or --data), which is always
+    used for a match number. The log also reports a voided result.
 
     The exit status is 0 if every line is right and agrees with receipt and log. Otherwise it is 1, and the first
     difference is shown.
@@ -151,7 +151,7 @@ def verify(context: click.Context, source: str, receipts: Path | None, place: Da
     "difference": {"line", "expected", "found", "words"}}
     The difference is null if there is none. For a damaged file, only source, verified and
     the difference's line and words are not null. "receipt" and "log" are null if they were
-    not used or do not agree. "number" is the leaf's, "void" the reason of a void or empty.
+    not used or do not agree. "number" is the number of the leaf, "void" the reason why the result is void, or empty.
     """
     content, name = replay_content(source, place)
     from arena.replay.read import read

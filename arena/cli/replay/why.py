@@ -33,9 +33,9 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
     the round trip, the bot's time, the part of it on the clock, the bank afterwards, and the reason if the decision was
     made for the bot. Other events of the seat are between them. docs/why.md has the rules of blame.
 
-    With --game, the seats' points stand beside those of the strongest house bot with the same cards. With --seat, too,
-    this is shown round by round, with the three choices that cost most. They are found by playing on from deals that
-    fit the seat's view. That takes some seconds, and the answer is stored.
+    With --game, the seats' points stand beside those of the strongest house bot with the same cards. Adding --seat
+    shows this round by round, with the three choices that cost most. These are found by playing on from deals that fit
+    the seat's view, which takes some seconds. The answer is stored.
 
     \b
     JSON: {"match", "game", "kind", "policy", "seats": [{"seat", "bot", "house", "lost",

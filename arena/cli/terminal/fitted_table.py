@@ -19,7 +19,7 @@ from rich.text import Text
 FRAME: Final = box.Box("╭──╮\n│  │\n├──┤\n│  │\n├──┤\n├──┤\n│  │\n╰──╯\n")
 """A rounded frame without lines between columns."""
 WORDS: Final = r"\s+(?!⌂)"
-"""Spaces at which a name may wrap; not the one before the house bots' sign, which stays with the name."""
+"""Spaces at which a name may wrap: all except the space before the house bots' sign."""
 LONGEST_WORD: Final = 24
 """Length of the longest word that is never broken, in characters."""
 
@@ -94,7 +94,7 @@ class FittedTable:
         stacked: FittedTable | None = None,
         caption: str = "",
     ) -> None:
-        """`stacked`: drawn instead if not all columns fit. `caption`: the text below the table."""
+        """`stacked`: the table drawn instead if not all columns fit. `caption`: the text below the table."""
         self._title = title
         self._columns = columns
         self._left_out_first = left_out_first

@@ -13,7 +13,7 @@ DOTS: Final = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 BRAILLE: Final = 0x2800
 ACROSS: Final = 2
 DOWN: Final = 4
-"""Columns and rows of dots in a Braille character."""
+"""Number of columns and of rows of dots in a Braille character."""
 SPACING: Final = 4
 """Approximate number of rows between two labels."""
 
@@ -38,7 +38,7 @@ class _Scale(NamedTuple):
 
 
 def plot(points: Sequence[Point], width: int, height: int, first: int = 1) -> Text:
-    """Plot one or more points, numbered from `first`; the band may be cut.
+    """Plot one or more points, numbered from `first`; the band may be clipped.
 
     The plot takes `width` columns and `height` rows, labels included.
     """

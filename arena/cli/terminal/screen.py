@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 PIPE_WIDTH: Final = 120
-"""Columns if the output is not a terminal and COLUMNS is not set."""
+"""Number of columns if the output is not a terminal and COLUMNS is not set."""
 HELP_WIDTH: Final = 80
 """Maximum width of a help text."""
 Verb = TypeVar("Verb", bound="Callable[..., object]")

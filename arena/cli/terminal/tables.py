@@ -52,7 +52,7 @@ def matches_table(title: str, rows: Sequence[MatchRow]) -> RenderableType:
 
 
 def bots_table(title: str, rows: Sequence[BotRow], now: datetime) -> RenderableType:
-    """Draw bots, without the columns that only a running server knows if they are unknown; `now` dates ages."""
+    """Draw bots. Columns with data that only a running server has are omitted without it. `now`: ages end here."""
     columns = [
         TableColumn("Bot", [bot_name(row.name, row.house) for row in rows], "left", folds=True),
         TableColumn("Owner", [Text(owner_name(row.owner, row.name, row.house)) for row in rows], "left", True, "dim"),

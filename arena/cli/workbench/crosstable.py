@@ -56,7 +56,7 @@ def pairs_report(subject: Subject, comparisons: Sequence[Comparison], ordered: O
 
 
 def verdict(pair: Pair) -> str:
-    """Return whether the first of a pair is better, worse, or not told apart from the other.
+    """Return the verdict on the first bot of a pair: better, worse, or not told apart from the other.
 
     If the match has a test, the test decides; "not better" becomes worse only if the difference is significant, too.
     """

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from arena.local.match.sets import SetsFile, Subject
 
 SETS: Final = 200
-"""Sets by default."""
+"""Default number of sets."""
 SETS_OF_TEST: Final = 10_000
-"""Maximum number of sets by default if there is a test, which usually ends the match earlier."""
+"""Default maximum number of sets with a test, which usually ends the match earlier."""
 STATUSES: Final = {"better": 0, "not better": 3, "undecided": 4}
 """Exit statuses with --sprt, by its outcome."""
 INTERRUPTED: Final = 130
@@ -118,7 +118,7 @@ def command(
     The test with --sprt is about Elo from the places of two at one table (elo0=0,elo1=20), about the difference in
     points (points0=0,points1=2), or about t, that difference in standard deviations of a set (t0=0,t1=0.1). The units
     are never converted into each other. If the truth is one of the bounds, the test errs in some 5 % of matches;
-    between them it may decide either way. 20 Elo take some 1,000 sets.
+    between them it may decide either way. Telling 20 Elo apart takes some 1,000 sets.
 
     With more than two bots, all pairs are played until all are decided. All verdicts together err as rarely as a single
     test.

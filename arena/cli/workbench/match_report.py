@@ -39,7 +39,7 @@ THEME: Final = TerminalTheme((18, 20, 26), (222, 226, 232), [*BRIGHT, (222, 226,
 """Card colours that look like their names."""
 BARS: Final = "▁▂▃▄▅▆▇█"
 CLASSES: Final = 24
-"""Bars of the histogram."""
+"""Number of bars of the histogram."""
 SURE: Final = 0.975
 NAMES: Final = {
     ScoreUnit.T: "t is",

@@ -17,7 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def sandbox_option(function: Function) -> Function:
-    """Add `--sandbox[=weak]`, as the parameter `sandbox`: None, "whole" or "weak". For a `SandboxCommand`."""
+    """Add `--sandbox[=weak]` to a `SandboxCommand`; its parameter `sandbox` is None, "whole" or "weak"."""
     option = click.option(
         NAME,
         metavar="[=weak]",
@@ -55,7 +55,7 @@ def refuse_without_commands(bots: tuple[str, ...]) -> None:
     """Refuse bots that are loaded into this process and would run outside a box.
 
     Raises:
-        click.UsageError: A bot is neither a command nor a house bot, or none is a command.
+        click.UsageError: A bot is neither a command nor a house bot, or no bot is a command.
     """
     from arena.local.commands.spec import is_command
     from arena.local.play.players import HOUSE

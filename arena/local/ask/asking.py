@@ -1,7 +1,7 @@
 """Asks a bot past decisions and compares its answers with the old ones.
 
 The bot gets the messages of the bot in that seat: the beginning of the match, finished rounds, questions in order. Many
-matches run side by side, and a message has one question of each, as if the bot played them all at once.
+matches run side by side, and each message has one question from each match, as if the bot played them all at once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from engine.game import RoundReport
 
 AT_ONCE: Final = 64
-"""Number of matches side by side."""
+"""Number of matches asked side by side."""
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class PastSeat:
 
     @property
     def free(self) -> list[int]:
-        """Indices of the decisions with several legal actions, since the others reveal nothing about a bot."""
+        """Indices of the decisions with several legal actions; others reveal nothing about a bot."""
         return [at for at, each in enumerate(self.decisions) if len(each.ask.legal) > 1]
 
     def same(self, at: int) -> float:

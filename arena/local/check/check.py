@@ -25,11 +25,11 @@ class Check:
     remedy: str
     """Advice for the author of a bot that fails the check."""
     page: str
-    """The page that describes it."""
+    """The page of the documentation that describes the required behaviour."""
     needs: tuple[str, ...]
-    """Checks that must not have failed before this one runs."""
+    """Names of the checks that this check needs: if one of them failed, it is skipped."""
     disturbs: bool
-    """True if the check itself causes notices that would otherwise be the bot's fault."""
+    """True if the check itself causes notices for which the bot would otherwise be blamed."""
     ask: Asking
 
 

@@ -39,11 +39,11 @@ MESSAGES: Final = "messages.json"
 STEPS: Final = frozenset({"opens", "server", "bytes", "says", "told", "breaks", "comes_back", "ends"})
 """Steps that any program can follow."""
 LATER: Final = 5.0
-"""Seconds within which a bot must return, after the script's pause."""
+"""Maximum number of seconds for a bot to return after the script's pause."""
 PATIENCE: Final = 10.0
 """Longest pause asked of a bot, in seconds; conversations with longer ones need the tests' clock."""
 WATCHED: Final = 2.0
-"""Seconds to watch that a bot which should stay away does not return."""
+"""Number of seconds for which a bot is watched that should stay away."""
 QUIET: Final = 0.1
 """Seconds of silence that end a conversation."""
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 POLICY: Final = Policy(soft_limit=1_000_000, bank=2_000_000)
 """A server's policy, but with a shorter time bank, so that checks of lateness are quick."""
 LIMITS: Final = ReadyLimits(answer=30.0, offer=math.inf, seat=math.inf)
-"""No seat is offered to others."""
+"""Limits under which no seat is offered to other bots."""
 FIRST_MATCH: Final = 1 << 40
 """First match number: beyond 32 bits."""
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from arena.local.sandbox.sandbox import Sandbox
 
 LINES: Final = 12
-"""Number of last lines of its output that are shown."""
+"""Number of lines from the end of its output that are shown."""
 WIDTH: Final = 400
-"""Characters of a line that are shown."""
+"""Maximum number of characters of a line that are shown."""
 
 
 class Program:

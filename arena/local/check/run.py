@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from arena.local.sandbox.sandbox import Sandbox
 
 LIMIT: Final = 90.0
-"""Seconds that one check may take."""
+"""Maximum number of seconds that one check may take."""
 
 
 @dataclass(frozen=True, slots=True)

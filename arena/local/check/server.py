@@ -115,7 +115,7 @@ class CheckServer:
         self.welcome_delay, self.refusal = 0.0, None
 
     def forget(self) -> None:
-        """Forget the bot and its matches, as if a new bot came next."""
+        """Forget the bot and its matches, so that the next program counts as a new bot."""
         self.matches.forget()
         if self.bot is not None and self.bot.session is not None:
             self.bot.session.close(Reason.STOPPING, "the check goes on with the bot started anew")

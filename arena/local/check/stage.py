@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from arena.server.sessions.session import Session
 
 PATIENCE: Final = 15.0
-"""Seconds within which an immediate reaction must come, even on a slow machine."""
+"""Maximum number of seconds for an immediate reaction, even on a slow machine."""
 START: Final = 30.0
-"""Seconds within which a bot must start and send its first message."""
+"""Maximum number of seconds for a bot to start and send its first message."""
 A_MATCH: Final = 45.0
-"""Seconds within which the matches of a bot that answers must end."""
+"""Maximum number of seconds for a match if the bot answers."""
 TICK: Final = 0.01
 """Seconds between two checks of a condition."""
 SHARED: Final = "shared"
@@ -73,13 +73,13 @@ class Stage:
         self.relay = relay
         self.program: Program | None = None
         self.printed = 0
-        """Bytes of output of the programs that have ended."""
+        """Number of bytes that the ended programs printed."""
         self.last_lines: tuple[str, ...] = ()
         """The last lines of the latest program's output."""
         self.notices: list[play_pb2.Notice] = []
         """Notices so far that are the bot's own fault."""
         self.asked = 0
-        """Number of the bot's decisions in the checks that `notices` is from."""
+        """Number of the bot's decisions in the checks from which `notices` come."""
         self.token_file = folder / "token"
         self.token_given = sandbox is not None or any("{token}" in word for word in command)
         """True if the bot has a given token: in a box it could not store one."""
@@ -113,7 +113,8 @@ class Stage:
     def bot(self) -> BotPlayer:
         """The bot's player on the server.
 
-        Raises: Fault: it is not connected.
+        Raises:
+            Fault: the bot is not connected.
         """
         if (bot := self.server.bot) is None:
             raise Fault("it is not connected")
@@ -214,7 +215,8 @@ class Stage:
     async def end(self, *matches: CheckedMatch) -> None:
         """Wait until the given matches are over.
 
-        Raises: Fault: it was suspended.
+        Raises:
+            Fault: the bot was suspended.
         """
         await self.begin(*matches)
         await self.until(lambda: all(match.over for match in matches), "a match did not end", A_MATCH)

@@ -156,11 +156,11 @@ class Relay:
     """Forwards bytes between its own constant port and the server's."""
 
     def __init__(self, server_port: int, nursery: trio.Nursery, boxed: tuple[Path, Sandbox] | None = None) -> None:
-        """For bots in boxes, which have no network, the port is a Unix socket in the folder `boxed`."""
+        """`boxed`: for bots in boxes, the folder and sandbox of a Unix socket, since boxes have no network."""
         self.port = 0
         self._boxed = boxed
         self.usual_piece = self.piece = MOST
-        """Bytes sent to the bot at once."""
+        """Maximum number of bytes sent to the bot at once."""
         self._server_port = server_port
         self._nursery = nursery
         self._connections: set[trio.SocketStream] = set()

@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 START: Final = 60.0
-"""Seconds within which a command's program must be running."""
+"""Maximum number of seconds until a command's program is running."""
 
 
 class Fence(NamedTuple):
     """The limits of a box that are not part of its command line."""
 
     calls: bytes
-    """Filter of system calls, empty for none; `keeper.FILTER` stands for it in the command line."""
+    """Filter of system calls, empty if there is no filter; `keeper.FILTER` stands for it in the command line."""
     memory: int
-    """Bytes of memory that all its processes may use together; the box is ended if they use more."""
+    """Maximum number of bytes of memory for all its processes together; above it, the box is ended."""
     files: int
-    """Number of files that it may have in its own file systems; the box is ended if it has more."""
+    """Maximum number of files in its own file systems; above it, the box is ended."""
 
 
 class CommandEnd(NamedTuple):
@@ -45,7 +45,7 @@ class CommandEnd(NamedTuple):
     last: tuple[str, ...]
     """The last lines of its output."""
     why: str = ""
-    """The limit that it broke and was ended for; empty if it broke none."""
+    """The exceeded limit for which it was ended; empty if it exceeded no limit."""
     printed: int = 0
     """Number of bytes in its whole output."""
 
@@ -106,7 +106,7 @@ class RunningCommand:
             "files": None if fence is None else fence.files,
         }
         assert self._keeper.stdin is not None, "it is a pipe"
-        with suppress(OSError):  # it died without an answer
+        with suppress(OSError):  # the keeper may have died already
             self._keeper.stdin.write(json.dumps(wanted).encode() + b"\n")
         said = self._next(START)
         if said is None or "started" not in said:
@@ -122,7 +122,7 @@ class RunningCommand:
         return self._keeper.stdout.fileno()
 
     def ended(self, seconds: float = 0.0) -> CommandEnd | None:
-        """Wait for its end, at most the given number of seconds; None if it still runs."""
+        """Wait for its end, at most the given number of seconds; return None if it still runs."""
         if self._end is None and (said := self._next(seconds)) is not None:
             last = tuple(said.get("last", ()))
             self._end = CommandEnd(said.get("status", -9), last, said.get("why", ""), said.get("printed", 0))

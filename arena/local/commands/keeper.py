@@ -12,8 +12,8 @@ keeper (Linux) and end with it.
 A box (`arena.local.sandbox`) gets a session of its own, and with it no terminal that it could write to. SIGTERM goes to
 the processes in the box, not to bubblewrap: if it died, they would be killed. The keeper regularly sums the memory of
 all processes in the box and ends it when they use too much: the system's own limits are per process, and control groups
-need privileges. It counts the box's own files as often: bubblewrap limits their bytes, but the kernel's memory for
-empty files counts for no process.
+need privileges. It also counts the box's own files regularly: bubblewrap limits only their bytes, and the kernel memory
+that even empty files need is charged to no process.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from pathlib import Path
 from typing import Final
 
 KEPT: Final = 4 << 20
-"""Bytes of the beginning of a command's output that are stored."""
+"""Number of bytes from the beginning of a command's output that are stored."""
 TAIL: Final = 64 << 10
-"""Bytes of the end of the output that are stored."""
+"""Number of bytes from the end of the output that are stored."""
 LAST_LINES: Final = 20
 """Maximum number of last lines in the report of the end."""
 GRACE: Final = 2.0
 """Seconds from SIGTERM to SIGKILL."""
 LAST_WAIT: Final = 5.0
-"""Maximum seconds spent on killing processes that keep starting others."""
+"""Maximum number of seconds spent on killing processes that keep starting others."""
 END, TELL, KILL = b".", b"t", b"!"
 """Orders to the keeper, one byte each: end the command in order, only ask it to end, or kill it."""
 LOOK: Final = 0.25
@@ -194,7 +194,7 @@ def _watch(
 
 
 def _broken(memory: int, files: int) -> str:
-    """Return the reason to end a box that exceeds its limit of memory (in bytes) or files; empty if it does not."""
+    """Return the reason to end the box, or an empty string. `memory`, `files`: the limits, `memory` in bytes."""
     if used_memory(memory) > memory:
         return f"was ended, as its box used more than {memory >> 20} MiB of memory"
     if own_files() > files:

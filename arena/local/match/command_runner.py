@@ -88,7 +88,7 @@ class _Silence(NamedTuple):
 
     owed: frozenset[OwedDecision]
     first: OwedDecision
-    """One of the decisions that it has owed since then."""
+    """One of the decisions that it has owed since the silence began."""
     since: float
     """Start of the silence, in seconds of `time.perf_counter`."""
 

@@ -67,7 +67,7 @@ class Comparison:
     normalised: Measure | None
     """Normalised Elo of that difference; None if all sets were alike."""
     elo: Measure | None
-    """Difference in Elo; None if one of the two beat all opponents or none."""
+    """Difference in Elo; None if either bot beat all of its opponents, or none of them."""
     won: int
     drawn: int
     lost: int

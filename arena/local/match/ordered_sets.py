@@ -18,7 +18,7 @@ class OrderedSets:
     """The sets of a pair up to the first one that is missing. Later sets do not count yet."""
 
     def __init__(self, subject: Subject, pair: tuple[int, int], most: int, test: SequentialTest | None) -> None:
-        """Accept at most `most` sets; with a test, none after its decision."""
+        """Accept at most `most` sets; with a test, no sets after its decision."""
         self.pair = pair
         self.most = most
         self.test = test
@@ -65,7 +65,7 @@ class OrderedPairs:
     """The sets of every pair of a match."""
 
     def __init__(self, subject: Subject, most: int, test: SequentialTest | None) -> None:
-        """Let each pair accept at most `most` sets, and with a test none after its own decision."""
+        """Accept at most `most` sets for each pair; with a test, no sets after the pair's own decision."""
         self.most = most
         self.test = test
         self.pairs = [OrderedSets(subject, pair, most, test) for pair in subject.pairs]
@@ -73,7 +73,7 @@ class OrderedPairs:
 
     @property
     def sets(self) -> int:
-        """The number of sets of the pair with the most."""
+        """The largest number of sets that any pair has."""
         return max(len(each.scores) for each in self.pairs)
 
     @property
@@ -91,7 +91,7 @@ class OrderedPairs:
         return min(left, most) if left < float("inf") else left
 
     def take(self, found: Mapping[int, PlayedSet]) -> None:
-        """Add the sets that come next to all pairs, up to the first missing one."""
+        """Add to every pair the sets that come next, up to the first missing set."""
         while not self.enough and (played := found.get(self.sets)) is not None:
             for each in self.pairs:
                 each.add(played)

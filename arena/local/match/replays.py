@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def match_number(number: int, at: int, games: int) -> int:
-    """Return the match number of a game: `number` is that of its set, `at` its place in the set, both from 0."""
+    """Return the match number of a game: `number` is its set's number, `at` its place in the set, both from 0."""
     return games * number + at + 1
 
 

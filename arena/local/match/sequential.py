@@ -10,7 +10,7 @@ It stops at ±ln((1−ε)/ε) after at least `LEAST_SETS` sets, which it takes i
 probability of about ε if one of its hypotheses holds; between them it may accept either.
 
 By Holm's steps, several simultaneous tests together err as rarely as a single one: of m hypotheses the first is
-rejected with ε/m, the second with ε/(m−1), and so on. The same applies to those that are accepted.
+rejected with ε/m, the second with ε/(m−1), and so on. Acceptance follows the same steps.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LEAST_SETS: Final = 8
 ERRORS: Final = 0.05
 """ε: the probability of a wrong decision either way."""
 UNTESTED_SHARES: Final = 0.5
-"""Added to the sum of the squares of shares, since a few equal sets do not prove that all are equal."""
+"""Value added to the sum of squared shares, since a few equal sets do not prove that all are equal."""
 
 
 class ScoreUnit(Enum):

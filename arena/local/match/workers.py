@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MODULE: Final = "arena.local.match.worker"
 GRACE: Final = 2.0
-"""Seconds that a worker has to finish its task and end in order when it is no longer needed."""
+"""Maximum number of seconds for a worker that is no longer needed to finish its task and end in order."""
 STDERR: Final = 2
 
 

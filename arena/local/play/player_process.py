@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from arena.server.sessions.messages import Outgoing
 
 TAIL: Final = 12
-"""Number of last lines of a bot's output in an error."""
+"""Number of lines from the end of a bot's output that an error shows."""
 GRACE: Final = 2.0
-"""Seconds that the process has to end before it is killed."""
+"""Maximum number of seconds for the process to end before it is killed."""
 
 
 class PlayerProcess:

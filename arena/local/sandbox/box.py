@@ -15,9 +15,9 @@ from arena.local.commands.keeper import FILTER
 from arena.local.sandbox.readable import SYSTEM, SYSTEM_FILES, found_programs, readable_folders, servers_within
 
 TEMPORARY: Final = 64 << 20
-"""Bytes that a command may have in /tmp."""
+"""Maximum number of bytes that a command may have in /tmp."""
 SHARED: Final = 16 << 20
-"""Bytes that a command may have in /dev/shm."""
+"""Maximum number of bytes that a command may have in /dev/shm."""
 LIMITS: Final = MappingProxyType(
     {
         "RLIMIT_DATA": 1 << 30,
@@ -32,11 +32,11 @@ LIMITS: Final = MappingProxyType(
 )
 """Limits of each of a command's processes: bytes, seconds of processor time, open files."""
 MEMORY: Final = 2 << 30
-"""Bytes of memory that all processes of a command may use together."""
+"""Maximum number of bytes of memory that all processes of a command may use together."""
 OWN_FILES: Final = 1 << 16
-"""Files, folders and links that a command may have in /tmp and /dev/shm together."""
+"""Maximum number of files, folders and links that a command may have in /tmp and /dev/shm together."""
 PROCESSES: Final = 128
-"""Processes and threads that a command may have at once."""
+"""Maximum number of processes and threads that a command may have at once."""
 TOLD: Final = ("ARENA_SERVER", "ARENA_TOKEN")
 """Variables that a boxed command inherits from the environment in which it is started."""
 SET: Final = MappingProxyType({"HOME": "/tmp", "PATH": "/usr/local/bin:/usr/bin:/bin"})  # noqa: S108 - the box's own

@@ -42,7 +42,7 @@ OF_A_SERVER: Final = ("operator.token", "log.key", "arena.db")
 
 
 def readable_folders(words: Sequence[str], own_user: bool) -> tuple[Path, ...]:
-    """Return the folders that a command needs, none within another.
+    """Return the folders that a command needs, without folders that lie in another of them.
 
     These are the folders of the files that it names, of its program, and of this program's Python. If it names no file,
     as in `python -m mybot`, it needs this process's folder. With `own_user`, the command runs as another user, so

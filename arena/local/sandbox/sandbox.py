@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 PATIENCE: Final = 60.0
-"""Seconds that one probe may take."""
+"""Maximum number of seconds that one probe may take."""
 FIRST_IDENTITY: Final = 0x70000000
 """The first user and group id for commands. Up to 0x7FFFFFFF, ids are unused according to systemd's UIDS-GIDS.md."""
 

@@ -1,4 +1,4 @@
-"""Runs a bot of the Python client as a command, for tables with other commands.
+"""The command that runs a bot of the Python client in a match in which other bots are commands.
 
 python -m arena.local.server.bot_program FILE.py:CLASS GAME CAPACITY
 """

@@ -32,9 +32,9 @@ class CommandPlace(NamedTuple):
     logs: Path | None = None
     """The folder for the bots' output; if None, the output is stored only if a bot fails."""
     hello_limit: float = 60.0
-    """Seconds that bots have to connect."""
+    """Maximum number of seconds for a bot to connect."""
     decision_limit: float = 60.0
-    """Seconds that bots have for a decision: enough for a slow bot, but not for one that hangs."""
+    """Maximum number of seconds for a decision: enough for a slow bot, but finite for a bot that hangs."""
     sandbox: Sandbox | None = None
     """The sandbox of the commands; None if they run without one."""
 

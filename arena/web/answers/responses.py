@@ -168,7 +168,7 @@ def conditional(request: Request, content: bytes, media_type: str, headers: Mapp
 
 
 def replay_download(request: Request, match_id: int, content: bytes) -> Response:
-    """Return a response with a replay's bytes, which are few and sent as a whole, without ranges."""
+    """Return a response with a replay file. It is always sent whole: ranges are not worth it for so few bytes."""
     name = f"match-{match_id}.replay"
     headers = {"content-disposition": f'attachment; filename="{name}"', "accept-ranges": "none"}
     return conditional(request, content, REPLAY_TYPE, headers)

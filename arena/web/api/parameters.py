@@ -12,7 +12,7 @@ from arena.web.requests.numbers import whole_number
 from engine.registry import GAMES
 
 SHOWN: Final = 80
-"""Characters of a wrong value that an error repeats."""
+"""Maximum number of characters of a wrong value that an error quotes."""
 
 
 class BadParameterError(Exception):

@@ -22,12 +22,12 @@ Rows: TypeAlias = Mapping[str, str]
 """The HTML of each row by its key, in order."""
 
 INTERVAL: Final = 1.0
-"""Minimum seconds between two messages to a viewer."""
+"""Minimum number of seconds between two messages to a viewer."""
 RETRY: Final = 5000
 """Milliseconds after which a browser reconnects."""
 MOST_VIEWERS: Final = 2000
 MOST_OF_ADDRESS: Final = 50
-"""Limits of open streams: in total, if the process may open as many files, and per address of other machines."""
+"""Maximum numbers of open streams: in total (less if fewer files may be open), and per remote address."""
 SILENCE: Final = 15.0
 """Seconds without changes after which a comment is sent, so that proxies keep the stream open."""
 
@@ -45,7 +45,7 @@ class Board:
         self.viewers = 0
 
     async def refresh(self, *, first: bool = False) -> None:
-        """Render the board, and wake the viewers if it changed. With `first`, do so only if it was never rendered."""
+        """Render the board, and wake the viewers if it changed. `first`: do nothing if it was rendered before."""
         async with self._lock:
             if first and self._version:
                 return
@@ -54,7 +54,7 @@ class Board:
             except (Missing, Unavailable):
                 return  # the next refresh tries again
             except Exception:
-                log.exception("a part of a page was not rendered")  # as for a page that is answered with 500
+                log.exception("a part of a page was not rendered")  # logged like the fault of a page
                 return
             if rows == self._rows and list(rows) == list(self._rows) and self._version:
                 return

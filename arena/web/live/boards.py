@@ -29,7 +29,7 @@ from arena.web.reading.reader import Missing, Reader, Unavailable
 SCREENS: Final = 4
 """Number of rounds shown at once on the TV."""
 READING: Final = 8.0
-"""Minimum seconds for which a round stays on the TV."""
+"""Minimum number of seconds for which a round stays on the TV."""
 MOST_BOARDS: Final = 500
 """Maximum number of boards in memory; those without viewers are dropped first."""
 _ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)

@@ -63,7 +63,7 @@ class EventStream(Response):
 
 
 class Viewers(OpenByOrigin):
-    """A count of the open event streams. Each is an open file, so the system's limit of files bounds it."""
+    """A count of the open event streams. The system's limit of open files bounds it, since each stream is a file."""
 
     def __init__(self) -> None:
         """Allow `MOST_VIEWERS`, or as many as the limit of open files permits; log if these are fewer."""

@@ -1,6 +1,6 @@
 """The running matches of a server, stored for all pages: one stream from the server serves any number of viewers.
 
-If there is no server or it does not answer, the feed has no running matches but the reason.
+If there is no server or it does not answer, the feed has no running matches, and `silent` has the reason.
 """
 
 from __future__ import annotations

@@ -71,9 +71,9 @@ class SourceHealth:
         return found
 
     def stale(self, ladder: LadderRows, newest: tuple[MatchRow, ...]) -> bool:
-        """Return whether a ladder lacks results that are too old. `newest`: the newest matches of its game.
+        """Return whether a ladder still lacks old results. `newest`: the newest matches of its game.
 
-        If many matches are played, the newest have all just ended, so missing results found earlier count as well.
+        In a busy game, all of the newest matches have just ended, so missing results found earlier count as well.
         """
         published = ladder.published
         missing = [

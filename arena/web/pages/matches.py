@@ -28,7 +28,7 @@ from engine.registry import GAMES
 from trio_grpc.limits.connection_limits import origin_of
 
 PICTURE_FRESH: Final = 300
-"""Seconds for which a picture may be cached; not longer, as a name in it may be removed."""
+"""Seconds for which a picture may be cached: few, as a name in it may be removed."""
 
 
 class Shown(NamedTuple):

@@ -33,10 +33,10 @@ LARGEST_FRAME: Final = 1 << 16
 LARGEST_OPENING: Final = 4096
 """Largest frame before the conversation, in characters."""
 OPENING_LIMIT: Final = 10.0
-"""Seconds within which each frame before the conversation must arrive."""
+"""Maximum number of seconds until each frame before the conversation arrives."""
 MOST_SOCKETS: Final = 500
 MOST_OF_ADDRESS: Final = 50
-"""Limits of open WebSockets: in total, if the process may open as many files, and per address."""
+"""Maximum numbers of open WebSockets: in total (less if fewer files may be open), and per address."""
 FULL_RETRY: Final = 60
 """Seconds after which a refused client should retry."""
 FIRST_CODE: Final = 4000
@@ -129,7 +129,7 @@ async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
                 try:
                     await call.send(message)
                 except CallRefused:
-                    return  # `receive` raises it as well, after the server's earlier messages
+                    return  # `receive` raises the same error, after the server's earlier messages
         except (WebSocketDisconnect, CallRefused) as end:
             ended.append(end)
         nursery.cancel_scope.cancel()

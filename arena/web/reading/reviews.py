@@ -14,7 +14,7 @@ from trio_grpc.limits.connection_limits import OpenByOrigin, Origin, TooManyOpen
 
 MOST: Final = 8
 MOST_OF_ADDRESS: Final = 2
-"""Limits of waiting and running analyses: in total, and per address other than this machine's."""
+"""Maximum numbers of waiting and running analyses: in total, and per remote address."""
 KEPT: Final = 256
 """Number of analyses in memory. The costly choices, which take long to find, are stored as by `arena why --game`."""
 LIMIT: Final = 1800.0

@@ -22,7 +22,7 @@ from trio_grpc.limits.connection_limits import ConnectionLimits
 
 MOST: Final = 8000
 MOST_OF_ADDRESS: Final = 200
-"""Limits of open connections: in total, if the process may open as many files, and per address."""
+"""Maximum numbers of open connections: in total (less if fewer files may be open), and per address."""
 SECOND_FILES: Final = 8
 """The process reserves 1/`SECOND_FILES` of the files that it may open for the relays of bots that play."""
 THIS_MACHINE: Final = "127.0.0.1"

@@ -24,7 +24,7 @@ log = structlog.get_logger("arena.web")
 STARTS: Final = ("http.response.start", "websocket.http.response.start", "websocket.accept")
 """Types of the messages that begin an answer."""
 LONGEST: Final = 200
-"""Maximum number of a path's characters that are logged."""
+"""Maximum number of characters of a path that are logged."""
 BUCKETS: Final = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 """Upper bounds of the buckets of response times, in seconds."""
 MOST: Final = 100_000
@@ -133,7 +133,7 @@ class AddressLimit:
     def __init__(self, rate: float, most: int = MOST, clock: Callable[[], float] = monotonic) -> None:
         """Allow `rate` requests per second, saved up for `SAVED` seconds; 0 allows any number."""
         self._each = 1 / rate if rate else 0.0
-        """Seconds of the bucket that a request uses up."""
+        """Number of seconds of the bucket that a request uses up."""
         self._clock = clock
         self._full_at: LruCache[Origin, float] = LruCache(most)
 

@@ -20,7 +20,7 @@ from trio_grpc.limits.connection_limits import Origin, origin_of
 log = structlog.get_logger("arena.web")
 
 INTERVAL: Final = 60.0
-"""Minimum seconds between two lines about failures from one address."""
+"""Minimum number of seconds between two lines about failures from one address."""
 MOST: Final = 10_000
 """Maximum number of addresses in memory."""
 

@@ -9,7 +9,7 @@ from starlette.convertors import Convertor
 from arena.web.reading.reader import Missing
 
 SHOWN: Final = 40
-"""Characters of a wrong number that an answer repeats."""
+"""Maximum number of characters of an invalid number that an error response quotes."""
 
 
 def whole_number(text: str, least: int, most: int) -> int | None:

@@ -24,7 +24,7 @@ WILDCARDS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - to be recognized, not t
 FOR: Final = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;,\s]*)', re.IGNORECASE)
 """The address in an element of `Forwarded` (RFC 7239, section 4)."""
 HOPS: Final = 20
-"""Number of addresses that are read, from the end of a header."""
+"""Maximum number of addresses that are read from a header, beginning at its end."""
 
 
 class SiteRefused(Exception):  # noqa: N818 - a decision, not an error

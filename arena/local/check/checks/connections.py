@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 NEWCOMER: Final = Policy().newcomer_grace / 1e6
-"""Seconds that a bot without a finished match has to return."""
+"""Maximum number of seconds for a bot without a finished match to return."""
 GRACE: Final = Policy().grace / 1e6
-"""Seconds that any other bot has to return."""
+"""Maximum number of seconds for any other bot to return."""
 OUTAGE: Final = 2.0
 REFUSING: Final = 3.0
-"""Seconds for which a server is stopping."""
+"""Number of seconds for which a stopping server refuses streams."""
 OFTEN: Final = 8
-"""Number of tries in the last of these seconds that counts as too many, since a bot's pauses should have grown."""
+"""Maximum number of tries in the last of these seconds, by which a bot's pauses should have grown."""
 AWAY: Final = 0.3
-"""Minimum seconds for which a bot is away while its match ends."""
+"""Minimum number of seconds for which a bot is away while its match ends."""
 WATCHED: Final = 2.0
-"""Seconds to watch that a bot which should stay away does not return."""
+"""Number of seconds for which a bot is watched that should stay away."""
 AGAIN: Final = 5.0
-"""Seconds within which a repeated decision must be answered."""
+"""Maximum number of seconds for the answer to a repeated decision."""
 
 
 async def _open_decision(stage: Stage) -> CheckedMatch:

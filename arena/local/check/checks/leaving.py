@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 STOP: Final = 10.0
-"""Seconds for a program to end after SIGTERM."""
+"""Maximum number of seconds for a program to end after SIGTERM."""
 
 
 @check(

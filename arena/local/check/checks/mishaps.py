@@ -22,14 +22,14 @@ NO_ACTION: Final = (1 << 32) - 1
 HELD: Final = 0.5
 """Seconds for which the server cannot store anything."""
 RESUME: Final = 3.0
-"""Seconds within which a suspended bot must report that it is back."""
+"""Maximum number of seconds for a suspended bot to report that it is back."""
 ILLEGAL: Final = play_pb2.NOTICE_KIND_ILLEGAL
 SUSPENDED: Final = play_pb2.NOTICE_KIND_SUSPENDED
 UNKNOWN: Final = play_pb2.NOTICE_KIND_UNKNOWN
 
 
 class _Spoiler:
-    """Alters the second answer in transit, so that the server refuses it. The first decision has more time."""
+    """Alters the second answer in transit, so that the server refuses it; the first has a longer time limit."""
 
     def __init__(self) -> None:
         self.spoilt: play_pb2.Answer | None = None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 USUAL_SEATS: Final = 4
 LARGEST_BATCH: Final = 256
 SMALL_PIECE: Final = 5
-"""Bytes that a bad network delivers at once."""
+"""Number of bytes that a bad network delivers at once."""
 
 
 @check(

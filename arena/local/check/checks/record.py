@@ -17,11 +17,11 @@ ILLEGAL: Final = play_pb2.NOTICE_KIND_ILLEGAL
 STRAY: Final = (play_pb2.NOTICE_KIND_STALE, play_pb2.NOTICE_KIND_UNKNOWN)
 LATE: Final = play_pb2.NOTICE_KIND_FORCED_BY_TIME
 MUCH: Final = 1 << 20
-"""Bytes of output that are more than a reasonable log."""
+"""Maximum number of bytes of a reasonable log."""
 TOO_MUCH: Final = 64 << 20
-"""Bytes of output at which the check fails."""
+"""Number of bytes of output above which the check fails."""
 FEW_LATE: Final = 0.05
-"""Share of the decisions that may be late on a busy machine."""
+"""Maximum share of late decisions that a busy machine excuses."""
 
 
 @check(

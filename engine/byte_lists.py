@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 SINGLE: Final = tuple(bytes([number]) for number in range(256))
-"""By number, the list with this number only."""
+"""For each number, the list that contains only this number."""
 BLANK: Final = tuple(map(bytes, range(256)))
-"""By length, the list of zeros."""
+"""For each length, the list of zeros."""
 
 
 def put(numbers: bytes, place: int, number: int) -> bytes:

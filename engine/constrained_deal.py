@@ -20,11 +20,11 @@ from engine.game import Chance
 
 
 class Hand(NamedTuple):
-    """A hand to be dealt: its size, and the colours of which it holds no card."""
+    """A hand to be dealt: its size, and the colours missing from it."""
 
     size: int
     void: int
-    """Bit by colour: 1 if it holds no card of it."""
+    """One bit per colour: 1 if the hand holds no card of the colour."""
 
 
 class _Step:
@@ -35,7 +35,7 @@ class _Step:
     def __init__(self, size: int, hands: tuple[int, ...], joined: tuple[tuple[int, int], ...]) -> None:
         self.size: Final = size
         self.hands: Final = hands
-        """Indices of these hands."""
+        """Indices of the hands that this step deals."""
         self.joined: Final = joined
         """For each class of cards after this step, the two classes it merges: the one dealt from and the other (−1 for
         none).
@@ -45,7 +45,7 @@ class _Step:
 
 
 class _Outcomes:
-    """Outcomes of a step: the remaining cards of each class, and cumulative counts of the ways."""
+    """Outcomes of a step: the cards that remain in each class, and the cumulative numbers of ways."""
 
     __slots__ = ("after", "sums")
 
@@ -60,7 +60,7 @@ class ConstrainedDeal:
     __slots__ = ("_classes", "_kinds", "_orders", "_rest", "_sizes", "_steps", "_unbound")
 
     def __init__(self, hands: Sequence[Hand], colours: int) -> None:
-        """Take all hands and the number of colours."""
+        """Take all hands, and the number of colours of the cards."""
         alike: dict[int, list[int]] = {}
         for index, (size, void) in enumerate(hands):
             alike.setdefault(void if size else 0, []).append(index)

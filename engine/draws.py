@@ -17,7 +17,7 @@ from engine.game import Chance
 _BULK: Final = 2048
 """Bytes requested at a time."""
 _MOST: Final = bytes([255, *(255 - 256 % left for left in range(1, 257))])
-"""By number of cards left, the largest usable byte: from 0 up to it, every card has equally many bytes."""
+"""For each number of cards left, the largest usable byte. The bytes up to it are shared equally among the cards."""
 
 
 class Draws:
@@ -48,7 +48,7 @@ class Draws:
 
 
 class BulkDraws(Draws):
-    """The same draws, cheaper when there are many; also a source of randomness.
+    """The same draws, but faster when there are many; also a source of randomness.
 
     Satisfies `engine.game.Chance`. Bytes that would favour some outcomes are skipped.
     """

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol, SupportsIndex, TypeAlias, T
 from engine.observation import Field
 
 OVER: Final = -1
-"""`State.player` of a game that is over."""
+"""The value of `State.player` after the end of a game."""
 
 LARGEST_DIE: Final = 20
 """Maximum number of faces of a die: libraries that build game trees need to know the number of outcomes."""
@@ -54,7 +54,7 @@ class Card:
     colour: int
     """Index into `Game.colours`."""
     values: tuple[int, ...]
-    """The values that it can count as: one, or several if its player chooses."""
+    """The values that the card can count as: several if its player chooses one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Action:
 
     name: str
     kind: str
-    """The kind of choice that it answers, in the game's own term, such as "play", "bid" or "raise"."""
+    """The kind of choice that the action answers, in the game's own term, such as "play", "bid" or "raise"."""
     card: int | None = None
     value: int | None = None
     """The value of a played card, the number predicted or bid, or 1 for yes and 0 for no."""
@@ -242,20 +242,20 @@ class Game(Protocol):
         those still to be turned. A card that the rules exclude is never dealt; nothing else is inferred from choices.
         Simultaneous choices of other seats are still to be made. Later rounds are dealt by `rng`, earlier ones are
         forgotten: `report` is None until the round is over. `sample(view, rng).view(view.seat)` equals the view. If a
-        view does not show which seat is asked, it counts as one at the seat's own choice.
+        view does not show which seat is asked, the sample assumes that it is the view's own seat.
 
         Raises `ViewError` for a view of another game, a view that no deal fits, and a view from after the end that
         cannot be that of a last choice.
         """
 
     def sample_many(self, view: SeatView, rng: Chance, count: int) -> Sequence[State[SeatView, RoundReport]]:
-        """Sample several independent games as `sample` does, but faster. Raises: ViewError.
+        """Sample several independent games, faster than by `sample`. Raises: ViewError.
 
         The same `rng` gives the same games, but not necessarily those of `sample`.
         """
 
     def truth(self, view: SeatView, rng: Chance) -> Truth:
-        """Sample the deal and the choices that `sample` plays with the same `rng`. Raises: ViewError."""
+        """Sample a deal and choices: those that `sample` would use with the same `rng`. Raises: ViewError."""
 
 
 class UnknownGameError(KeyError):
@@ -266,15 +266,15 @@ class UnknownGameError(KeyError):
 
 
 class OptionError(ValueError):
-    """Unknown seats or options for a game. The message names the value and those allowed."""
+    """Invalid seats or options for a game. The message names the value and the allowed values."""
 
 
 class ViewError(ValueError):
-    """No game in progress can have shown the view: it is another game's, from after the end, or contradictory."""
+    """The view cannot come from a game in progress: it is contradictory, of another game, or from after the end."""
 
 
 def places(scores: Sequence[int]) -> tuple[int, ...]:
-    """Return places by seat, 1 the best: one more than the number of higher scores, so that ties share a place."""
+    """Return the place of each seat: one more than the number of higher scores, so that ties share a place."""
     return tuple(1 + sum(other > score for other in scores) for score in scores)
 
 
@@ -284,7 +284,7 @@ def option_text(value: Option) -> str:
 
 
 def settle_options(game: Game, seats: int, given: Mapping[str, Any]) -> dict[str, Option]:
-    """Return all options of a game: those given, else the defaults. Raises OptionError for unknown ones."""
+    """Return all options of a game, with defaults for those not given. Raises OptionError for an unknown option."""
     if type(seats) is not int or seats not in game.seats:
         raise OptionError(f"{game.title} is for {game.seats.start} to {game.seats.stop - 1} seats, not {seats!r}")
     settled = {spec.name: spec.default for spec in game.options}

@@ -2,8 +2,8 @@
 
 A game's table of fields is data. Its encoder uses the same table, so documentation, shape and content cannot drift
 apart. Numbers are small floats. Seats are counted from the observing seat: it is 0, the one to its left 1 and so on, so
-that a bot can use what it learned in every seat. The same numbers also fit into bytes, a quarter as large: each field
-gives the size of one step.
+that a bot can use what it learned in every seat. The same numbers also fit into bytes, in a quarter of the space: each
+field gives the size of one step.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Part(NamedTuple):
 
 
 def laid_out(parts: Iterable[Part]) -> tuple[Field, ...]:
-    """Give the parts their offsets, one after the other."""
+    """Assign offsets to the parts, one after the other."""
     fields: list[Field] = []
     offset = 0
     for part in parts:
@@ -83,7 +83,7 @@ def opened(array: Any) -> tuple[Any, bool]:
 
 
 def fill(target: Any, numbers: Any) -> None:
-    """Copy a vector into an array that is `opened`.
+    """Copy a vector into an array, after opening it with `opened`.
 
     An array is any object with a writable buffer of one dimension, as long as the vector, of float32 or bytes. Raises
     VectorError if the vector does not fit.

@@ -29,9 +29,9 @@ class Fingerprint:
     """The counts from one position."""
 
     lines: tuple[int, ...]
-    """Number of lines of one choice, of two and so on up to the longest; lines that ended earlier do not count."""
+    """Number of lines with at least one choice, two choices and so on up to the longest line."""
     ends: Mapping[End, int]
-    """Number of lines by their end, without lines that were cut short."""
+    """Number of lines for each end, without lines that were cut short."""
 
 
 def fingerprint(state: State[SeatView, RoundReport], depth: int | None = None) -> Fingerprint:

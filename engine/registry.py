@@ -1,4 +1,4 @@
-"""The games by name. No other module names them all. A game is imported on first use."""
+"""The games by name, each imported on first use. No other module lists all games."""
 
 from __future__ import annotations
 

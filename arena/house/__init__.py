@@ -25,11 +25,11 @@ class HouseBot(Protocol):
 
     @property
     def version(self) -> str:
-        """Digest of the code that decides, by `arena.house.content.version`."""
+        """Digest of the code that makes its decisions, from `arena.house.content.version`."""
 
     @property
     def game(self) -> str:
-        """Name of the game that it plays."""
+        """Name of the game that the bot plays."""
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
         """Choose one of the legal actions, always the same for the same arguments. `chance`: 32 random bytes."""
@@ -51,12 +51,12 @@ HOUSE_BOTS: Final[Mapping[str, tuple[HouseBot, ...]]] = MappingProxyType(
         ),
     }
 )
-"""House bots by game, the weakest first."""
+"""The house bots of each game, the weakest first."""
 
 SEARCH_BOTS: Final[Mapping[str, HouseBot]] = MappingProxyType(
     {"nullern": nullern.SearchBot(), "sixth_sense": sixth_sense.SearchBot()}
 )
-"""By game, the house bot that searches, a thousand times slower than `HOUSE_BOTS` (docs/house-bots.md).
+"""The searching house bot of each game, a thousand times slower than `HOUSE_BOTS` (docs/house-bots.md).
 
 Local matches seat it by name; a server seats it at few tables (`arena.server.matchmaking.search_seats`).
 """
@@ -68,7 +68,7 @@ def named_bots(game: str) -> tuple[HouseBot, ...]:
 
 
 class UnknownBotError(ValueError):
-    """The house has no bot of that name for the game; the message lists those it has."""
+    """The house has no bot of that name for the game. The message lists the existing bots."""
 
 
 def house_bot(game: str, name: str) -> HouseBot:
@@ -92,7 +92,7 @@ def _reduced(bot: HouseBot) -> tuple[Callable[[str, str], HouseBot], tuple[str, 
     return _named_bot, (bot.game, bot.name)
 
 
-# Pickles and copies hold the name, so that loading one gives the same bot.
+# Pickles and copies contain only the name, so loading one returns the existing bot.
 for _game in HOUSE_BOTS:
     for _bot in named_bots(_game):
         copyreg.pickle(type(_bot), _reduced)
@@ -106,7 +106,7 @@ THINKERS: Final[tuple[HouseBot, ...]] = tuple(
 )
 """The house bots of all games that neither choose at random nor search.
 
-They replay deals for the luck column. Messages refer to them by index.
+They replay deals for the luck column. Messages refer to each bot by its index here.
 """
 
 CHOOSERS: Final[tuple[HouseBot, ...]] = (*THINKERS, *SEARCH_BOTS.values())

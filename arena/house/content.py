@@ -1,7 +1,7 @@
-"""The version of a house bot: a digest of the text of the modules that decide its choices.
+"""The version of a house bot: a digest of the source text of the modules that make its choices.
 
 It is computed at every start, so no edit can be forgotten. Any change of a bot's module, even of a comment, makes
-another bot with a rating of its own. The engine's text is left out: a changed rule would be another game. `tests/house`
+a new bot with its own rating. The digest omits the engine's text: a changed rule would be another game. `tests/house`
 pins each bot's choices over whole games, which reveals effects of a changed engine.
 """
 
@@ -17,9 +17,9 @@ DIGITS: Final = 8
 
 
 def version(*modules: str) -> str:
-    """Return the version of a bot from the names of its modules, in any order: its own and the house's that it imports.
+    """Return the version of a bot. `modules`: the names of its own modules and of the house modules that they import.
 
-    It is the first digits of the SHA-256 of their texts, with line ends as on Unix.
+    The version is the first digits of the SHA-256 of their texts, with Unix line ends; the order has no effect.
 
     Raises:
         OSError: A module's source is missing.

@@ -24,8 +24,8 @@ def baseline(
 ) -> tuple[float, ...]:
     """Compute the bot's mean score by seat, in points, always the same for the same arguments.
 
-    Repetitions differ in the random bytes given to the bot; for a bot that ignores them, one is enough. `key` is the
-    match key. The game stops after `rounds` rounds; with None it is played to its end.
+    Repetitions differ in the random bytes given to the bot; a bot that ignores these needs only one.
+    `key`: the match key. The game stops after `rounds` rounds; with None it is played to its end.
 
     Raises:
         OptionError: As for `Game.new`.
@@ -87,7 +87,7 @@ class BaselineResult(NamedTuple):
     number: int
     """Number of the request."""
     scores: tuple[float, ...] | str
-    """Mean scores by seat, or the text of an error."""
+    """Mean score of each seat, or the text of an error."""
 
 
 def course(request: BaselineRequest) -> Iterator[BaselineResult | None]:

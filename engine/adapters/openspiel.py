@@ -36,7 +36,7 @@ _OWN: Final = pyspiel.PrivateInfoType.SINGLE_PLAYER
 
 
 class NoTensorError(ValueError):
-    """Information states are text. They have no tensor: code would learn from an empty one without noticing."""
+    """Information states are text only: from an empty tensor, code would learn nothing without noticing."""
 
     def __init__(self) -> None:
         super().__init__("an information state is text only: use information_state_string, or observation_tensor")
@@ -80,11 +80,11 @@ class Draw(NamedTuple):
     size: int
     """Cards in the deck, or faces of the die."""
     draws: int
-    """Number of chance outcomes that it needs."""
+    """Number of chance outcomes that the draw needs."""
 
 
 class Dealer:
-    """Decks with outcomes chosen by the caller: they return those in `drawn`, or record a missing draw in `wanted`."""
+    """Decks whose outcomes the caller chooses: they return those in `drawn`, or record a missing draw in `wanted`."""
 
     __slots__ = ("drawn", "wanted")
 
@@ -115,7 +115,7 @@ class GameSetup(NamedTuple):
     seats: int
     options: dict[str, Option]
     stop_after: int = 0
-    """Rounds after which the game is stopped; 0 to play it to its end."""
+    """Number of rounds after which the game is stopped; 0 to play it to its end."""
 
     def new(self, dealer: Dealer) -> State[SeatView, RoundReport]:
         """Create a game with the dealer's cards. Raises OptionError for seats or options not in the game."""
@@ -123,7 +123,7 @@ class GameSetup(NamedTuple):
 
 
 def table_of(game: Game, parameters: Mapping[str, Any]) -> GameSetup:
-    """Convert OpenSpiel's parameters, with defaults for those that are absent."""
+    """Convert OpenSpiel's parameters, with defaults for absent ones."""
     options = {spec.name: type(spec.default)(parameters.get(spec.name, spec.default)) for spec in game.options}
     return GameSetup(game, int(parameters.get("players", default_players(game))), options, parameters.get(STOP, 0))
 
@@ -174,7 +174,7 @@ class ArenaGame(pyspiel.Game):  # type: ignore[misc] # the library has no types
         raise NoTensorError
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> ArenaObserver | RecallObserver:
-        """Create an observer of what a player may know now or, with perfect recall, of all that it ever knew.
+        """Create an observer of a player's present knowledge or, with perfect recall, of everything that it ever knew.
 
         Raises ValueError for any other kind of observation.
         """
@@ -187,7 +187,7 @@ class ArenaGame(pyspiel.Game):  # type: ignore[misc] # the library has no types
 
 
 class GameProgress:
-    """A game in progress with its chance outcomes. At a chance node, `state` is that before the last choice."""
+    """A game in progress with its chance outcomes. At a chance node, `state` is the state before the last choice."""
 
     __slots__ = (
         "_drawn",
@@ -257,7 +257,7 @@ class GameProgress:
         return self._drawn[roll][0] if roll in self._drawn else None
 
     def choose(self, action: int) -> None:
-        """Make the choice that is due."""
+        """Make the next choice."""
         assert self.state is not None
         before, seat = self.state, self.state.player
         self._last = (action, seat)
@@ -285,7 +285,7 @@ class GameProgress:
             self._go_on()
 
     def _go_on(self) -> State[SeatView, RoundReport]:
-        """Apply the last choice, or begin the game, unless this needs a draw that chance has yet to decide.
+        """Apply the last choice, or begin the game, unless chance has yet to decide a draw that this needs.
 
         Return the state after it. If chance has yet to decide, only its report and scores are meaningful.
         """
@@ -338,8 +338,8 @@ class ArenaState(pyspiel.State):  # type: ignore[misc] # the library has no type
     def resample_from_infostate(self, player_id: int, probability_sampler: Callable[[], float]) -> ArenaState:
         """Return another game that a player could be in, with the same information state for that player.
 
-        `probability_sampler` returns numbers in [0, 1). If it is the player's turn now, it is in the new game, too.
-        Raises ValueError for an invalid player, at a chance node and after the end.
+        `probability_sampler` returns numbers in [0, 1). If it is the player's turn now, it is also that
+        player's turn in the new game. Raises ValueError for an invalid player, at a chance node and after the end.
         """
         progress, state = self._progress, self.state
         if state is None or state.player == OVER or player_id not in range(progress.table.seats):
@@ -418,7 +418,7 @@ class RecallObserver:
 
 
 class ArenaObserver:
-    """Observation of a player: the view as a tensor, as fields of it, and as text."""
+    """Observation of a player: its view as a tensor, as fields of the tensor, and as text."""
 
     def __init__(self, table: GameSetup) -> None:
         fields = table.game.observation(table.seats)

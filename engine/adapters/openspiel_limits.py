@@ -18,7 +18,7 @@ REFUSED: Final = {
     pyspiel.MCTSBot: ("step", "mcts_search"),
     pyspiel.ISMCTSBot: ("step", "get_policy", "step_with_policy"),
 }
-"""By bot, its methods that take a state."""
+"""For each bot class, its methods that take a state."""
 
 
 class CompiledSearchError(TypeError):

@@ -38,7 +38,7 @@ def env(game: str = GAME, seats: int = 4, **options: Option) -> AECEnv[str, dict
 
 
 class GameEnv(AECEnv[str, dict[str, Any], int]):  # type: ignore[misc, unused-ignore] # the library has no types
-    """An environment that trusts its caller."""
+    """An environment that does not check its input."""
 
     def __init__(self, game: str = GAME, seats: int = 4, **options: Option) -> None:
         """Set up the environment; arguments and errors are those of `env`."""

@@ -11,12 +11,12 @@ BY: Final = ("round", "match")
 
 
 class Rewards:
-    """The rewards of an environment: by round, changes of the scores; by match, the final scores."""
+    """The rewards of an environment: changes of the scores after each round, or the final scores of the match."""
 
     def __init__(self, game: Game, seats: int, options: Mapping[str, Option], by: str, normalised: bool) -> None:
         """Take the game and its options. `by`: "round" or "match"; any other value raises ValueError.
 
-        If `normalised`, rewards are fractions of the largest possible score, and a match's add up to −1 … 1.
+        If `normalised`, rewards are fractions of the largest possible score; their sum over a match is at most ±1.
         """
         if by not in BY:
             raise ValueError(f'rewards are by "round" or by "match", not by {by!r}')

@@ -24,7 +24,7 @@ Observed: TypeAlias = dict[str, Any]
 
 
 class SeatBot(Protocol):
-    """A bot for another seat; house bots are such bots."""
+    """A bot for another seat, such as a house bot."""
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
         """Choose one of the legal actions. `chance` is 32 random bytes."""
@@ -97,7 +97,7 @@ class SeatEnv(gymnasium.Env[Observed, Any]):
         return self._observed(self._state), {}
 
     def step(self, action: Any) -> tuple[Observed, float, bool, bool, dict[str, Any]]:
-        """Make the seat's choice, and the others' up to its next one.
+        """Make the seat's choice, then the others' choices until it is the seat's turn again.
 
         Returns observation, reward, True if the game is over, False, and a dictionary: after the end, with "scores" and
         "places" by seat. Raises `IllegalActionError` for an action that the mask does not allow; nothing is played

@@ -1,4 +1,4 @@
-"""The decks of an environment's games, computed from a seed, the game's number and the number of games before it."""
+"""The decks of an environment's games, computed from a seed, the game's number and the number of earlier games."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SeedError(ValueError):
 
 
 def settled_seed(seed: Any) -> int:
-    """Return a valid seed, a random one for None. Raises SeedError if it is out of range or no whole number."""
+    """Return `seed` if it is valid, or a random seed for None. Raises SeedError for an invalid seed."""
     if seed is None:
         return randbits(62)
     try:

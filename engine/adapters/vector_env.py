@@ -22,7 +22,7 @@ TYPES: Final = ("float32", "uint8")
 
 
 class IllegalActionError(ValueError):
-    """An action that its mask does not allow; nothing was played."""
+    """An action that its mask does not allow. No choice was made."""
 
 
 class MaskError(ValueError):
@@ -30,7 +30,7 @@ class MaskError(ValueError):
 
 
 def checked_action(state: State[SeatView, RoundReport], seat: int, action: Any, who: str) -> int:
-    """Return a seat's action as a whole number. Raises IllegalActionError, which names `who`, for an illegal one."""
+    """Return a seat's action as a whole number. Raises IllegalActionError, naming `who`, for an illegal action."""
     legal = [*state.legal(seat)]
     try:
         chosen = operator.index(action)
@@ -42,7 +42,7 @@ def checked_action(state: State[SeatView, RoundReport], seat: int, action: Any, 
 
 
 class AskedSeats(NamedTuple):
-    """The questions to the games' seats. The arrays are the environment's own: the next step overwrites them."""
+    """The seats to ask, one per game. The arrays belong to the environment: the next step overwrites them."""
 
     seats: Array
     """By game, the seat that is asked [games], int64."""
@@ -53,13 +53,13 @@ class AskedSeats(NamedTuple):
 
 
 class Stepped(NamedTuple):
-    """The result of a step. The arrays are the environment's own: the next step overwrites them."""
+    """The result of a step. The arrays belong to the environment: the next step overwrites them."""
 
     asked: AskedSeats
     rewards: Array
     """By game and seat, the reward of the choice [games, seats], float32."""
     over: Array
-    """By game, true if it ended and another was dealt [games], bool."""
+    """By game, true if it ended and a new one was dealt [games], bool."""
     scores: Array
     """By game and seat, the final scores of finished games, 0 for others [games, seats], int64."""
 
@@ -197,7 +197,7 @@ class VectorEnv:
 
 
 def choose(masks: Array, random: np.random.Generator) -> Array:
-    """Return an action for each mask [games], drawn uniformly from those that the mask allows.
+    """Return an action for each mask [games], drawn uniformly from the allowed actions.
 
     `masks`: [games, actions]. Raises MaskError if one of them allows no action, or if the array is no mask.
     """

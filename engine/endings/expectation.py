@@ -1,8 +1,8 @@
-"""The worth of choices near the end of a round, to a seat that does not see the others' hands.
+"""Estimate choices near the end of a round for a seat that does not see the others' hands.
 
-It is the mean of the solved values over the worlds that the seat could be in (`Game.sample`). If these are few, the
-mean is over all of them, weighted by their probability, else over a random sample. In a solved world everybody knows
-all hands. So this is the worth of a choice to a seat that learns all hands right after it.
+The worth of a choice is the mean of its solved values over the worlds that the seat could be in (`Game.sample`). If
+these are few, the mean is over all of them, weighted by their probability, else over a random sample. In a solved world
+everybody knows all hands, so the mean is the worth of a choice to a seat that learns all hands right after it.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class ExpectedCosts(NamedTuple):
     """The cost of a seat's choices compared with its best one, over the same worlds."""
 
     costs: Mapping[int, float]
-    """By action: the points by which the best one is better; 0 for the best, the first of equals."""
+    """By action: the points lost compared with the best action, which has 0; of equal actions the first is the best."""
     errors: Mapping[int, float]
     """By action: the standard error of its cost; 0 if all worlds were solved."""
     worlds: int
     """Number of worlds that were solved."""
     exact: bool
-    """True if these are all worlds."""
+    """True if no other world is possible."""
 
 
 class _TooMany(Exception):  # noqa: N818 - says what is the matter, to the next function
@@ -58,7 +58,7 @@ class _Scripted:
 def all_worlds(game: Game, view: SeatView, most: int) -> list[tuple[Fraction, State[SeatView, RoundReport]]] | None:
     """Return every world that `sample` may give, with its probability. A world may occur several times.
 
-    Returns None if chance has more than `most` ways in all or in one draw. Raises ViewError, as `Game.sample` does.
+    Returns None if chance has more than `most` outcomes, in total or in one draw. Raises: ViewError.
     """
     found: list[tuple[Fraction, State[SeatView, RoundReport]]] = []
     try:
@@ -98,7 +98,7 @@ class SolvedWorlds(NamedTuple):
     values: Mapping[int, Sequence[float]]
     """By action, its value for the seat in each world."""
     exact: bool
-    """True if these are all worlds."""
+    """True if no other world is possible."""
 
     def mean(self, action: int) -> float:
         """Return the mean value of an action."""
@@ -108,7 +108,7 @@ class SolvedWorlds(NamedTuple):
 def solved_worlds(
     game: Game, view: SeatView, solver: EndingSolver, chance: Chance, *, most: int, drawn: int
 ) -> SolvedWorlds:
-    """Solve all worlds of a view if chance has at most `most` ways, else `drawn` random ones.
+    """Solve all worlds of a view if chance has at most `most` outcomes, else `drawn` random worlds.
 
     Raises the errors of `EndingSolver.values`, ViewError, and ValueError if worlds must be drawn and `drawn` is 0.
     """
@@ -124,7 +124,7 @@ def solved_worlds(
 def expected_costs(
     game: Game, view: SeatView, solver: EndingSolver, chance: Chance, *, most: int, drawn: int
 ) -> ExpectedCosts:
-    """Compare a seat's choices with its best one over `solved_worlds`; at least two worlds must be drawn, if any.
+    """Compare a seat's choices with its best one over `solved_worlds`. `drawn`: at least 2, unless all are solved.
 
     Raises the errors of `solved_worlds`, and ValueError if a single world would be drawn.
     """

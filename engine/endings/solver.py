@@ -16,16 +16,16 @@ from engine.game import OVER, RoundReport, SeatView, State
 from engine.points import points_above
 
 RoundWorth: TypeAlias = Callable[[RoundReport], Sequence[int]]
-"""The worth of a round by seat, in points, including later costs."""
+"""Function that returns the worth of a round for each seat, in points, including later costs."""
 Values: TypeAlias = tuple[float, ...]
-"""By seat: points of the round above the mean of the others."""
+"""For each seat: its points of the round minus the mean of the others'."""
 
 MOST_LINES: Final = 20_000
-"""Default limit on the lines of play that are followed to their end."""
+"""Default maximum number of lines of play that are followed to their end."""
 
 
 class EndingTooLongError(ValueError):
-    """More lines would have to be followed than allowed; the message has both numbers."""
+    """The ending has more lines of play than the limit allows; the message names both numbers."""
 
 
 class EndingSolver:
@@ -72,7 +72,7 @@ class EndingSolver:
         return self._worth(state.report)
 
     def _two(self, state: State[SeatView, RoundReport], low: float, high: float) -> float:
-        """Return the value for seat 0 of two; if it is outside the bounds, any number beyond the same bound."""
+        """Return the value for seat 0 of two. If it is outside the bounds, return any number beyond the same bound."""
         if self._over(state):
             return points_above(self._ended(state), 0)
         seat = state.player

@@ -161,7 +161,7 @@ def vector_into(view: NullernView, array: Any) -> None:
 
 
 class SeatVector:
-    """A seat's vector as it was last written. The next one is this with the changes since."""
+    """The vector last written for a seat. The next vector is this one with the changes since then."""
 
     __slots__ = ("_at", "_in_bytes", "numbers", "seen")
 
@@ -204,7 +204,7 @@ def _seen(view: NullernView) -> Seen:
 
 
 def _write_new(seen: Seen, hand: bytes, numbers: Any, at: _Layout, in_bytes: bool) -> None:
-    """Write a whole vector into numbers that are all 0: the cards in hand, the constants of the round, and the rest."""
+    """Write a whole vector into zeros: the cards in hand, the constants of the round, and the rest."""
     one: Any = 1 if in_bytes else 1.0
     for card in hand:
         numbers[at.hand + card] = one
@@ -247,7 +247,7 @@ def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: 
     zero: Any = 0 if in_bytes else 0.0
     hand, played, played_at, table = at.hand, at.played, at.played_at, at.table
     written, done, led, complete = before.plays, len(before.takers), len(before.leaders), len(takers)
-    held = before.round >= 0  # If so, cards played since were in hand.
+    held = before.round >= 0  # If so, the cards played since then were in the hand.
     if led > done:
         leader = (leaders[done] - own) % seats
         numbers[at.leader + leader] = zero

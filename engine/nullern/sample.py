@@ -23,7 +23,7 @@ _TRUMPS_OF: Final = tuple(
 
 
 class _Reading(NamedTuple):
-    """The constraints that a view puts on the hidden cards."""
+    """The constraints on the hidden cards that follow from a view."""
 
     choices: tuple[tuple[int, int], ...]
     """All choices of the round so far, as seat and action."""

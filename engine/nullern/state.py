@@ -27,7 +27,7 @@ _HAND_SIZES: Final = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 
 """By round, the hand size; the last round is blind (N1)."""
 _ROUNDS: Final = len(_HAND_SIZES)
 _NEXT: Final = tuple((*range(1, seats), 0) for seats in range(8))
-"""By number of seats: by seat, the next seat."""
+"""For each number of seats: by seat, the next seat."""
 _BLIND_PLAY: Final = bytes([BLIND])
 
 _LEAD: Final = 0
@@ -103,7 +103,7 @@ class NullernState:
     _leader: int
     """The seat that leads the trick, once all have bid."""
     _vectors: list[SeatVector | None] | None
-    """The last vectors written, as floats and as bytes for each seat; None where there is none."""
+    """The last vectors written for each seat, as floats and as bytes; None if none was written yet."""
 
     def __init__(
         self,

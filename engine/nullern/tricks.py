@@ -13,18 +13,18 @@ from engine.nullern.cards import BID, CARDS, COLOUR_SIZE, COLOURS, HIGHEST_BID
 _TRUMPS: Final = range(len(COLOURS))
 
 BIDS: Final = tuple(bytes(range(BID, BID + size + 1)) for size in range(HIGHEST_BID + 1))
-"""By hand size, the legal bids (N3)."""
+"""For each hand size, the legal bids (N3)."""
 SINGLE: Final = tuple(bytes([card]) for card in range(len(CARDS)))
-"""By card, the string of this card only."""
+"""For each card, the string that contains only this card."""
 OTHERS: Final = tuple(bytes(card for card, what in enumerate(CARDS) if what.colour != trump) for trump in _TRUMPS)
-"""By trump, the cards of all other colours. A hand without these has its trumps (N5)."""
+"""For each trump, the cards of all other colours. Deleting these from a hand leaves its trumps (N5)."""
 IS_TRUMP: Final = tuple(tuple(what.colour == trump for what in CARDS) for trump in _TRUMPS)
 """`IS_TRUMP[trump][card]`."""
 RANKING: Final = tuple(
     bytes(what.values[0] + COLOUR_SIZE * (what.colour == trump) for what in CARDS).ljust(256, b"\0")
     for trump in _TRUMPS
 )
-"""By trump, the rank of every card (N6)."""
+"""For each trump, the rank of every card (N6)."""
 
 
 def first_leader(bids: bytes, dealer: int) -> int:

@@ -20,14 +20,14 @@ TRICKS_SCALE: Final = 10.0
 LONGEST: Final = 60
 """Number of rounds of the longest game, which is one to a target score (S16)."""
 MOST_LOST: Final = 19
-"""The largest loss in a round: 0 predicted, 14 tricks taken, all five 12s in split tricks."""
+"""The largest loss in a round: a prediction of 0, 14 tricks taken, and all five 12s in split tricks."""
 
 _NO_CARD: Final = 255
 _CARD: Final = bytes(_NO_CARD if action.card is None else action.card for action in ACTIONS)
 _PLACE: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
 _NINE: Final = tuple(action.kind == "play" and action.value == 9 for action in ACTIONS)
 _ORDINARY: Final = bytes(action.kind == "play" and action.value != 9 for action in ACTIONS)
-"""By action, whether it is a play that reveals only its card."""
+"""For each action, whether it is a play that reveals only its card."""
 _COLOUR: Final = tuple(card.colour for card in CARDS)
 _CARDS: Final = len(CARDS)
 _NO_POINTS: Final = 128
@@ -115,12 +115,11 @@ class _Layout:
         self.novice: Final[int] = at["novice"]
         self.late_trump: Final[int] = at["late_trump"]
         self.tricks: Final[tuple[float, ...]] = tuple([number / (hand_size - 1) for number in range(hand_size)])
-        """By number of the trick, from 1, the value of `played_at` in floats; in bytes the value is the number itself.
-        """
+        """For each trick number, from 1, the value of `played_at` as a float; a byte holds the number itself."""
 
 
 class Agreed(Protocol):
-    """The options of a game, which are in its constants and in every view."""
+    """The options of a game, which its constants and every view contain."""
 
     @property
     def target(self) -> int:
@@ -170,7 +169,7 @@ class Seen:
         scores: tuple[int, ...],
         known: bytes,
     ) -> None:
-        """Take the values of a view's fields, with −1 for a prediction not yet chosen."""
+        """Set the fields to those of a view, with −1 for a prediction not yet chosen."""
         self.own = own
         self.seats = seats
         self.round = number
@@ -213,7 +212,7 @@ def vector_into(view: SixthSenseView, array: Any) -> None:
 
 
 class SeatVector:
-    """A seat's vector as it was last written. The next one is this with the changes since."""
+    """The vector last written for a seat. The next vector is this one with the changes since then."""
 
     __slots__ = ("_at", "_in_bytes", "numbers", "seen")
 
@@ -258,7 +257,7 @@ def _seen(view: SixthSenseView) -> Seen:
 
 
 def _write_new(seen: Seen, hand: bytes, agreed: Agreed, numbers: Any, at: _Layout, in_bytes: bool) -> None:
-    """Write a whole vector into numbers that are all 0: the cards in hand, the constants of the round, and the rest."""
+    """Write a whole vector into zeros: the cards in hand, the constants of the round, and the rest."""
     one: Any = 1 if in_bytes else 1.0
     for card in hand:
         numbers[at.hand + card] = one
@@ -304,7 +303,7 @@ def _write_plays(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes: 
     ordinary, card_of = _ORDINARY, _CARD
     hand, played, played_at, table = at.hand, at.played, at.played_at, at.table
     written = before.plays
-    held = before.round >= 0  # If so, cards played since were in hand.
+    held = before.round >= 0  # If so, the cards played since then were in the hand.
     old, complete = len(before.takers), len(seen.takers)
     index = old * seats
     if complete > old and len(written) > index:
@@ -367,7 +366,7 @@ def _write_tricks(seen: Seen, before: Seen, numbers: Any, at: _Layout, in_bytes:
     numbers[at.complete + done] = zero
     numbers[at.complete + complete] = one
     worths, peeks, taken = seen.worths, seen.peeks, seen.taken
-    # If no other trick had begun, the value of the last of these, and whether its leader peeked, were still open.
+    # The loop starts with the last trick of `before`: its value, and whether its leader peeks, may have been open.
     for trick in range(max(led - 1, 0), complete):
         taker = takers[trick]
         if taker < seats:

@@ -35,7 +35,7 @@ from engine.sixth_sense.tricks import COLOUR_OF, NOTHING, PLACE_BLOCKED, VALUES
 from engine.sixth_sense.view import SixthSenseView
 
 _FREE: Final = -1
-"""Used as the colour due if any card may be played."""
+"""Stands for the colour due when any card may be played."""
 
 
 @dataclass(slots=True)
@@ -54,12 +54,12 @@ class _Block:
     at: int
     """Index among the round's plays."""
     followed: bool = False
-    """True if its seat later played the colour due; then the 0 must have been of that colour."""
+    """True if the seat later played the colour due, so that the 0 must have been of that colour."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The constraints that a view puts on the hidden cards."""
+    """The constraints on the hidden cards that follow from a view."""
 
     choices: tuple[tuple[int, int], ...]
     """All choices of the round so far, without predictions, as seat and action; hidden blocks as they were seen."""
@@ -73,9 +73,9 @@ class _Reading:
     predictions: tuple[int, ...]
     """The seats whose predictions are unknown."""
     zeros: tuple[tuple[tuple[int, ...], ConstrainedDeal], ...]
-    """Every fitting combination of colours of the hidden blocks' 0s, with the deals of the other cards."""
+    """Every possible combination of colours for the 0s of hidden blocks, each with the deals of the other cards."""
     sums: tuple[int, ...]
-    """Cumulative numbers of the ways to deal for each of these."""
+    """Cumulative numbers of deals for these combinations."""
 
 
 def sample(view: SixthSenseView, chance: Chance) -> SixthSenseState:
@@ -268,7 +268,7 @@ def _answers(view: SixthSenseView, number: int, trick: bytes) -> list[tuple[int,
         return answers
     if not answers or answers[-1][1] in (SPLIT, PEEK):
         raise ViewError("the game is over")
-    # The last answer is still due. So may be a first that looks like a no, unless the leader is the one to look.
+    # The last answer is still due. A first one that looks like a no may be due, too, unless the view is the leader's.
     del answers[-1]
     return [] if answers == [(taker, KEEP)] and view.seat != leader else answers
 

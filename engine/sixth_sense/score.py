@@ -8,7 +8,7 @@ from typing import Final
 from engine.sixth_sense.cards import CARDS
 
 _MOST_TRICKS: Final = 28
-"""The most tricks a seat can count: fourteen, each doubled (S13)."""
+"""Maximum number of tricks that a seat can count: fourteen, each doubled (S13)."""
 _NOVICE: Final = (6, 4, 3, 2, 1)
 
 

@@ -41,7 +41,7 @@ from engine.sixth_sense.view import SixthSenseRound, SixthSenseView
 
 _COLOURS: Final = len(COLOURS)
 _NEXT: Final = tuple((*range(1, seats), 0) for seats in range(7))
-"""By number of seats: by seat, the next seat."""
+"""For each number of seats: by seat, the next seat."""
 _LAST_ROUND: Final = 60
 """Number of rounds after which a game to a target score ends anyway (S16)."""
 
@@ -147,7 +147,7 @@ class SixthSenseState:
     _peeker: int
     """The seat to ask about peeking, after the taker about doubling; −1 for none."""
     _vectors: list[SeatVector | None] | None
-    """The last vectors written, as floats and as bytes for each seat; None where there is none."""
+    """The last vectors written for each seat, as floats and as bytes; None if none was written yet."""
 
     def __init__(
         self,

@@ -20,15 +20,15 @@ NOTHING: Final = 255
 
 _PLAYS: Final = [(index, action) for index, action in enumerate(ACTIONS) if action.kind == "play"]
 PLAYS_OF: Final = tuple(bytes(index for index, action in _PLAYS if action.card == card) for card in range(len(CARDS)))
-"""By card, the plays it offers: one, or two for a 6/9 (S11)."""
+"""For each card, the plays it offers: one, or two for a 6/9 (S11)."""
 GONE: Final = tuple(b"" if action.card is None else PLAYS_OF[action.card] for action in ACTIONS)
-"""By action, the plays that leave the hand with its card."""
+"""For each action, the plays that leave the hand together with its card."""
 COLOUR_OF: Final = tuple(0 if action.card is None else CARDS[action.card].colour for action in ACTIONS)
 """By action, the colour of its card."""
 PLACE_BLOCKED: Final = tuple(-1 if action.place is None else action.place for action in ACTIONS)
 """By action, the place that a block names; −1 for every other action."""
 OTHERS: Final = tuple(bytes(index for index, _ in _PLAYS if COLOUR_OF[index] != led) for led in range(len(COLOURS)))
-"""By colour, the plays of all other colours. A hand without these has the plays that follow (S5)."""
+"""For each colour, the plays of all other colours. Deleting these from a hand leaves the plays that follow (S5)."""
 ZEROS: Final = tuple(index for index, action in _PLAYS if action.value == 0)
 """By colour, its 0 as a play."""
 _IS_ZERO: Final = bytes(index in ZEROS for index in range(256))
@@ -48,7 +48,7 @@ _PREDICTION: Final = bytes(card if card == NOTHING else PREDICT + card for card 
 
 
 def hand_of(cards: Iterable[int]) -> bytes:
-    """Return the hand that these cards make."""
+    """Return the hand that consists of these cards."""
     return b"".join([PLAYS_OF[card] for card in sorted(cards)])
 
 

@@ -40,7 +40,7 @@ class Call(Protocol):
 
     @property
     def metadata(self) -> Mapping[str, str]:
-        """Text headers of the call by lower-case name; the last one wins. May hold secrets: never log them."""
+        """Text headers of the call by lower-case name, the last value of each. Never log them: they may be secret."""
 
     def trust(self) -> None:
         """Lift the limits for strangers and send the response's headers: the handler has authenticated the peer.
@@ -88,7 +88,7 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
         """True if the previous message is still unsent, so that `send` would wait."""
 
     def hand_over(self, message: Sent_contra) -> None:
-        """Queue a message without waiting, as `send` does; only allowed while the stream is not busy."""
+        """Queue a message without waiting. Must not be called while the stream is busy."""
 
     def shortest_round_trip(self) -> float | None:
         """Return the shortest time, in seconds, in which the peer's system has acknowledged bytes in recent minutes.
@@ -100,12 +100,12 @@ class Stream(Call, Protocol[Received_co, Sent_contra]):
         """Call `on_message` with each message until the peer half-closes, and `on_sent` when a message has been sent.
 
         `on_message` is called in the task that reads the bytes, for one message of the stream per turn of the listener.
-        Raises what `receive` raises, and any exception of `on_message`.
+        Raises the errors of `receive`, and any exception of `on_message`.
         """
 
 
 SEND_LIMIT: Final = 30.0
-"""Seconds a peer may leave a message unread before its call is ended."""
+"""Maximum time in seconds that a peer may leave a message unread before its call is ended."""
 
 
 async def send_within(stream: Stream[Any, SentT], message: SentT) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MAX_STATUS_TEXT: Final = 1000
 """Maximum number of characters of a status text: clients accept only a few kilobytes of headers."""
 UNESCAPED: Final = " !\"#$&'()*+,/:;<=>?@[\\]^`{|}"
-"""Characters of grpc-message that are not percent-encoded, besides those that `quote` never encodes."""
+"""The characters that grpc-message contains unencoded, in addition to those that `quote` never encodes."""
 PREFIX_SIZE: Final = 5
 """Number of bytes before each message."""
 QUEUED_COST: Final = 128
@@ -76,9 +76,9 @@ class GrpcStream(Http2Stream):
         self.peer = peer
         self.metadata = metadata
         self.shortest_round_trip = shortest_round_trip
-        """As `Stream.shortest_round_trip`."""
+        """Function that implements `Stream.shortest_round_trip`."""
         self.received_at = listener.now
-        # Cancelled on its own, so that its call can be closed with a status.
+        # This scope is cancelled separately, so that the call can still be closed with a status.
         self.scope = trio.CancelScope(shield=True)
         """Scope of the handler."""
         self.timer = trio.CancelScope()
@@ -88,9 +88,9 @@ class GrpcStream(Http2Stream):
         self.on_vanished: Callable[[], None] = do_nothing
         """Called when the peer is gone or has cancelled the call."""
         self.busy = False
-        """As `Stream.busy`."""
+        """True if `send` would wait: `Stream.busy`."""
         self.held = 0
-        """As `Holder.held`."""
+        """Number of bytes counted for the call: `Holder.held`."""
         self._budget: MemoryBudget | None = listener.untrusted
         """The budget that counts the call's memory; None once it is trusted or has ended."""
         self._metadata_size = metadata_size
@@ -99,12 +99,12 @@ class GrpcStream(Http2Stream):
         self.trusted = False
         """True if the handler has authenticated the peer."""
         self.charged = 0.0
-        """Seconds of processor time that the call took before `trust`."""
+        """Processor time in seconds that the call took before `trust`."""
         self._reserved = 0.0
         self._waiting = self._in_hand = 0
         """Bytes not yet received by the handler, and unpacked bytes of its last message; counted until `trust`."""
         self._largest = listener.settings.max_request_untrusted
-        """Bytes of the largest message accepted."""
+        """Maximum size in bytes of an accepted message."""
         self._listener = listener
         self._parse = parse
         self._serialize = serialize
@@ -125,7 +125,7 @@ class GrpcStream(Http2Stream):
         self._senders = trio.lowlevel.ParkingLot()
 
     async def receive(self) -> Any:
-        """As `Stream.receive`. A checkpoint only if it has to wait; flow control bounds the other calls."""
+        """Implement `Stream.receive`. A checkpoint only if it has to wait; flow control bounds the other calls."""
         while not self._received:
             self._refuse_oversized()
             if self._receive_error is not None:
@@ -138,7 +138,7 @@ class GrpcStream(Http2Stream):
         return self._next_message()
 
     async def deliver(self, on_message: Callable[[Any], None], on_sent: Callable[[], None]) -> None:
-        """As `Stream.deliver`."""
+        """Implement `Stream.deliver`."""
         self._on_message, self._on_message_sent = on_message, on_sent
         if self._received:
             self._listener.run_next_turn(self._deliver_next)
@@ -154,14 +154,14 @@ class GrpcStream(Http2Stream):
             raise self._closed
 
     async def send(self, message: Any) -> None:
-        """As `Stream.send`. Always a checkpoint; otherwise sending to a fast reader would never yield."""
+        """Implement `Stream.send`. Always a checkpoint; otherwise sending to a fast reader would never yield."""
         await trio.lowlevel.checkpoint()
         while self.busy:
             await self._senders.park()
         self.hand_over(message)
 
     def hand_over(self, message: Any) -> None:
-        """As `Stream.hand_over`. Raises CallRefused with RESOURCE_EXHAUSTED for a message larger than allowed."""
+        """Implement `Stream.hand_over`. Raises CallRefused with RESOURCE_EXHAUSTED for a message that is too large."""
         if self._closed:
             raise self._closed
         if not isinstance(message, bytes):
@@ -187,7 +187,7 @@ class GrpcStream(Http2Stream):
         """
         if self._closed:
             return
-        code: int = status.value[0]  # a pair of number and name
+        code: int = status.value[0]  # The value is a pair of number and name.
         trailers = [(b"grpc-status", b"%d" % code)]
         if text:
             trailers.append((b"grpc-message", quote(text[:MAX_STATUS_TEXT], safe=UNESCAPED).encode()))
@@ -203,12 +203,12 @@ class GrpcStream(Http2Stream):
 
     def on_open(self) -> None:
         """Send the immediate response, if there is one."""
-        respond, self.respond_at_once = self.respond_at_once, do_nothing  # This refers to the stream: a cycle.
+        respond, self.respond_at_once = self.respond_at_once, do_nothing  # Breaks a cycle.
         respond()
         self._count()
 
     def trust(self) -> None:
-        """As `Call.trust`."""
+        """Implement `Call.trust`."""
         if not (self.trusted or self._closed):
             self.trusted = True
             self._leave_budget()
@@ -244,10 +244,10 @@ class GrpcStream(Http2Stream):
         self.on_vanished()
 
     def check_timeouts(self, now: float, linger: float) -> None:
-        """As `Http2Stream.check_timeouts`; also fail if a message has been incomplete for too long."""
+        """Implement `Http2Stream.check_timeouts`; also fail if a message has been incomplete for too long."""
         super().check_timeouts(now, linger)
         if self._received:
-            self._partial_since = now  # The peer may be out of window.
+            self._partial_since = now  # The peer may be waiting for a larger window.
         elif self._partial and now - self._partial_since > self._listener.settings.request_timeout:
             self._fail(incomplete(self._listener.settings.request_timeout))
 

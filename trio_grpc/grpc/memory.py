@@ -40,7 +40,7 @@ class MemoryStream(Generic[Incoming, Outgoing]):
         """Do nothing: there are no limits to lift."""
 
     async def receive(self) -> Incoming | None:
-        """As `Stream.receive`."""
+        """Implement `Stream.receive`."""
         await trio.lowlevel.checkpoint()
         while not self.incoming:
             if self.vanished:
@@ -52,7 +52,7 @@ class MemoryStream(Generic[Incoming, Outgoing]):
         return message
 
     async def send(self, message: Outgoing) -> None:
-        """As `Stream.send`."""
+        """Implement `Stream.send`."""
         await trio.lowlevel.checkpoint()
         while self.busy:
             await self.changed.park()
@@ -60,11 +60,11 @@ class MemoryStream(Generic[Incoming, Outgoing]):
 
     @property
     def busy(self) -> bool:
-        """As `Stream.busy`."""
+        """Implement `Stream.busy`."""
         return bool(self.outgoing) and not (self.vanished or self.closed)
 
     def hand_over(self, message: Outgoing) -> None:
-        """As `Stream.hand_over`."""
+        """Implement `Stream.hand_over`."""
         if self.closed:
             raise trio.ClosedResourceError
         if self.vanished:
@@ -77,7 +77,7 @@ class MemoryStream(Generic[Incoming, Outgoing]):
         return None
 
     async def deliver(self, on_message: Callable[[Incoming], None], on_sent: Callable[[], None]) -> None:
-        """As `Stream.deliver`."""
+        """Implement `Stream.deliver`."""
         self.on_sent = on_sent
         while (message := await self.receive()) is not None:
             on_message(message)

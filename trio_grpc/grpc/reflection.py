@@ -35,7 +35,7 @@ class Reflection:
         """Describe these services, by full name."""
         _describe_first_version()
         self._library = reflection.ReflectionServicer(services)
-        self._context: Any = None  # The library does not use it.
+        self._context: Any = None  # The library does not use the argument.
 
     async def ServerReflectionInfo(  # noqa: N802
         self, stream: Stream[ServerReflectionRequest, ServerReflectionResponse]
@@ -63,7 +63,7 @@ def _describe_first_version() -> None:
     file.name, file.package = "grpc/reflection/v1/reflection.proto", FIRST
     for message in file.message_type:
         for field in message.field:
-            if field.type_name:  # Setting it, even to nothing, would mean that there is one.
+            if field.type_name:  # Setting this field, even to an empty value, would mark it as present.
                 field.type_name = field.type_name.replace(f".{ALPHA}.", f".{FIRST}.")
     for service in file.service:
         for method in service.method:

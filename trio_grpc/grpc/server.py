@@ -44,7 +44,7 @@ EXPECTED_WORK: Final = 0.001
 MEMORY_OF_WORK: Final = 8
 """Approximate number of recent calls of a method in the mean that predicts the next."""
 CREDIT_FOR_TOKEN: Final = 10.0
-"""Longest wait, in seconds, at which an origin may still open a call with an unchecked token."""
+"""Maximum wait, in seconds, with which an origin in debt may still open a call with an unchecked token."""
 REFUSAL_COST: Final = 200
 """Number of useless frames charged for a call that is refused because the budget is spent."""
 STOPPING_WAIT: Final = 1.0
@@ -171,7 +171,7 @@ class _Calls:
         )
         self._open: set[GrpcStream] = set()
         self._expected_work: dict[str, float] = {}
-        """Seconds of processor time that calls of a method without a valid token have taken, by path."""
+        """Processor time in seconds taken by calls without a valid token, by path of the method."""
         self._closed = False
 
     def close(self) -> None:
@@ -291,7 +291,7 @@ class _Calls:
             stream.close(refusal.code, refusal.text, details=refusal.details)
 
     def _settle(self, path: str, stream: GrpcStream) -> None:
-        """Refund a call's unused reservation, and update the expected time of such calls."""
+        """Refund a call's unused reservation, and update the expected time of the method's calls."""
         stream.reserve(0.0)
         if not stream.trusted:
             expected = self._expected_work.get(path, EXPECTED_WORK)

@@ -37,7 +37,7 @@ RECEIVE_SIZE: Final = 1 << 16
 RECEIVE_SIZE_UNTRUSTED: Final = 1 << 13
 """The same limit until a call on the connection is authenticated: headers of this size take one or two milliseconds."""
 LINGER: Final = 30.0
-"""Seconds for which a peer may leave the last data of a call unread, or keep a connection open after GOAWAY."""
+"""Maximum time in seconds to leave a call's last data unread, or to keep a connection open after GOAWAY."""
 TCP_INFO: Final = int(getattr(socket, "TCP_INFO", 0))
 """The socket option with information about TCP; 0 if there is none."""
 MIN_RTT: Final = Struct("=148xI")
@@ -45,7 +45,7 @@ MIN_RTT: Final = Struct("=148xI")
 UNKNOWN_RTT: Final = 0xFFFFFFFF
 """Stands for a round trip that was not measured yet."""
 UNREAD_PER_BYTE: Final = 8
-"""Bytes of answers that a peer without a token may leave unread, for each byte of memory allowed for its requests."""
+"""Maximum ratio of unread answers to the memory allowed for requests, for a peer without a token."""
 REFUND_PER_CHECK: Final = 50
 """Number of useless frames forgiven at each check of the connection: a hundred per second."""
 
@@ -83,9 +83,9 @@ class Connection:
         self._consumed, self._progress_at = 0, listener.now
         """Bytes of complete frames received, and the time of the last check that found no incomplete frame."""
         self.held = 0
-        """As `Holder.held`."""
+        """Number of bytes counted for the connection: `Holder.held`."""
         self._charged = 0.0
-        """Seconds of processor time to refund once the connection is trusted."""
+        """Processor time in seconds to refund once the connection is trusted."""
         self._paused = False
 
     def charge(self, seconds: float) -> None:
@@ -97,12 +97,12 @@ class Connection:
         self._listener.work.charge(self.origin, seconds, self._listener.now)
 
     def shortest_round_trip(self) -> float | None:
-        """As `Stream.shortest_round_trip`: the kernel's, over the last five minutes with its usual settings."""
+        """Implement `Stream.shortest_round_trip`: the kernel's, over the last five minutes with its usual settings."""
         if not TCP_INFO:
             return None
         try:
             told = self.socket.getsockopt(socket.IPPROTO_TCP, TCP_INFO, MIN_RTT.size)
-        except OSError:  # It is closed, or no TCP connection.
+        except OSError:  # The socket is closed, or not a TCP socket.
             return None
         (microseconds,) = MIN_RTT.unpack(told) if len(told) == MIN_RTT.size else (UNKNOWN_RTT,)
         return None if microseconds == UNKNOWN_RTT else float(microseconds) / 1e6
@@ -148,7 +148,7 @@ class Connection:
         self._listener.work.charge(self.origin, work, self._listener.now)
 
     def resume(self) -> None:
-        """Read again after a pause."""
+        """Continue reading after a pause."""
         self._paused = False
         self._received_at = self._listener.now
         try:
@@ -297,7 +297,7 @@ class Connection:
         return now - self._progress_at > self._listener.settings.request_timeout
 
     def evict(self) -> None:
-        """As `Holder.evict`, in the next turn: the connection may be receiving now."""
+        """Implement `Holder.evict`, in the next turn: the connection may be receiving now."""
         reason = "the server is short of memory for peers without a token, and much of it waits for yours"
         self._listener.run_next_turn(partial(self._disconnect, reason))
 

@@ -47,9 +47,9 @@ MAX_WINDOW: Final = (1 << 31) - 1
 HEADER_TABLE_SIZE: Final = 4096
 """Size of the dynamic table of header compression on either side, in bytes: the default (section 6.5.2)."""
 MAX_RESETS: Final = 100
-"""Number of calls that a peer may reset, beyond the number that it lets end, before it is disconnected."""
+"""Maximum excess of the calls that a peer resets over those that it lets end, before it is disconnected."""
 USELESS_FRAME_BUDGET: Final = 10_000
-"""Number of useless frames, beyond refunded ones, before a peer is disconnected."""
+"""Maximum number of useless frames, minus refunded ones, before a peer is disconnected."""
 H2_FRAME_COST: Final = 10
 """Charge for a useless frame that h2 handles: it takes as long as ten frames handled here."""
 REFUND_PER_MESSAGE: Final = 4
@@ -128,7 +128,7 @@ class Http2Connection:
         self.streams: dict[int, Http2Stream] = {}
         """Open streams by identifier."""
         self.window = self.initial_window = WINDOW
-        """Bytes that the peer accepts: now on the whole connection, and initially on each new stream."""
+        """Number of bytes that the peer accepts: now on the whole connection, and initially on each new stream."""
         self.request_flush = request_flush
         self.on_failure = on_failure
         self.settings_received = False
@@ -257,7 +257,7 @@ class Http2Connection:
             except Exception:  # noqa: BLE001 - the other streams have to learn of it, too
                 self.on_failure()
         self.on_failure = do_nothing
-        vars(self._h2).clear()  # It refers to its own methods.
+        vars(self._h2).clear()  # This object refers to its own methods.
 
     def check_timeouts(self, now: float, linger: float) -> None:
         """Call `Http2Stream.check_timeouts` of every open stream; stop if the connection is lost meanwhile."""

@@ -23,7 +23,7 @@ MAX_FRAME_SIZE: Final = 1 << 14
 WINDOW: Final = (1 << 16) - 1
 """Initial flow-control window of streams and connections, in bytes: the default (RFC 9113, 6.9.2)."""
 WINDOW_UPDATE_THRESHOLD: Final = 1 << 14
-"""Least number of handled bytes before a WINDOW_UPDATE returns them to the peer."""
+"""Minimum number of handled bytes that a WINDOW_UPDATE returns to the peer."""
 DATA: Final = 0
 WINDOW_UPDATE: Final = 8
 
@@ -118,7 +118,7 @@ class Http2Stream:
         self.connection.request_flush()
 
     def return_window(self) -> None:
-        """Let the peer send as much again as was received: all of it is used. Sends nothing for small amounts."""
+        """Let the peer send as many bytes as it has sent: all are handled. Small amounts are added up first."""
         owed = WINDOW - self.receive_window
         if owed >= WINDOW_UPDATE_THRESHOLD and not self.ended:
             self.receive_window = WINDOW

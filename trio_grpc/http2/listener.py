@@ -145,12 +145,12 @@ class Listener:
                     await trio.lowlevel.wait_readable(self._selector.fileno())
         finally:
             self._finished = True
-            self.drained.set()  # Nothing serves the connections any more.
+            self.drained.set()  # No task serves the connections any more.
 
     def finish(self) -> None:
         """Close every connection. To be called when `run` has ended and no handler of a call is left.
 
-        A handler would think that its peer had left.
+        Otherwise a running handler would think that its peer had left.
         """
         for connection in list(self.connections):
             connection.close()
@@ -170,7 +170,7 @@ class Listener:
             if listening in self._inodes:
                 path = Path(listening.getsockname())
                 with suppress(OSError):
-                    if path.stat().st_ino == self._inodes[listening]:  # Otherwise it is another server's by now.
+                    if path.stat().st_ino == self._inodes[listening]:  # Otherwise another server owns the file by now.
                         path.unlink()
             listening.close()
         for connection in list(self.connections):
@@ -297,12 +297,12 @@ class Listener:
                     self._selector.unregister(listening)
                     self._paused.append(listening)
                     return
-                continue  # Its peer gave up while it waited to be accepted.
+                continue  # The peer gave up before its connection was accepted.
             accepted.setblocking(False)
             if listening.family == socket.AF_UNIX:
                 self._wait_for_header(ProxiedConnection(accepted, None, self.now + self.settings.handshake_timeout))
                 continue
-            with suppress(OSError):  # macOS refuses it if the peer is gone again.
+            with suppress(OSError):  # macOS refuses this if the peer has already left.
                 accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._proxies and among(address[0], self._proxies):
                 if len(self._proxied) + len(self.connections) >= self._connection_limits.connections:
@@ -331,7 +331,7 @@ class Listener:
     def _read_header(self, proxied: ProxiedConnection, _: int) -> None:
         """Read a proxy's header and no byte beyond it, and start the connection."""
         if proxied not in self._proxied:
-            return  # It was closed in this turn.
+            return  # The connection was closed in this turn.
         try:
             header = proxied.read()
         except BlockingIOError:

@@ -42,7 +42,7 @@ class Sharer(Protocol):
         """Set the object that waits for sockets."""
 
     def share(self, accepted: socket.socket, address: PeerAddress, origin: Origin, kept: int) -> bool:
-        """Give a connection to another process if one should have it; when it is closed, call `Sockets.release`.
+        """Give a connection to another process if one should serve it. When it is closed, `Sockets.release` is called.
 
         `kept`: the number of connections that this process serves itself. Returns whether the connection was given.
         """
@@ -54,9 +54,9 @@ class Received(NamedTuple):
     line: socket.socket
     """The socket on which they arrive."""
     closed: Callable[[Origin], None]
-    """Called with each connection that is closed."""
+    """Function to call with each connection that is closed."""
     listening: Callable[[Sockets], None]
-    """Called with the object that waits for sockets."""
+    """Function to call with the object that waits for sockets."""
 
 
 def pair() -> tuple[socket.socket, socket.socket]:

@@ -85,7 +85,7 @@ def bind_unix(unix_socket: Path) -> socket.socket:
 def _answers(unix_socket: Path) -> bool:
     """Return whether a process listens at a socket's path. Raises OSError if that is unknown."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
-        other.setblocking(False)  # A listener without room for a connection exists.
+        other.setblocking(False)  # A process listens there, but its backlog is full.
         try:
             other.connect(str(unix_socket))
         except ConnectionRefusedError:

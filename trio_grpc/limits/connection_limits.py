@@ -42,11 +42,11 @@ class TooManyOpen(Exception):  # noqa: N818 - the name says what is the matter
         self.count = count
         """Number of open connections, in total or of the origin."""
         self.origin = origin
-        """The origin with this limit; None for the limit on all."""
+        """The origin that has reached its limit; None for the limit on the total."""
 
 
 class OpenByOrigin:
-    """Counts of open things, in total and by origin. This machine as an origin has no limit of its own."""
+    """Numbers of open connections or calls, in total and by origin. This machine has no limit as an origin."""
 
     def __init__(self, most: int, most_of_origin: int) -> None:
         self.count = 0
@@ -55,7 +55,7 @@ class OpenByOrigin:
         self._by_origin: Counter[Origin] = Counter()
 
     def add(self, origin: Origin) -> None:
-        """Count one more of an origin. Raises: TooManyOpen."""
+        """Add one to an origin's count. Raises: TooManyOpen."""
         if self.count >= self._most:
             raise TooManyOpen(self.count, None)
         if origin not in (LOOPBACK, UNIX) and self._by_origin[origin] >= self._most_of_origin:
@@ -64,7 +64,7 @@ class OpenByOrigin:
         self._by_origin[origin] += 1
 
     def remove(self, origin: Origin) -> None:
-        """Stop counting one of an origin."""
+        """Subtract one from an origin's count."""
         self.count -= 1
         self._by_origin[origin] -= 1
         if not self._by_origin[origin]:
@@ -72,7 +72,7 @@ class OpenByOrigin:
 
     @contextmanager
     def counted(self, origin: Origin) -> Iterator[None]:
-        """Count one of an origin for the duration of the block. Raises: TooManyOpen."""
+        """Add one to an origin's count for the duration of the block. Raises: TooManyOpen."""
         self.add(origin)
         try:
             yield

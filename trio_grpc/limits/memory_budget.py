@@ -10,7 +10,7 @@ import sys
 from typing import Final, Protocol
 
 MAGNITUDES: Final = 64
-"""Maximum bit length of a number of bytes."""
+"""Maximum bit length of a holder's number of bytes."""
 
 
 MUCH: Final = 1 << 20
@@ -23,7 +23,7 @@ class Holder(Protocol):
     """A call or a connection that keeps bytes for an untrusted peer: requests, unfinished frames, unread answers."""
 
     held: int
-    """Number of bytes that count; only `MemoryBudget` sets it."""
+    """Number of bytes counted for this holder; only `MemoryBudget` sets it."""
 
     def evict(self) -> None:
         """Release all memory, which no longer counts, and report the reason to the peer."""

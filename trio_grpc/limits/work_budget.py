@@ -23,7 +23,7 @@ T = TypeVar("T")
 SAVED: Final = 10.0
 """Number of seconds for which an unused budget accumulates."""
 MAX_DEBT: Final = 20.0
-"""Largest debt, as the seconds until it is paid off, so that one expensive call does not shut an address out for long.
+"""Maximum debt, in seconds until it is paid off, so that one expensive call does not shut an address out for long.
 """
 MAX_KNOWN_TOKENS: Final = 10_000
 """Maximum number of tokens remembered as valid; the oldest are forgotten first."""

@@ -1,4 +1,4 @@
-"""The report of `arena replay verify`: what was proved, and what was not checked."""
+"""The report of `arena replay verify`: proved facts and omitted checks."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def checked(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> list[str]
 
 
 def unchecked(replay: Replay, proofs: Proofs) -> list[str]:
-    """Describe what was not checked."""
+    """Describe the omitted checks."""
     if replay.header.dealt_by == DEALT_BY_MATCH_RUNNER:
         return ["dealt by the match runner, on one machine: there is no other party's receipt or log"]
     if proofs.log is not None and proofs.log.void:

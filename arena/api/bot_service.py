@@ -92,7 +92,7 @@ class BotService:
     async def ChallengeBots(  # noqa: N802
         self, request: bots_pb2.ChallengeBotsRequest, call: Call
     ) -> bots_pb2.ChallengeBotsResponse:
-        """Let the bot whose token the call carries challenge others; answer when the match begins."""
+        """Challenge other bots on behalf of the caller's bot; return when the match begins."""
         bot = await looked_up(self._authorization.bot(bearer(call)))
         call.trust()
         challenge = self._arena.matchmaker.challenge(bot.name, request.opponents, request.game)

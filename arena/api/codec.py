@@ -181,7 +181,7 @@ def _decision(question: Question) -> bytes:
 
 @lru_cache(maxsize=CACHED_PARTS)
 def _time_left(soft: int, bank: int) -> bytes:
-    """Serialize what is left of soft limit and bank; this is cached because it rarely changes."""
+    """Serialize the remaining soft limit and bank. Cached: the values rarely change."""
     return _SOFT.of(soft // 1000) + _BANK.of(bank // 1000)
 
 

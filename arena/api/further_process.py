@@ -55,7 +55,7 @@ PASSED_ON: Final[Mapping[str, Callable[[Any, Any], None]]] = {
     "OperatorService": operator_pb2_grpc.add_OperatorServiceServicer_to_server,
     "StatusService": status_pb2_grpc.add_StatusServiceServicer_to_server,
 }
-"""The services whose calls the primary answers."""
+"""Services that only the primary process implements."""
 
 
 class PlayServiceHere:
@@ -73,7 +73,7 @@ class PlayServiceHere:
 
 
 class PassedOn:
-    """Servicer of a service whose calls are forwarded to the primary."""
+    """Servicer that forwards every call of a service to the primary process."""
 
     def __init__(self, service: ServiceDescriptor, line: socket.socket) -> None:
         """`line`: the socket through which connections to the primary are sent."""

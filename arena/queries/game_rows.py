@@ -65,7 +65,7 @@ def game_row(name: str) -> GameRow:
 
 
 def _size(game: Game, seats: int) -> SizeRow:
-    """Return a game's size at a table, found by playing the game and recording what it deals."""
+    """Return a game's size at a table, found by playing the game and recording the dealt cards."""
     decks = WatchedDecks()
     state = game.new(seats, decks)
     while (seat := state.player) != OVER:
@@ -76,7 +76,7 @@ def _size(game: Game, seats: int) -> SizeRow:
 
 
 class WatchedDecks:
-    """Decks that record what is dealt."""
+    """Decks that record the dealt cards."""
 
     def __init__(self) -> None:
         self._decks = SeededDecks(bytes(KEY_BYTES))

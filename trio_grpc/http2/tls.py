@@ -1,4 +1,4 @@
-"""TLS between byte strings: decrypts what was received and encrypts what is to be sent. Owns no socket."""
+"""TLS between byte strings: decrypts received data and encrypts outgoing data. Owns no socket."""
 
 from __future__ import annotations
 

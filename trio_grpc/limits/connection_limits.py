@@ -84,7 +84,7 @@ class ConnectionLimits:
     """Admits connections, and logs those that are rejected."""
 
     def __init__(self, connections: int, connections_per_address: int) -> None:
-        """Set the limits; the total is lowered to what the process's limit on open files allows."""
+        """Set the limits; the process's limit on open files bounds the total."""
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.connections = (
             connections if files == resource.RLIM_INFINITY else max(1, min(connections, files - RESERVED_FILES))

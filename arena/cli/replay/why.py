@@ -1,4 +1,4 @@
-"""`arena why`: show lost time, moves and seats of a match, and who is to blame; or the review of its play."""
+"""`arena why`: explain lost time, forced moves and lost seats of a match, or review its play."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _figures(subject: Subject, comparison: Comparison, ordered: OrderedSets) -> 
 
 
 def quantity(subject: Subject) -> str:
-    """Describe what is compared."""
+    """Describe the quantity that the match measures."""
     field = ", ".join(dict.fromkeys(subject.bots[subject.compared :]))
     return QUANTITIES[subject.design].format(field=field, beside=f", beside {field}" if field else "")
 

@@ -203,7 +203,7 @@ def _legal(course: Course, index: int, seat: int | None) -> Markup:
 
 
 async def check(request: Request) -> Response:
-    """Show the check of a replay: what was checked, what was not, and the first difference."""
+    """Show the check of a replay: its steps, its omissions and the first difference."""
     number = request.path_params["number"]
 
     def query(source: DataSource) -> dict[str, Any]:

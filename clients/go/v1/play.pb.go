@@ -28,7 +28,7 @@ type Reason int32
 const (
 	// Never sent.
 	Reason_REASON_UNSPECIFIED Reason = 0
-	// UNAUTHENTICATED: no bot has the token, or none was sent.
+	// UNAUTHENTICATED: no bot has the token, or the call carries none.
 	Reason_REASON_TOKEN_UNKNOWN Reason = 1
 	// UNAUTHENTICATED: the token was replaced or revoked, or the bot deleted, while the stream was open.
 	Reason_REASON_TOKEN_REVOKED Reason = 2
@@ -74,7 +74,7 @@ const (
 	Reason_REASON_NOT_CHALLENGED Reason = 22
 	// RESOURCE_EXHAUSTED: the owner made many challenges lately.
 	Reason_REASON_TOO_MANY_CHALLENGES Reason = 23
-	// FAILED_PRECONDITION: what was asked for is so already.
+	// FAILED_PRECONDITION: the bot or owner is in the requested state already.
 	Reason_REASON_NOTHING_TO_CHANGE Reason = 24
 	// NOT_FOUND: there is no such bot.
 	Reason_REASON_UNKNOWN_BOT Reason = 25
@@ -86,7 +86,7 @@ const (
 	Reason_REASON_NOT_PARKED Reason = 28
 	// NOT_FOUND: there is no such match.
 	Reason_REASON_UNKNOWN_MATCH Reason = 29
-	// FAILED_PRECONDITION: the match has no replay yet, or never will.
+	// FAILED_PRECONDITION: the match has no replay yet, or its replay could not be recorded.
 	Reason_REASON_NO_REPLAY Reason = 30
 	// FAILED_PRECONDITION: the replay was deleted after the time for which the server stores replays.
 	Reason_REASON_REPLAY_PRUNED Reason = 31

@@ -32,7 +32,7 @@ class _ReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTyp
     REASON_UNSPECIFIED: _Reason.ValueType  # 0
     """Never sent."""
     REASON_TOKEN_UNKNOWN: _Reason.ValueType  # 1
-    """UNAUTHENTICATED: no bot has the token, or none was sent."""
+    """UNAUTHENTICATED: no bot has the token, or the call carries none."""
     REASON_TOKEN_REVOKED: _Reason.ValueType  # 2
     """UNAUTHENTICATED: the token was replaced or revoked, or the bot deleted, while the stream was open."""
     REASON_OWNER_BANNED: _Reason.ValueType  # 3
@@ -78,7 +78,7 @@ class _ReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTyp
     REASON_TOO_MANY_CHALLENGES: _Reason.ValueType  # 23
     """RESOURCE_EXHAUSTED: the owner made many challenges lately."""
     REASON_NOTHING_TO_CHANGE: _Reason.ValueType  # 24
-    """FAILED_PRECONDITION: what was asked for is so already."""
+    """FAILED_PRECONDITION: the bot or owner is in the requested state already."""
     REASON_UNKNOWN_BOT: _Reason.ValueType  # 25
     """NOT_FOUND: there is no such bot."""
     REASON_OF_THE_HOUSE: _Reason.ValueType  # 26
@@ -90,7 +90,7 @@ class _ReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTyp
     REASON_UNKNOWN_MATCH: _Reason.ValueType  # 29
     """NOT_FOUND: there is no such match."""
     REASON_NO_REPLAY: _Reason.ValueType  # 30
-    """FAILED_PRECONDITION: the match has no replay yet, or never will."""
+    """FAILED_PRECONDITION: the match has no replay yet, or its replay could not be recorded."""
     REASON_REPLAY_PRUNED: _Reason.ValueType  # 31
     """FAILED_PRECONDITION: the replay was deleted after the time for which the server stores replays."""
     REASON_NO_RESULT: _Reason.ValueType  # 32
@@ -114,7 +114,7 @@ class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
 REASON_UNSPECIFIED: Reason.ValueType  # 0
 """Never sent."""
 REASON_TOKEN_UNKNOWN: Reason.ValueType  # 1
-"""UNAUTHENTICATED: no bot has the token, or none was sent."""
+"""UNAUTHENTICATED: no bot has the token, or the call carries none."""
 REASON_TOKEN_REVOKED: Reason.ValueType  # 2
 """UNAUTHENTICATED: the token was replaced or revoked, or the bot deleted, while the stream was open."""
 REASON_OWNER_BANNED: Reason.ValueType  # 3
@@ -160,7 +160,7 @@ REASON_NOT_CHALLENGED: Reason.ValueType  # 22
 REASON_TOO_MANY_CHALLENGES: Reason.ValueType  # 23
 """RESOURCE_EXHAUSTED: the owner made many challenges lately."""
 REASON_NOTHING_TO_CHANGE: Reason.ValueType  # 24
-"""FAILED_PRECONDITION: what was asked for is so already."""
+"""FAILED_PRECONDITION: the bot or owner is in the requested state already."""
 REASON_UNKNOWN_BOT: Reason.ValueType  # 25
 """NOT_FOUND: there is no such bot."""
 REASON_OF_THE_HOUSE: Reason.ValueType  # 26
@@ -172,7 +172,7 @@ REASON_NOT_PARKED: Reason.ValueType  # 28
 REASON_UNKNOWN_MATCH: Reason.ValueType  # 29
 """NOT_FOUND: there is no such match."""
 REASON_NO_REPLAY: Reason.ValueType  # 30
-"""FAILED_PRECONDITION: the match has no replay yet, or never will."""
+"""FAILED_PRECONDITION: the match has no replay yet, or its replay could not be recorded."""
 REASON_REPLAY_PRUNED: Reason.ValueType  # 31
 """FAILED_PRECONDITION: the replay was deleted after the time for which the server stores replays."""
 REASON_NO_RESULT: Reason.ValueType  # 32

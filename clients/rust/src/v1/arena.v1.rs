@@ -1039,7 +1039,7 @@ pub struct RatingChange {
 pub enum Reason {
     /// Never sent.
     Unspecified = 0,
-    /// UNAUTHENTICATED: no bot has the token, or none was sent.
+    /// UNAUTHENTICATED: no bot has the token, or the call carries none.
     TokenUnknown = 1,
     /// UNAUTHENTICATED: the token was replaced or revoked, or the bot deleted, while the stream was open.
     TokenRevoked = 2,
@@ -1085,7 +1085,7 @@ pub enum Reason {
     NotChallenged = 22,
     /// RESOURCE_EXHAUSTED: the owner made many challenges lately.
     TooManyChallenges = 23,
-    /// FAILED_PRECONDITION: what was asked for is so already.
+    /// FAILED_PRECONDITION: the bot or owner is in the requested state already.
     NothingToChange = 24,
     /// NOT_FOUND: there is no such bot.
     UnknownBot = 25,
@@ -1097,7 +1097,7 @@ pub enum Reason {
     NotParked = 28,
     /// NOT_FOUND: there is no such match.
     UnknownMatch = 29,
-    /// FAILED_PRECONDITION: the match has no replay yet, or never will.
+    /// FAILED_PRECONDITION: the match has no replay yet, or its replay could not be recorded.
     NoReplay = 30,
     /// FAILED_PRECONDITION: the replay was deleted after the time for which the server stores replays.
     ReplayPruned = 31,

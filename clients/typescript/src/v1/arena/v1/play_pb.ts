@@ -1007,7 +1007,7 @@ export enum Reason {
   UNSPECIFIED = 0,
 
   /**
-   * UNAUTHENTICATED: no bot has the token, or none was sent.
+   * UNAUTHENTICATED: no bot has the token, or the call carries none.
    *
    * @generated from enum value: REASON_TOKEN_UNKNOWN = 1;
    */
@@ -1168,7 +1168,7 @@ export enum Reason {
   TOO_MANY_CHALLENGES = 23,
 
   /**
-   * FAILED_PRECONDITION: what was asked for is so already.
+   * FAILED_PRECONDITION: the bot or owner is in the requested state already.
    *
    * @generated from enum value: REASON_NOTHING_TO_CHANGE = 24;
    */
@@ -1210,7 +1210,7 @@ export enum Reason {
   UNKNOWN_MATCH = 29,
 
   /**
-   * FAILED_PRECONDITION: the match has no replay yet, or never will.
+   * FAILED_PRECONDITION: the match has no replay yet, or its replay could not be recorded.
    *
    * @generated from enum value: REASON_NO_REPLAY = 30;
    */

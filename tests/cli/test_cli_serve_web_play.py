@@ -312,10 +312,7 @@ def test_the_page_has_the_numbers_of_the_code() -> None:
     page = " ".join(text.split())
     frame = f"at most {LARGEST_FRAME >> 10} KiB (1009), and each frame before the hello must come within"
     assert f"{frame} {OPENING_LIMIT:g} s" in page
-    assert (
-        f"may have {MOST_OF_ADDRESS} WebSockets open, all together {MOST_SOCKETS}; one more is answered with 503"
-        in page
-    )
+    assert f"may have {MOST_OF_ADDRESS} WebSockets open, all addresses {MOST_SOCKETS}; a further one gets 503" in page
     assert f"with the code {FIRST_CODE} + the status's number" in page
     for reason in ("ORIGIN_REFUSED", "HOST_UNKNOWN"):
         assert f"`{reason}`" in page

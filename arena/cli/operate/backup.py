@@ -24,7 +24,8 @@ def command(to: Path, data: Path, as_json: bool) -> None:
 
     \b
     JSON: {"backup", "at", "bytes", "matches", "running", "replays"}
-    "matches" counts the finished matches, "running" those that continue when a server starts on the copy.
+    "matches" counts the finished matches, "running" those that continue
+    when a server starts on the copy.
     """
     from arena.cli.terminal.screen import copy_progress
     from arena.store.backup import back_up

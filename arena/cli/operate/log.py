@@ -59,8 +59,8 @@ def show(match_id: int, place: DataPlace, as_json: bool) -> None:
 
     \b
     JSON: {"entries": [{"number", "leaf", "size", "root", "signature", "proof"}]}
-    Entries are in the order of their numbers: the result, then its void if there is one. "leaf" is an object, "size"
-    the number of leaves under the head.
+    Entries are in the order of their numbers: the result, then its void if there is one.
+    "leaf" is an object, "size" the number of leaves under the head.
     """
     from arena.queries.log_rows import UnprovenLog, entry_rows
 

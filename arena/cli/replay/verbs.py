@@ -151,7 +151,8 @@ def verify(context: click.Context, source: str, receipts: Path | None, place: Da
     "difference": {"line", "expected", "found", "words"}}
     The difference is null if there is none. For a damaged file, only source, verified and
     the difference's line and words are not null. "receipt" and "log" are null if they were
-    not used or do not agree. "number" is the number of the leaf, "void" the reason why the result is void, or empty.
+    not used or do not agree. "number" is the number of the leaf, "void" the reason why the
+    result is void, or empty.
     """
     content, name = replay_content(source, place)
     from arena.replay.read import read

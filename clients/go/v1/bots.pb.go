@@ -22,6 +22,55 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Why a bot is parked.
+type ParkCause int32
+
+const (
+	// The bot is not parked.
+	ParkCause_PARK_CAUSE_UNSPECIFIED ParkCause = 0
+	// The bot was suspended or replaced in too many matches in a row.
+	ParkCause_PARK_CAUSE_TROUBLES ParkCause = 1
+)
+
+// Enum value maps for ParkCause.
+var (
+	ParkCause_name = map[int32]string{
+		0: "PARK_CAUSE_UNSPECIFIED",
+		1: "PARK_CAUSE_TROUBLES",
+	}
+	ParkCause_value = map[string]int32{
+		"PARK_CAUSE_UNSPECIFIED": 0,
+		"PARK_CAUSE_TROUBLES":    1,
+	}
+)
+
+func (x ParkCause) Enum() *ParkCause {
+	p := new(ParkCause)
+	*p = x
+	return p
+}
+
+func (x ParkCause) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ParkCause) Descriptor() protoreflect.EnumDescriptor {
+	return file_arena_v1_bots_proto_enumTypes[0].Descriptor()
+}
+
+func (ParkCause) Type() protoreflect.EnumType {
+	return &file_arena_v1_bots_proto_enumTypes[0]
+}
+
+func (x ParkCause) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ParkCause.Descriptor instead.
+func (ParkCause) EnumDescriptor() ([]byte, []int) {
+	return file_arena_v1_bots_proto_rawDescGZIP(), []int{0}
+}
+
 // What was done to a bot or an owner.
 type BotEventKind int32
 
@@ -75,11 +124,11 @@ func (x BotEventKind) String() string {
 }
 
 func (BotEventKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_arena_v1_bots_proto_enumTypes[0].Descriptor()
+	return file_arena_v1_bots_proto_enumTypes[1].Descriptor()
 }
 
 func (BotEventKind) Type() protoreflect.EnumType {
-	return &file_arena_v1_bots_proto_enumTypes[0]
+	return &file_arena_v1_bots_proto_enumTypes[1]
 }
 
 func (x BotEventKind) Number() protoreflect.EnumNumber {
@@ -88,7 +137,7 @@ func (x BotEventKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use BotEventKind.Descriptor instead.
 func (BotEventKind) EnumDescriptor() ([]byte, []int) {
-	return file_arena_v1_bots_proto_rawDescGZIP(), []int{0}
+	return file_arena_v1_bots_proto_rawDescGZIP(), []int{1}
 }
 
 // A new bot.
@@ -318,7 +367,9 @@ type ListBotsRequest struct {
 	// At most so many; 1000 where absent.
 	Limit *uint32 `protobuf:"varint,1,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// Only bots whose names come after this one, whatever its capitals; all where absent. For the next page.
-	After         *string `protobuf:"bytes,2,opt,name=after,proto3,oneof" json:"after,omitempty"`
+	After *string `protobuf:"bytes,2,opt,name=after,proto3,oneof" json:"after,omitempty"`
+	// `next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -367,11 +418,20 @@ func (x *ListBotsRequest) GetAfter() string {
 	return ""
 }
 
+func (x *ListBotsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
 // The bots.
 type ListBotsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// By name.
-	Bots          []*BotEntry `protobuf:"bytes,1,rep,name=bots,proto3" json:"bots,omitempty"`
+	Bots []*BotEntry `protobuf:"bytes,1,rep,name=bots,proto3" json:"bots,omitempty"`
+	// Names the next page; empty where nothing is left.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -413,6 +473,13 @@ func (x *ListBotsResponse) GetBots() []*BotEntry {
 	return nil
 }
 
+func (x *ListBotsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // One bot.
 type BotEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -444,7 +511,11 @@ type BotEntry struct {
 	// absent while the server does not know it.
 	PaceMs *float64 `protobuf:"fixed64,13,opt,name=pace_ms,json=paceMs,proto3,oneof" json:"pace_ms,omitempty"`
 	// Why it may not come in, where its owner is banned; else empty.
-	Banned        string `protobuf:"bytes,20,opt,name=banned,proto3" json:"banned,omitempty"`
+	Banned string `protobuf:"bytes,20,opt,name=banned,proto3" json:"banned,omitempty"`
+	// The cause of `parked`, for programs.
+	ParkCause ParkCause `protobuf:"varint,21,opt,name=park_cause,json=parkCause,proto3,enum=arena.v1.ParkCause" json:"park_cause,omitempty"`
+	// Whether its owner is banned; `banned` has the operator's words.
+	IsBanned      bool `protobuf:"varint,22,opt,name=is_banned,json=isBanned,proto3" json:"is_banned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -575,6 +646,20 @@ func (x *BotEntry) GetBanned() string {
 		return x.Banned
 	}
 	return ""
+}
+
+func (x *BotEntry) GetParkCause() ParkCause {
+	if x != nil {
+		return x.ParkCause
+	}
+	return ParkCause_PARK_CAUSE_UNSPECIFIED
+}
+
+func (x *BotEntry) GetIsBanned() bool {
+	if x != nil {
+		return x.IsBanned
+	}
+	return false
 }
 
 // Un-parks a bot.
@@ -942,7 +1027,9 @@ type ListBotEventsRequest struct {
 	// At most so many; 50 where absent.
 	Limit *uint32 `protobuf:"varint,1,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// Only events with a smaller number; all where absent. For the next page.
-	Before        *uint64 `protobuf:"varint,2,opt,name=before,proto3,oneof" json:"before,omitempty"`
+	Before *uint64 `protobuf:"varint,2,opt,name=before,proto3,oneof" json:"before,omitempty"`
+	// `next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -991,11 +1078,20 @@ func (x *ListBotEventsRequest) GetBefore() uint64 {
 	return 0
 }
 
+func (x *ListBotEventsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
 // What the operator did.
 type ListBotEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Newest first.
-	Events        []*BotEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	Events []*BotEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	// Names the next page; empty where nothing is left.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1035,6 +1131,13 @@ func (x *ListBotEventsResponse) GetEvents() []*BotEvent {
 		return x.Events
 	}
 	return nil
+}
+
+func (x *ListBotEventsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // One thing that the operator did to a bot or an owner.
@@ -1148,14 +1251,17 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\x18CreateInvitationResponse\x12\x1e\n" +
 	"\n" +
 	"invitation\x18\x01 \x01(\tR\n" +
-	"invitation\"[\n" +
+	"invitation\"z\n" +
 	"\x0fListBotsRequest\x12\x19\n" +
 	"\x05limit\x18\x01 \x01(\rH\x00R\x05limit\x88\x01\x01\x12\x19\n" +
-	"\x05after\x18\x02 \x01(\tH\x01R\x05after\x88\x01\x01B\b\n" +
+	"\x05after\x18\x02 \x01(\tH\x01R\x05after\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageTokenB\b\n" +
 	"\x06_limitB\b\n" +
-	"\x06_after\":\n" +
+	"\x06_after\"b\n" +
 	"\x10ListBotsResponse\x12&\n" +
-	"\x04bots\x18\x01 \x03(\v2\x12.arena.v1.BotEntryR\x04bots\"\xdd\x03\n" +
+	"\x04bots\x18\x01 \x03(\v2\x12.arena.v1.BotEntryR\x04bots\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xae\x04\n" +
 	"\bBotEntry\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x14\n" +
@@ -1173,7 +1279,10 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\bdeclined\x18\v \x01(\rH\x01R\bdeclined\x88\x01\x01\x12\x1b\n" +
 	"\x06silent\x18\f \x01(\rH\x02R\x06silent\x88\x01\x01\x12\x1c\n" +
 	"\apace_ms\x18\r \x01(\x01H\x03R\x06paceMs\x88\x01\x01\x12\x16\n" +
-	"\x06banned\x18\x14 \x01(\tR\x06bannedB\x10\n" +
+	"\x06banned\x18\x14 \x01(\tR\x06banned\x122\n" +
+	"\n" +
+	"park_cause\x18\x15 \x01(\x0e2\x13.arena.v1.ParkCauseR\tparkCause\x12\x1b\n" +
+	"\tis_banned\x18\x16 \x01(\bR\bisBannedB\x10\n" +
 	"\x0e_round_trip_msB\v\n" +
 	"\t_declinedB\t\n" +
 	"\a_silentB\n" +
@@ -1193,14 +1302,17 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\topponents\x18\x01 \x03(\tR\topponents\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\tR\x04game\"6\n" +
 	"\x15ChallengeBotsResponse\x12\x1d\n" +
-	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\"g\n" +
+	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\"\x86\x01\n" +
 	"\x14ListBotEventsRequest\x12\x19\n" +
 	"\x05limit\x18\x01 \x01(\rH\x00R\x05limit\x88\x01\x01\x12\x1f\n" +
-	"\x06before\x18\x02 \x01(\x04B\x020\x02H\x01R\x06before\x88\x01\x01B\b\n" +
+	"\x06before\x18\x02 \x01(\x04B\x020\x02H\x01R\x06before\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageTokenB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_before\"C\n" +
+	"\a_before\"k\n" +
 	"\x15ListBotEventsResponse\x12*\n" +
-	"\x06events\x18\x01 \x03(\v2\x12.arena.v1.BotEventR\x06events\"\xd7\x01\n" +
+	"\x06events\x18\x01 \x03(\v2\x12.arena.v1.BotEventR\x06events\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd7\x01\n" +
 	"\bBotEvent\x12\x1a\n" +
 	"\x06number\x18\x01 \x01(\x04B\x020\x02R\x06number\x12*\n" +
 	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12*\n" +
@@ -1208,7 +1320,10 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\x04name\x18\x04 \x01(\tR\x04name\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x1e\n" +
 	"\bnew_name\x18\x06 \x01(\tH\x00R\anewName\x88\x01\x01B\v\n" +
-	"\t_new_name*\xd3\x01\n" +
+	"\t_new_name*@\n" +
+	"\tParkCause\x12\x1a\n" +
+	"\x16PARK_CAUSE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13PARK_CAUSE_TROUBLES\x10\x01*\xd3\x01\n" +
 	"\fBotEventKind\x12\x1e\n" +
 	"\x1aBOT_EVENT_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15BOT_EVENT_KIND_BANNED\x10\x01\x12\x1b\n" +
@@ -1241,57 +1356,59 @@ func file_arena_v1_bots_proto_rawDescGZIP() []byte {
 	return file_arena_v1_bots_proto_rawDescData
 }
 
-var file_arena_v1_bots_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_arena_v1_bots_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_arena_v1_bots_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_arena_v1_bots_proto_goTypes = []any{
-	(BotEventKind)(0),                // 0: arena.v1.BotEventKind
-	(*RegisterBotRequest)(nil),       // 1: arena.v1.RegisterBotRequest
-	(*RegisterBotResponse)(nil),      // 2: arena.v1.RegisterBotResponse
-	(*CreateInvitationRequest)(nil),  // 3: arena.v1.CreateInvitationRequest
-	(*CreateInvitationResponse)(nil), // 4: arena.v1.CreateInvitationResponse
-	(*ListBotsRequest)(nil),          // 5: arena.v1.ListBotsRequest
-	(*ListBotsResponse)(nil),         // 6: arena.v1.ListBotsResponse
-	(*BotEntry)(nil),                 // 7: arena.v1.BotEntry
-	(*UnparkBotRequest)(nil),         // 8: arena.v1.UnparkBotRequest
-	(*UnparkBotResponse)(nil),        // 9: arena.v1.UnparkBotResponse
-	(*RotateTokenRequest)(nil),       // 10: arena.v1.RotateTokenRequest
-	(*RotateTokenResponse)(nil),      // 11: arena.v1.RotateTokenResponse
-	(*RevokeTokenRequest)(nil),       // 12: arena.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),      // 13: arena.v1.RevokeTokenResponse
-	(*ChallengeBotsRequest)(nil),     // 14: arena.v1.ChallengeBotsRequest
-	(*ChallengeBotsResponse)(nil),    // 15: arena.v1.ChallengeBotsResponse
-	(*ListBotEventsRequest)(nil),     // 16: arena.v1.ListBotEventsRequest
-	(*ListBotEventsResponse)(nil),    // 17: arena.v1.ListBotEventsResponse
-	(*BotEvent)(nil),                 // 18: arena.v1.BotEvent
-	(*timestamppb.Timestamp)(nil),    // 19: google.protobuf.Timestamp
+	(ParkCause)(0),                   // 0: arena.v1.ParkCause
+	(BotEventKind)(0),                // 1: arena.v1.BotEventKind
+	(*RegisterBotRequest)(nil),       // 2: arena.v1.RegisterBotRequest
+	(*RegisterBotResponse)(nil),      // 3: arena.v1.RegisterBotResponse
+	(*CreateInvitationRequest)(nil),  // 4: arena.v1.CreateInvitationRequest
+	(*CreateInvitationResponse)(nil), // 5: arena.v1.CreateInvitationResponse
+	(*ListBotsRequest)(nil),          // 6: arena.v1.ListBotsRequest
+	(*ListBotsResponse)(nil),         // 7: arena.v1.ListBotsResponse
+	(*BotEntry)(nil),                 // 8: arena.v1.BotEntry
+	(*UnparkBotRequest)(nil),         // 9: arena.v1.UnparkBotRequest
+	(*UnparkBotResponse)(nil),        // 10: arena.v1.UnparkBotResponse
+	(*RotateTokenRequest)(nil),       // 11: arena.v1.RotateTokenRequest
+	(*RotateTokenResponse)(nil),      // 12: arena.v1.RotateTokenResponse
+	(*RevokeTokenRequest)(nil),       // 13: arena.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),      // 14: arena.v1.RevokeTokenResponse
+	(*ChallengeBotsRequest)(nil),     // 15: arena.v1.ChallengeBotsRequest
+	(*ChallengeBotsResponse)(nil),    // 16: arena.v1.ChallengeBotsResponse
+	(*ListBotEventsRequest)(nil),     // 17: arena.v1.ListBotEventsRequest
+	(*ListBotEventsResponse)(nil),    // 18: arena.v1.ListBotEventsResponse
+	(*BotEvent)(nil),                 // 19: arena.v1.BotEvent
+	(*timestamppb.Timestamp)(nil),    // 20: google.protobuf.Timestamp
 }
 var file_arena_v1_bots_proto_depIdxs = []int32{
-	7,  // 0: arena.v1.ListBotsResponse.bots:type_name -> arena.v1.BotEntry
-	19, // 1: arena.v1.BotEntry.registered:type_name -> google.protobuf.Timestamp
-	18, // 2: arena.v1.ListBotEventsResponse.events:type_name -> arena.v1.BotEvent
-	19, // 3: arena.v1.BotEvent.at:type_name -> google.protobuf.Timestamp
-	0,  // 4: arena.v1.BotEvent.kind:type_name -> arena.v1.BotEventKind
-	1,  // 5: arena.v1.BotService.RegisterBot:input_type -> arena.v1.RegisterBotRequest
-	3,  // 6: arena.v1.BotService.CreateInvitation:input_type -> arena.v1.CreateInvitationRequest
-	5,  // 7: arena.v1.BotService.ListBots:input_type -> arena.v1.ListBotsRequest
-	8,  // 8: arena.v1.BotService.UnparkBot:input_type -> arena.v1.UnparkBotRequest
-	10, // 9: arena.v1.BotService.RotateToken:input_type -> arena.v1.RotateTokenRequest
-	12, // 10: arena.v1.BotService.RevokeToken:input_type -> arena.v1.RevokeTokenRequest
-	14, // 11: arena.v1.BotService.ChallengeBots:input_type -> arena.v1.ChallengeBotsRequest
-	16, // 12: arena.v1.BotService.ListBotEvents:input_type -> arena.v1.ListBotEventsRequest
-	2,  // 13: arena.v1.BotService.RegisterBot:output_type -> arena.v1.RegisterBotResponse
-	4,  // 14: arena.v1.BotService.CreateInvitation:output_type -> arena.v1.CreateInvitationResponse
-	6,  // 15: arena.v1.BotService.ListBots:output_type -> arena.v1.ListBotsResponse
-	9,  // 16: arena.v1.BotService.UnparkBot:output_type -> arena.v1.UnparkBotResponse
-	11, // 17: arena.v1.BotService.RotateToken:output_type -> arena.v1.RotateTokenResponse
-	13, // 18: arena.v1.BotService.RevokeToken:output_type -> arena.v1.RevokeTokenResponse
-	15, // 19: arena.v1.BotService.ChallengeBots:output_type -> arena.v1.ChallengeBotsResponse
-	17, // 20: arena.v1.BotService.ListBotEvents:output_type -> arena.v1.ListBotEventsResponse
-	13, // [13:21] is the sub-list for method output_type
-	5,  // [5:13] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	8,  // 0: arena.v1.ListBotsResponse.bots:type_name -> arena.v1.BotEntry
+	20, // 1: arena.v1.BotEntry.registered:type_name -> google.protobuf.Timestamp
+	0,  // 2: arena.v1.BotEntry.park_cause:type_name -> arena.v1.ParkCause
+	19, // 3: arena.v1.ListBotEventsResponse.events:type_name -> arena.v1.BotEvent
+	20, // 4: arena.v1.BotEvent.at:type_name -> google.protobuf.Timestamp
+	1,  // 5: arena.v1.BotEvent.kind:type_name -> arena.v1.BotEventKind
+	2,  // 6: arena.v1.BotService.RegisterBot:input_type -> arena.v1.RegisterBotRequest
+	4,  // 7: arena.v1.BotService.CreateInvitation:input_type -> arena.v1.CreateInvitationRequest
+	6,  // 8: arena.v1.BotService.ListBots:input_type -> arena.v1.ListBotsRequest
+	9,  // 9: arena.v1.BotService.UnparkBot:input_type -> arena.v1.UnparkBotRequest
+	11, // 10: arena.v1.BotService.RotateToken:input_type -> arena.v1.RotateTokenRequest
+	13, // 11: arena.v1.BotService.RevokeToken:input_type -> arena.v1.RevokeTokenRequest
+	15, // 12: arena.v1.BotService.ChallengeBots:input_type -> arena.v1.ChallengeBotsRequest
+	17, // 13: arena.v1.BotService.ListBotEvents:input_type -> arena.v1.ListBotEventsRequest
+	3,  // 14: arena.v1.BotService.RegisterBot:output_type -> arena.v1.RegisterBotResponse
+	5,  // 15: arena.v1.BotService.CreateInvitation:output_type -> arena.v1.CreateInvitationResponse
+	7,  // 16: arena.v1.BotService.ListBots:output_type -> arena.v1.ListBotsResponse
+	10, // 17: arena.v1.BotService.UnparkBot:output_type -> arena.v1.UnparkBotResponse
+	12, // 18: arena.v1.BotService.RotateToken:output_type -> arena.v1.RotateTokenResponse
+	14, // 19: arena.v1.BotService.RevokeToken:output_type -> arena.v1.RevokeTokenResponse
+	16, // 20: arena.v1.BotService.ChallengeBots:output_type -> arena.v1.ChallengeBotsResponse
+	18, // 21: arena.v1.BotService.ListBotEvents:output_type -> arena.v1.ListBotEventsResponse
+	14, // [14:22] is the sub-list for method output_type
+	6,  // [6:14] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_arena_v1_bots_proto_init() }
@@ -1308,7 +1425,7 @@ func file_arena_v1_bots_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arena_v1_bots_proto_rawDesc), len(file_arena_v1_bots_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -21,6 +21,125 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Asks for a game's rules.
+type GetRulesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The game, by name.
+	Game string `protobuf:"bytes,1,opt,name=game,proto3" json:"game,omitempty"`
+	// The language, as BCP 47 names it, such as "en"; the server's first where empty.
+	Language      string `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRulesRequest) Reset() {
+	*x = GetRulesRequest{}
+	mi := &file_arena_v1_game_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRulesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRulesRequest) ProtoMessage() {}
+
+func (x *GetRulesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_game_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRulesRequest.ProtoReflect.Descriptor instead.
+func (*GetRulesRequest) Descriptor() ([]byte, []int) {
+	return file_arena_v1_game_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *GetRulesRequest) GetGame() string {
+	if x != nil {
+		return x.Game
+	}
+	return ""
+}
+
+func (x *GetRulesRequest) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+// A game's rules.
+type GetRulesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rules, as Markdown.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// Their language.
+	Language string `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
+	// All languages in which the server has them.
+	Languages     []string `protobuf:"bytes,3,rep,name=languages,proto3" json:"languages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRulesResponse) Reset() {
+	*x = GetRulesResponse{}
+	mi := &file_arena_v1_game_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRulesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRulesResponse) ProtoMessage() {}
+
+func (x *GetRulesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_arena_v1_game_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRulesResponse.ProtoReflect.Descriptor instead.
+func (*GetRulesResponse) Descriptor() ([]byte, []int) {
+	return file_arena_v1_game_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *GetRulesResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *GetRulesResponse) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *GetRulesResponse) GetLanguages() []string {
+	if x != nil {
+		return x.Languages
+	}
+	return nil
+}
+
 // Asks for the catalogues.
 type ListGamesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -30,7 +149,7 @@ type ListGamesRequest struct {
 
 func (x *ListGamesRequest) Reset() {
 	*x = ListGamesRequest{}
-	mi := &file_arena_v1_game_proto_msgTypes[0]
+	mi := &file_arena_v1_game_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42,7 +161,7 @@ func (x *ListGamesRequest) String() string {
 func (*ListGamesRequest) ProtoMessage() {}
 
 func (x *ListGamesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_game_proto_msgTypes[0]
+	mi := &file_arena_v1_game_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55,7 +174,7 @@ func (x *ListGamesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGamesRequest.ProtoReflect.Descriptor instead.
 func (*ListGamesRequest) Descriptor() ([]byte, []int) {
-	return file_arena_v1_game_proto_rawDescGZIP(), []int{0}
+	return file_arena_v1_game_proto_rawDescGZIP(), []int{2}
 }
 
 // The catalogues.
@@ -69,7 +188,7 @@ type ListGamesResponse struct {
 
 func (x *ListGamesResponse) Reset() {
 	*x = ListGamesResponse{}
-	mi := &file_arena_v1_game_proto_msgTypes[1]
+	mi := &file_arena_v1_game_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -81,7 +200,7 @@ func (x *ListGamesResponse) String() string {
 func (*ListGamesResponse) ProtoMessage() {}
 
 func (x *ListGamesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_game_proto_msgTypes[1]
+	mi := &file_arena_v1_game_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -94,7 +213,7 @@ func (x *ListGamesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGamesResponse.ProtoReflect.Descriptor instead.
 func (*ListGamesResponse) Descriptor() ([]byte, []int) {
-	return file_arena_v1_game_proto_rawDescGZIP(), []int{1}
+	return file_arena_v1_game_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ListGamesResponse) GetGames() []*GameCatalog {
@@ -122,14 +241,21 @@ type GameCatalog struct {
 	// Every action; an action travels as its index in this list.
 	Actions []*Action `protobuf:"bytes,7,rep,name=actions,proto3" json:"actions,omitempty"`
 	// The options a match can be played with, and their defaults.
-	Options       []*GameOption `protobuf:"bytes,8,rep,name=options,proto3" json:"options,omitempty"`
+	Options []*GameOption `protobuf:"bytes,8,rep,name=options,proto3" json:"options,omitempty"`
+	// A game whose views are in `other`: a serialized google.protobuf.FileDescriptorSet with every message that its views and records use.
+	// Empty for 6th Sense and Nullern.
+	Descriptors []byte `protobuf:"bytes,9,opt,name=descriptors,proto3" json:"descriptors,omitempty"`
+	// The full names of the messages of its views and of its records, such as "betting.v1.View"; empty for 6th Sense and Nullern.
+	ViewType string `protobuf:"bytes,10,opt,name=view_type,json=viewType,proto3" json:"view_type,omitempty"`
+	// See view_type.
+	RecordType    string `protobuf:"bytes,11,opt,name=record_type,json=recordType,proto3" json:"record_type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GameCatalog) Reset() {
 	*x = GameCatalog{}
-	mi := &file_arena_v1_game_proto_msgTypes[2]
+	mi := &file_arena_v1_game_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -141,7 +267,7 @@ func (x *GameCatalog) String() string {
 func (*GameCatalog) ProtoMessage() {}
 
 func (x *GameCatalog) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_game_proto_msgTypes[2]
+	mi := &file_arena_v1_game_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -154,7 +280,7 @@ func (x *GameCatalog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameCatalog.ProtoReflect.Descriptor instead.
 func (*GameCatalog) Descriptor() ([]byte, []int) {
-	return file_arena_v1_game_proto_rawDescGZIP(), []int{2}
+	return file_arena_v1_game_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *GameCatalog) GetName() string {
@@ -213,6 +339,27 @@ func (x *GameCatalog) GetOptions() []*GameOption {
 	return nil
 }
 
+func (x *GameCatalog) GetDescriptors() []byte {
+	if x != nil {
+		return x.Descriptors
+	}
+	return nil
+}
+
+func (x *GameCatalog) GetViewType() string {
+	if x != nil {
+		return x.ViewType
+	}
+	return ""
+}
+
+func (x *GameCatalog) GetRecordType() string {
+	if x != nil {
+		return x.RecordType
+	}
+	return ""
+}
+
 // One card.
 type Card struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -228,7 +375,7 @@ type Card struct {
 
 func (x *Card) Reset() {
 	*x = Card{}
-	mi := &file_arena_v1_game_proto_msgTypes[3]
+	mi := &file_arena_v1_game_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -240,7 +387,7 @@ func (x *Card) String() string {
 func (*Card) ProtoMessage() {}
 
 func (x *Card) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_game_proto_msgTypes[3]
+	mi := &file_arena_v1_game_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -253,7 +400,7 @@ func (x *Card) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Card.ProtoReflect.Descriptor instead.
 func (*Card) Descriptor() ([]byte, []int) {
-	return file_arena_v1_game_proto_rawDescGZIP(), []int{3}
+	return file_arena_v1_game_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Card) GetName() string {
@@ -296,7 +443,7 @@ type Action struct {
 
 func (x *Action) Reset() {
 	*x = Action{}
-	mi := &file_arena_v1_game_proto_msgTypes[4]
+	mi := &file_arena_v1_game_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -308,7 +455,7 @@ func (x *Action) String() string {
 func (*Action) ProtoMessage() {}
 
 func (x *Action) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_game_proto_msgTypes[4]
+	mi := &file_arena_v1_game_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -321,7 +468,7 @@ func (x *Action) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Action.ProtoReflect.Descriptor instead.
 func (*Action) Descriptor() ([]byte, []int) {
-	return file_arena_v1_game_proto_rawDescGZIP(), []int{4}
+	return file_arena_v1_game_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Action) GetName() string {
@@ -374,7 +521,7 @@ type GameOption struct {
 
 func (x *GameOption) Reset() {
 	*x = GameOption{}
-	mi := &file_arena_v1_game_proto_msgTypes[5]
+	mi := &file_arena_v1_game_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -386,7 +533,7 @@ func (x *GameOption) String() string {
 func (*GameOption) ProtoMessage() {}
 
 func (x *GameOption) ProtoReflect() protoreflect.Message {
-	mi := &file_arena_v1_game_proto_msgTypes[5]
+	mi := &file_arena_v1_game_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -399,7 +546,7 @@ func (x *GameOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GameOption.ProtoReflect.Descriptor instead.
 func (*GameOption) Descriptor() ([]byte, []int) {
-	return file_arena_v1_game_proto_rawDescGZIP(), []int{5}
+	return file_arena_v1_game_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GameOption) GetName() string {
@@ -427,10 +574,17 @@ var File_arena_v1_game_proto protoreflect.FileDescriptor
 
 const file_arena_v1_game_proto_rawDesc = "" +
 	"\n" +
-	"\x13arena/v1/game.proto\x12\barena.v1\"\x12\n" +
+	"\x13arena/v1/game.proto\x12\barena.v1\"A\n" +
+	"\x0fGetRulesRequest\x12\x12\n" +
+	"\x04game\x18\x01 \x01(\tR\x04game\x12\x1a\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage\"`\n" +
+	"\x10GetRulesResponse\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1a\n" +
+	"\blanguage\x18\x02 \x01(\tR\blanguage\x12\x1c\n" +
+	"\tlanguages\x18\x03 \x03(\tR\tlanguages\"\x12\n" +
 	"\x10ListGamesRequest\"@\n" +
 	"\x11ListGamesResponse\x12+\n" +
-	"\x05games\x18\x01 \x03(\v2\x15.arena.v1.GameCatalogR\x05games\"\x8d\x02\n" +
+	"\x05games\x18\x01 \x03(\v2\x15.arena.v1.GameCatalogR\x05games\"\xed\x02\n" +
 	"\vGameCatalog\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x1b\n" +
@@ -439,7 +593,12 @@ const file_arena_v1_game_proto_rawDesc = "" +
 	"\acolours\x18\x05 \x03(\tR\acolours\x12$\n" +
 	"\x05cards\x18\x06 \x03(\v2\x0e.arena.v1.CardR\x05cards\x12*\n" +
 	"\aactions\x18\a \x03(\v2\x10.arena.v1.ActionR\aactions\x12.\n" +
-	"\aoptions\x18\b \x03(\v2\x14.arena.v1.GameOptionR\aoptions\"J\n" +
+	"\aoptions\x18\b \x03(\v2\x14.arena.v1.GameOptionR\aoptions\x12 \n" +
+	"\vdescriptors\x18\t \x01(\fR\vdescriptors\x12\x1b\n" +
+	"\tview_type\x18\n" +
+	" \x01(\tR\bviewType\x12\x1f\n" +
+	"\vrecord_type\x18\v \x01(\tR\n" +
+	"recordType\"J\n" +
 	"\x04Card\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06colour\x18\x02 \x01(\rR\x06colour\x12\x16\n" +
@@ -457,9 +616,10 @@ const file_arena_v1_game_proto_rawDesc = "" +
 	"GameOption\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
 	"\rdefault_value\x18\x02 \x01(\tR\fdefaultValue\x12 \n" +
-	"\vdescription\x18\x03 \x01(\tR\vdescription2S\n" +
+	"\vdescription\x18\x03 \x01(\tR\vdescription2\x96\x01\n" +
 	"\vGameService\x12D\n" +
-	"\tListGames\x12\x1a.arena.v1.ListGamesRequest\x1a\x1b.arena.v1.ListGamesResponseB\x1e\n" +
+	"\tListGames\x12\x1a.arena.v1.ListGamesRequest\x1a\x1b.arena.v1.ListGamesResponse\x12A\n" +
+	"\bGetRules\x12\x19.arena.v1.GetRulesRequest\x1a\x1a.arena.v1.GetRulesResponseB\x1e\n" +
 	"\barena.v1P\x01Z\x10arena/v1;arenav1b\x06proto3"
 
 var (
@@ -474,24 +634,28 @@ func file_arena_v1_game_proto_rawDescGZIP() []byte {
 	return file_arena_v1_game_proto_rawDescData
 }
 
-var file_arena_v1_game_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_arena_v1_game_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_arena_v1_game_proto_goTypes = []any{
-	(*ListGamesRequest)(nil),  // 0: arena.v1.ListGamesRequest
-	(*ListGamesResponse)(nil), // 1: arena.v1.ListGamesResponse
-	(*GameCatalog)(nil),       // 2: arena.v1.GameCatalog
-	(*Card)(nil),              // 3: arena.v1.Card
-	(*Action)(nil),            // 4: arena.v1.Action
-	(*GameOption)(nil),        // 5: arena.v1.GameOption
+	(*GetRulesRequest)(nil),   // 0: arena.v1.GetRulesRequest
+	(*GetRulesResponse)(nil),  // 1: arena.v1.GetRulesResponse
+	(*ListGamesRequest)(nil),  // 2: arena.v1.ListGamesRequest
+	(*ListGamesResponse)(nil), // 3: arena.v1.ListGamesResponse
+	(*GameCatalog)(nil),       // 4: arena.v1.GameCatalog
+	(*Card)(nil),              // 5: arena.v1.Card
+	(*Action)(nil),            // 6: arena.v1.Action
+	(*GameOption)(nil),        // 7: arena.v1.GameOption
 }
 var file_arena_v1_game_proto_depIdxs = []int32{
-	2, // 0: arena.v1.ListGamesResponse.games:type_name -> arena.v1.GameCatalog
-	3, // 1: arena.v1.GameCatalog.cards:type_name -> arena.v1.Card
-	4, // 2: arena.v1.GameCatalog.actions:type_name -> arena.v1.Action
-	5, // 3: arena.v1.GameCatalog.options:type_name -> arena.v1.GameOption
-	0, // 4: arena.v1.GameService.ListGames:input_type -> arena.v1.ListGamesRequest
-	1, // 5: arena.v1.GameService.ListGames:output_type -> arena.v1.ListGamesResponse
-	5, // [5:6] is the sub-list for method output_type
-	4, // [4:5] is the sub-list for method input_type
+	4, // 0: arena.v1.ListGamesResponse.games:type_name -> arena.v1.GameCatalog
+	5, // 1: arena.v1.GameCatalog.cards:type_name -> arena.v1.Card
+	6, // 2: arena.v1.GameCatalog.actions:type_name -> arena.v1.Action
+	7, // 3: arena.v1.GameCatalog.options:type_name -> arena.v1.GameOption
+	2, // 4: arena.v1.GameService.ListGames:input_type -> arena.v1.ListGamesRequest
+	0, // 5: arena.v1.GameService.GetRules:input_type -> arena.v1.GetRulesRequest
+	3, // 6: arena.v1.GameService.ListGames:output_type -> arena.v1.ListGamesResponse
+	1, // 7: arena.v1.GameService.GetRules:output_type -> arena.v1.GetRulesResponse
+	6, // [6:8] is the sub-list for method output_type
+	4, // [4:6] is the sub-list for method input_type
 	4, // [4:4] is the sub-list for extension type_name
 	4, // [4:4] is the sub-list for extension extendee
 	0, // [0:4] is the sub-list for field type_name
@@ -502,14 +666,14 @@ func file_arena_v1_game_proto_init() {
 	if File_arena_v1_game_proto != nil {
 		return
 	}
-	file_arena_v1_game_proto_msgTypes[4].OneofWrappers = []any{}
+	file_arena_v1_game_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arena_v1_game_proto_rawDesc), len(file_arena_v1_game_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

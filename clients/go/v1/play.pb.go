@@ -9,6 +9,7 @@ package arenav1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	anypb "google.golang.org/protobuf/types/known/anypb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -102,6 +103,10 @@ const (
 	Reason_REASON_NOT_FITTED Reason = 36
 	// RESOURCE_EXHAUSTED: the server has as many watchers as it allows.
 	Reason_REASON_TOO_MANY_WATCHERS Reason = 37
+	// INVALID_ARGUMENT: the page token is not of this list, query, ladder or build of the server.
+	Reason_REASON_PAGE_TOKEN_NOT_VALID Reason = 38
+	// NOT_FOUND: the game has no rules in the language.
+	Reason_REASON_NO_RULES Reason = 39
 )
 
 // Enum value maps for Reason.
@@ -145,6 +150,8 @@ var (
 		35: "REASON_REASON_NOT_ALLOWED",
 		36: "REASON_NOT_FITTED",
 		37: "REASON_TOO_MANY_WATCHERS",
+		38: "REASON_PAGE_TOKEN_NOT_VALID",
+		39: "REASON_NO_RULES",
 	}
 	Reason_value = map[string]int32{
 		"REASON_UNSPECIFIED":            0,
@@ -185,6 +192,8 @@ var (
 		"REASON_REASON_NOT_ALLOWED":     35,
 		"REASON_NOT_FITTED":             36,
 		"REASON_TOO_MANY_WATCHERS":      37,
+		"REASON_PAGE_TOKEN_NOT_VALID":   38,
+		"REASON_NO_RULES":               39,
 	}
 )
 
@@ -383,6 +392,63 @@ func (NoticeKind) EnumDescriptor() ([]byte, []int) {
 	return file_arena_v1_play_proto_rawDescGZIP(), []int{2}
 }
 
+// Why a match has no result.
+type Interruption int32
+
+const (
+	// The match has a result, or an older server interrupted it.
+	Interruption_INTERRUPTION_UNSPECIFIED Interruption = 0
+	// The server failed while it played the match.
+	Interruption_INTERRUPTION_SERVER_FAULT Interruption = 1
+	// The server was stopped, and its next start could not continue the match.
+	Interruption_INTERRUPTION_NOT_CONTINUED Interruption = 2
+	// A bot of the table did not accept before the match began.
+	Interruption_INTERRUPTION_NOT_BEGUN Interruption = 3
+)
+
+// Enum value maps for Interruption.
+var (
+	Interruption_name = map[int32]string{
+		0: "INTERRUPTION_UNSPECIFIED",
+		1: "INTERRUPTION_SERVER_FAULT",
+		2: "INTERRUPTION_NOT_CONTINUED",
+		3: "INTERRUPTION_NOT_BEGUN",
+	}
+	Interruption_value = map[string]int32{
+		"INTERRUPTION_UNSPECIFIED":   0,
+		"INTERRUPTION_SERVER_FAULT":  1,
+		"INTERRUPTION_NOT_CONTINUED": 2,
+		"INTERRUPTION_NOT_BEGUN":     3,
+	}
+)
+
+func (x Interruption) Enum() *Interruption {
+	p := new(Interruption)
+	*p = x
+	return p
+}
+
+func (x Interruption) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Interruption) Descriptor() protoreflect.EnumDescriptor {
+	return file_arena_v1_play_proto_enumTypes[3].Descriptor()
+}
+
+func (Interruption) Type() protoreflect.EnumType {
+	return &file_arena_v1_play_proto_enumTypes[3]
+}
+
+func (x Interruption) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Interruption.Descriptor instead.
+func (Interruption) EnumDescriptor() ([]byte, []int) {
+	return file_arena_v1_play_proto_rawDescGZIP(), []int{3}
+}
+
 // From the bot.
 type PlayRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -511,7 +577,14 @@ type Hello struct {
 	// Whether all its matches on this stream are casual ones: with house bots only, unrated, so many an hour for all bots of its owner.
 	Casual bool `protobuf:"varint,6,opt,name=casual,proto3" json:"casual,omitempty"`
 	// Whether it may be sent challenges, the only invitations that name who will play.
-	Challenges    bool `protobuf:"varint,7,opt,name=challenges,proto3" json:"challenges,omitempty"`
+	Challenges bool `protobuf:"varint,7,opt,name=challenges,proto3" json:"challenges,omitempty"`
+	// The features of later versions of the protocol that the client understands: at most 32 names of at most 40 lower-case letters, digits
+	// and '-'. The server ignores names that it does not know. None is defined yet.
+	Features []string `protobuf:"bytes,8,rep,name=features,proto3" json:"features,omitempty"`
+	// The number of the log's leaf of the last report that the bot has from this server. The server sends every later report, the oldest
+	// first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent: the server sends no report of the past. A bot that had no
+	// report yet sends Welcome.log.head.size of its first stream, minus 1, if that is not negative.
+	ReportsAfter  *uint64 `protobuf:"varint,9,opt,name=reports_after,json=reportsAfter,proto3,oneof" json:"reports_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -593,6 +666,20 @@ func (x *Hello) GetChallenges() bool {
 		return x.Challenges
 	}
 	return false
+}
+
+func (x *Hello) GetFeatures() []string {
+	if x != nil {
+		return x.Features
+	}
+	return nil
+}
+
+func (x *Hello) GetReportsAfter() uint64 {
+	if x != nil && x.ReportsAfter != nil {
+		return *x.ReportsAfter
+	}
+	return 0
 }
 
 // A seat is accepted.
@@ -903,7 +990,11 @@ type Welcome struct {
 	Limits *StreamLimits `protobuf:"bytes,5,opt,name=limits,proto3" json:"limits,omitempty"`
 	// The log of results as it is now: a bot that knew it before can ask LogService.GetConsistency whether it was only added to.
 	// Absent where the server has none.
-	Log           *LogState `protobuf:"bytes,6,opt,name=log,proto3" json:"log,omitempty"`
+	Log *LogState `protobuf:"bytes,6,opt,name=log,proto3" json:"log,omitempty"`
+	// The features of Hello.features that hold on this stream: a subset of these.
+	Features []string `protobuf:"bytes,7,rep,name=features,proto3" json:"features,omitempty"`
+	// How the server was built: "compiled" or "source".
+	Build         string `protobuf:"bytes,8,opt,name=build,proto3" json:"build,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -980,6 +1071,20 @@ func (x *Welcome) GetLog() *LogState {
 	return nil
 }
 
+func (x *Welcome) GetFeatures() []string {
+	if x != nil {
+		return x.Features
+	}
+	return nil
+}
+
+func (x *Welcome) GetBuild() string {
+	if x != nil {
+		return x.Build
+	}
+	return ""
+}
+
 // What a stream may carry, and what the bot was granted.
 type StreamLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -990,7 +1095,9 @@ type StreamLimits struct {
 	// Bytes of a call's headers, at most, as HTTP/2 counts them.
 	MaxMetadata uint32 `protobuf:"varint,3,opt,name=max_metadata,json=maxMetadata,proto3" json:"max_metadata,omitempty"`
 	// Time between two heartbeats, in milliseconds.
-	HeartbeatMs   uint32 `protobuf:"varint,4,opt,name=heartbeat_ms,json=heartbeatMs,proto3" json:"heartbeat_ms,omitempty"`
+	HeartbeatMs uint32 `protobuf:"varint,4,opt,name=heartbeat_ms,json=heartbeatMs,proto3" json:"heartbeat_ms,omitempty"`
+	// Bytes of a message to the client, at most. What would be larger comes in several messages.
+	MaxResponse   uint32 `protobuf:"varint,5,opt,name=max_response,json=maxResponse,proto3" json:"max_response,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1053,6 +1160,13 @@ func (x *StreamLimits) GetHeartbeatMs() uint32 {
 	return 0
 }
 
+func (x *StreamLimits) GetMaxResponse() uint32 {
+	if x != nil {
+		return x.MaxResponse
+	}
+	return 0
+}
+
 // The limits every match is played under.
 type Conduct struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1082,8 +1196,12 @@ type Conduct struct {
 	ParkAfter uint32 `protobuf:"varint,12,opt,name=park_after,json=parkAfter,proto3" json:"park_after,omitempty"`
 	// How long a bot that has not finished a match yet has to come back, in milliseconds, where it is less than grace_ms.
 	NewcomerGraceMs uint32 `protobuf:"varint,13,opt,name=newcomer_grace_ms,json=newcomerGraceMs,proto3" json:"newcomer_grace_ms,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Time after which the server offers a seat to a further bot while the first has not accepted it, in milliseconds.
+	OfferOnMs uint32 `protobuf:"varint,14,opt,name=offer_on_ms,json=offerOnMs,proto3" json:"offer_on_ms,omitempty"`
+	// The longest time that a bot may take to accept before the seat may be another's, in milliseconds.
+	OfferLimitMs  uint32 `protobuf:"varint,15,opt,name=offer_limit_ms,json=offerLimitMs,proto3" json:"offer_limit_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Conduct) Reset() {
@@ -1203,6 +1321,20 @@ func (x *Conduct) GetParkAfter() uint32 {
 func (x *Conduct) GetNewcomerGraceMs() uint32 {
 	if x != nil {
 		return x.NewcomerGraceMs
+	}
+	return 0
+}
+
+func (x *Conduct) GetOfferOnMs() uint32 {
+	if x != nil {
+		return x.OfferOnMs
+	}
+	return 0
+}
+
+func (x *Conduct) GetOfferLimitMs() uint32 {
+	if x != nil {
+		return x.OfferLimitMs
 	}
 	return 0
 }
@@ -1436,7 +1568,9 @@ type Decision struct {
 	//
 	//	*Decision_SixthSense
 	//	*Decision_Nullern
-	View          isDecision_View `protobuf_oneof:"view"`
+	View isDecision_View `protobuf_oneof:"view"`
+	// The view of any other game, as a message that the game's catalogue describes.
+	Other         *anypb.Any `protobuf:"bytes,12,opt,name=other,proto3" json:"other,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1531,6 +1665,13 @@ func (x *Decision) GetNullern() *NullernView {
 	return nil
 }
 
+func (x *Decision) GetOther() *anypb.Any {
+	if x != nil {
+		return x.Other
+	}
+	return nil
+}
+
 type isDecision_View interface {
 	isDecision_View()
 }
@@ -1570,7 +1711,21 @@ type Notice struct {
 	// The seat that is gone, substituted or back, where everybody at the table is told.
 	Seat *uint32 `protobuf:"varint,8,opt,name=seat,proto3,oneof" json:"seat,omitempty"`
 	// The invitation; absent where none is concerned.
-	InvitationId  *uint64 `protobuf:"varint,9,opt,name=invitation_id,json=invitationId,proto3,oneof" json:"invitation_id,omitempty"`
+	InvitationId *uint64 `protobuf:"varint,9,opt,name=invitation_id,json=invitationId,proto3,oneof" json:"invitation_id,omitempty"`
+	// The action that the bot sent and the server did not take.
+	RejectedAction *uint32 `protobuf:"varint,10,opt,name=rejected_action,json=rejectedAction,proto3,oneof" json:"rejected_action,omitempty"`
+	// The action that the server chose for the bot.
+	ChosenAction *uint32 `protobuf:"varint,11,opt,name=chosen_action,json=chosenAction,proto3,oneof" json:"chosen_action,omitempty"`
+	// Time left for the open decision, bank included, in milliseconds.
+	LeftMs *uint32 `protobuf:"varint,12,opt,name=left_ms,json=leftMs,proto3,oneof" json:"left_ms,omitempty"`
+	// How late the answer was, in milliseconds.
+	LateMs *uint32 `protobuf:"varint,13,opt,name=late_ms,json=lateMs,proto3,oneof" json:"late_ms,omitempty"`
+	// How long the bot that is gone has to come back, in milliseconds.
+	ReturnMs *uint32 `protobuf:"varint,14,opt,name=return_ms,json=returnMs,proto3,oneof" json:"return_ms,omitempty"`
+	// How long the clocks stand still at most, in milliseconds.
+	HoldMs *uint32 `protobuf:"varint,15,opt,name=hold_ms,json=holdMs,proto3,oneof" json:"hold_ms,omitempty"`
+	// Time until the owner's next casual match, in milliseconds.
+	CasualMs      *uint32 `protobuf:"varint,16,opt,name=casual_ms,json=casualMs,proto3,oneof" json:"casual_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1668,6 +1823,55 @@ func (x *Notice) GetInvitationId() uint64 {
 	return 0
 }
 
+func (x *Notice) GetRejectedAction() uint32 {
+	if x != nil && x.RejectedAction != nil {
+		return *x.RejectedAction
+	}
+	return 0
+}
+
+func (x *Notice) GetChosenAction() uint32 {
+	if x != nil && x.ChosenAction != nil {
+		return *x.ChosenAction
+	}
+	return 0
+}
+
+func (x *Notice) GetLeftMs() uint32 {
+	if x != nil && x.LeftMs != nil {
+		return *x.LeftMs
+	}
+	return 0
+}
+
+func (x *Notice) GetLateMs() uint32 {
+	if x != nil && x.LateMs != nil {
+		return *x.LateMs
+	}
+	return 0
+}
+
+func (x *Notice) GetReturnMs() uint32 {
+	if x != nil && x.ReturnMs != nil {
+		return *x.ReturnMs
+	}
+	return 0
+}
+
+func (x *Notice) GetHoldMs() uint32 {
+	if x != nil && x.HoldMs != nil {
+		return *x.HoldMs
+	}
+	return 0
+}
+
+func (x *Notice) GetCasualMs() uint32 {
+	if x != nil && x.CasualMs != nil {
+		return *x.CasualMs
+	}
+	return 0
+}
+
 // A round that is over.
 type RoundReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1685,7 +1889,9 @@ type RoundReport struct {
 	//
 	//	*RoundReport_SixthSense
 	//	*RoundReport_Nullern
-	Record        isRoundReport_Record `protobuf_oneof:"record"`
+	Record isRoundReport_Record `protobuf_oneof:"record"`
+	// The record of any other game, as a message that the game's catalogue describes.
+	Other         *anypb.Any `protobuf:"bytes,12,opt,name=other,proto3" json:"other,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1773,6 +1979,13 @@ func (x *RoundReport) GetNullern() *NullernRound {
 	return nil
 }
 
+func (x *RoundReport) GetOther() *anypb.Any {
+	if x != nil {
+		return x.Other
+	}
+	return nil
+}
+
 type isRoundReport_Record interface {
 	isRoundReport_Record()
 }
@@ -1815,7 +2028,9 @@ type MatchReport struct {
 	Spoilt []bool `protobuf:"varint,9,rep,packed,name=spoilt,proto3" json:"spoilt,omitempty"`
 	// What the log of results says of the match, and the proof of it; absent where the server has no log. The leaf is how the match ended,
 	// also where the report is repeated: a void that came later is another leaf.
-	Entry         *LogEntry `protobuf:"bytes,10,opt,name=entry,proto3" json:"entry,omitempty"`
+	Entry *LogEntry `protobuf:"bytes,10,opt,name=entry,proto3" json:"entry,omitempty"`
+	// The cause of `interrupted`, for programs.
+	Interruption  Interruption `protobuf:"varint,11,opt,name=interruption,proto3,enum=arena.v1.Interruption" json:"interruption,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1920,6 +2135,13 @@ func (x *MatchReport) GetEntry() *LogEntry {
 	return nil
 }
 
+func (x *MatchReport) GetInterruption() Interruption {
+	if x != nil {
+		return x.Interruption
+	}
+	return Interruption_INTERRUPTION_UNSPECIFIED
+}
+
 // A rating moved.
 type RatingChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1979,7 +2201,7 @@ var File_arena_v1_play_proto protoreflect.FileDescriptor
 
 const file_arena_v1_play_proto_rawDesc = "" +
 	"\n" +
-	"\x13arena/v1/play.proto\x12\barena.v1\x1a\x13arena/v1/game.proto\x1a\x12arena/v1/log.proto\x1a\x16arena/v1/nullern.proto\x1a\x1aarena/v1/sixth_sense.proto\"\xbe\x02\n" +
+	"\x13arena/v1/play.proto\x12\barena.v1\x1a\x13arena/v1/game.proto\x1a\x12arena/v1/log.proto\x1a\x16arena/v1/nullern.proto\x1a\x1aarena/v1/sixth_sense.proto\x1a\x19google/protobuf/any.proto\"\xbe\x02\n" +
 	"\vPlayRequest\x12%\n" +
 	"\x05hello\x18\x01 \x01(\v2\x0f.arena.v1.HelloR\x05hello\x12%\n" +
 	"\x05ready\x18\x02 \x03(\v2\x0f.arena.v1.ReadyR\x05ready\x12*\n" +
@@ -1991,7 +2213,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x05leave\x18\b \x01(\bR\x05leaveB\f\n" +
 	"\n" +
 	"_heartbeatB\v\n" +
-	"\t_capacity\"\xc1\x01\n" +
+	"\t_capacity\"\x9d\x02\n" +
 	"\x05Hello\x12\x14\n" +
 	"\x05games\x18\x01 \x03(\tR\x05games\x12\x1a\n" +
 	"\bcapacity\x18\x02 \x01(\rR\bcapacity\x12\x16\n" +
@@ -2001,7 +2223,10 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x06casual\x18\x06 \x01(\bR\x06casual\x12\x1e\n" +
 	"\n" +
 	"challenges\x18\a \x01(\bR\n" +
-	"challenges\"F\n" +
+	"challenges\x12\x1a\n" +
+	"\bfeatures\x18\b \x03(\tR\bfeatures\x12,\n" +
+	"\rreports_after\x18\t \x01(\x04B\x020\x02H\x00R\freportsAfter\x88\x01\x01B\x10\n" +
+	"\x0e_reports_after\"F\n" +
 	"\x05Ready\x12'\n" +
 	"\rinvitation_id\x18\x01 \x01(\x04B\x020\x02R\finvitationId\x12\x14\n" +
 	"\x05nonce\x18\x02 \x01(\fR\x05nonce\"`\n" +
@@ -2025,20 +2250,23 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x0eClosedDecision\x12\x1d\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12\x1f\n" +
 	"\vdecision_id\x18\x02 \x01(\rR\n" +
-	"decisionId\"\xe3\x01\n" +
+	"decisionId\"\x95\x02\n" +
 	"\aWelcome\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x10\n" +
 	"\x03bot\x18\x02 \x01(\tR\x03bot\x12+\n" +
 	"\x05games\x18\x03 \x03(\v2\x15.arena.v1.GameCatalogR\x05games\x12+\n" +
 	"\aconduct\x18\x04 \x01(\v2\x11.arena.v1.ConductR\aconduct\x12.\n" +
 	"\x06limits\x18\x05 \x01(\v2\x16.arena.v1.StreamLimitsR\x06limits\x12$\n" +
-	"\x03log\x18\x06 \x01(\v2\x12.arena.v1.LogStateR\x03log\"\x91\x01\n" +
+	"\x03log\x18\x06 \x01(\v2\x12.arena.v1.LogStateR\x03log\x12\x1a\n" +
+	"\bfeatures\x18\a \x03(\tR\bfeatures\x12\x14\n" +
+	"\x05build\x18\b \x01(\tR\x05build\"\xb4\x01\n" +
 	"\fStreamLimits\x12\x1a\n" +
 	"\bcapacity\x18\x01 \x01(\rR\bcapacity\x12\x1f\n" +
 	"\vmax_request\x18\x02 \x01(\rR\n" +
 	"maxRequest\x12!\n" +
 	"\fmax_metadata\x18\x03 \x01(\rR\vmaxMetadata\x12!\n" +
-	"\fheartbeat_ms\x18\x04 \x01(\rR\vheartbeatMs\"\xf7\x03\n" +
+	"\fheartbeat_ms\x18\x04 \x01(\rR\vheartbeatMs\x12!\n" +
+	"\fmax_response\x18\x05 \x01(\rR\vmaxResponse\"\xbd\x04\n" +
 	"\aConduct\x12\"\n" +
 	"\rsoft_limit_ms\x18\x01 \x01(\rR\vsoftLimitMs\x12\x17\n" +
 	"\abank_ms\x18\x02 \x01(\rR\x06bankMs\x126\n" +
@@ -2054,7 +2282,9 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x13substituted_percent\x18\v \x01(\rR\x12substitutedPercent\x12\x1d\n" +
 	"\n" +
 	"park_after\x18\f \x01(\rR\tparkAfter\x12*\n" +
-	"\x11newcomer_grace_ms\x18\r \x01(\rR\x0fnewcomerGraceMs\"\x9f\x02\n" +
+	"\x11newcomer_grace_ms\x18\r \x01(\rR\x0fnewcomerGraceMs\x12\x1e\n" +
+	"\voffer_on_ms\x18\x0e \x01(\rR\tofferOnMs\x12$\n" +
+	"\x0eoffer_limit_ms\x18\x0f \x01(\rR\fofferLimitMs\"\x9f\x02\n" +
 	"\n" +
 	"Invitation\x12'\n" +
 	"\rinvitation_id\x18\x01 \x01(\x04B\x020\x02R\finvitationId\x12\x12\n" +
@@ -2083,7 +2313,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x04salt\x18\t \x01(\fR\x04salt\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8a\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb6\x02\n" +
 	"\bDecision\x12\x1d\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12\x1f\n" +
 	"\vdecision_id\x18\x02 \x01(\rR\n" +
@@ -2094,8 +2324,9 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\vsixth_sense\x18\n" +
 	" \x01(\v2\x18.arena.v1.SixthSenseViewH\x00R\n" +
 	"sixthSense\x121\n" +
-	"\anullern\x18\v \x01(\v2\x15.arena.v1.NullernViewH\x00R\anullernB\x06\n" +
-	"\x04view\"\xf7\x02\n" +
+	"\anullern\x18\v \x01(\v2\x15.arena.v1.NullernViewH\x00R\anullern\x12*\n" +
+	"\x05other\x18\f \x01(\v2\x14.google.protobuf.AnyR\x05otherB\x06\n" +
+	"\x04view\"\xd3\x05\n" +
 	"\x06Notice\x12\"\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02H\x00R\amatchId\x88\x01\x01\x12$\n" +
 	"\vdecision_id\x18\x02 \x01(\rH\x01R\n" +
@@ -2106,14 +2337,35 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x05legal\x18\x06 \x03(\rR\x05legal\x12\x1c\n" +
 	"\atime_ms\x18\a \x01(\rH\x03R\x06timeMs\x88\x01\x01\x12\x17\n" +
 	"\x04seat\x18\b \x01(\rH\x04R\x04seat\x88\x01\x01\x12,\n" +
-	"\rinvitation_id\x18\t \x01(\x04B\x020\x02H\x05R\finvitationId\x88\x01\x01B\v\n" +
+	"\rinvitation_id\x18\t \x01(\x04B\x020\x02H\x05R\finvitationId\x88\x01\x01\x12,\n" +
+	"\x0frejected_action\x18\n" +
+	" \x01(\rH\x06R\x0erejectedAction\x88\x01\x01\x12(\n" +
+	"\rchosen_action\x18\v \x01(\rH\aR\fchosenAction\x88\x01\x01\x12\x1c\n" +
+	"\aleft_ms\x18\f \x01(\rH\bR\x06leftMs\x88\x01\x01\x12\x1c\n" +
+	"\alate_ms\x18\r \x01(\rH\tR\x06lateMs\x88\x01\x01\x12 \n" +
+	"\treturn_ms\x18\x0e \x01(\rH\n" +
+	"R\breturnMs\x88\x01\x01\x12\x1c\n" +
+	"\ahold_ms\x18\x0f \x01(\rH\vR\x06holdMs\x88\x01\x01\x12 \n" +
+	"\tcasual_ms\x18\x10 \x01(\rH\fR\bcasualMs\x88\x01\x01B\v\n" +
 	"\t_match_idB\x0e\n" +
 	"\f_decision_idB\t\n" +
 	"\a_actionB\n" +
 	"\n" +
 	"\b_time_msB\a\n" +
 	"\x05_seatB\x10\n" +
-	"\x0e_invitation_id\"\xee\x01\n" +
+	"\x0e_invitation_idB\x12\n" +
+	"\x10_rejected_actionB\x10\n" +
+	"\x0e_chosen_actionB\n" +
+	"\n" +
+	"\b_left_msB\n" +
+	"\n" +
+	"\b_late_msB\f\n" +
+	"\n" +
+	"_return_msB\n" +
+	"\n" +
+	"\b_hold_msB\f\n" +
+	"\n" +
+	"_casual_ms\"\x9a\x02\n" +
 	"\vRoundReport\x12\x1d\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12\x14\n" +
 	"\x05round\x18\x02 \x01(\rR\x05round\x12\x16\n" +
@@ -2122,8 +2374,9 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\vsixth_sense\x18\n" +
 	" \x01(\v2\x19.arena.v1.SixthSenseRoundH\x00R\n" +
 	"sixthSense\x122\n" +
-	"\anullern\x18\v \x01(\v2\x16.arena.v1.NullernRoundH\x00R\anullernB\b\n" +
-	"\x06record\"\xc5\x02\n" +
+	"\anullern\x18\v \x01(\v2\x16.arena.v1.NullernRoundH\x00R\anullern\x12*\n" +
+	"\x05other\x18\f \x01(\v2\x14.google.protobuf.AnyR\x05otherB\b\n" +
+	"\x06record\"\x81\x03\n" +
 	"\vMatchReport\x12\x1d\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12\x12\n" +
 	"\x04seat\x18\x02 \x01(\rR\x04seat\x12\x16\n" +
@@ -2135,10 +2388,11 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x04kind\x18\b \x01(\x0e2\x13.arena.v1.MatchKindR\x04kind\x12\x16\n" +
 	"\x06spoilt\x18\t \x03(\bR\x06spoilt\x12(\n" +
 	"\x05entry\x18\n" +
-	" \x01(\v2\x12.arena.v1.LogEntryR\x05entry\"<\n" +
+	" \x01(\v2\x12.arena.v1.LogEntryR\x05entry\x12:\n" +
+	"\finterruption\x18\v \x01(\x0e2\x16.arena.v1.InterruptionR\finterruption\"<\n" +
 	"\fRatingChange\x12\x16\n" +
 	"\x06before\x18\x01 \x01(\x01R\x06before\x12\x14\n" +
-	"\x05after\x18\x02 \x01(\x01R\x05after*\xda\a\n" +
+	"\x05after\x18\x02 \x01(\x01R\x05after*\x90\b\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14REASON_TOKEN_UNKNOWN\x10\x01\x12\x18\n" +
@@ -2178,7 +2432,9 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x15REASON_NO_SUCH_SEARCH\x10\"\x12\x1d\n" +
 	"\x19REASON_REASON_NOT_ALLOWED\x10#\x12\x15\n" +
 	"\x11REASON_NOT_FITTED\x10$\x12\x1c\n" +
-	"\x18REASON_TOO_MANY_WATCHERS\x10%*n\n" +
+	"\x18REASON_TOO_MANY_WATCHERS\x10%\x12\x1f\n" +
+	"\x1bREASON_PAGE_TOKEN_NOT_VALID\x10&\x12\x13\n" +
+	"\x0fREASON_NO_RULES\x10'*n\n" +
 	"\tMatchKind\x12\x1a\n" +
 	"\x16MATCH_KIND_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10MATCH_KIND_RATED\x10\x01\x12\x15\n" +
@@ -2203,7 +2459,12 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x14NOTICE_KIND_RELEASED\x10\r\x12\x16\n" +
 	"\x12NOTICE_KIND_PARKED\x10\x0e\x12\x15\n" +
 	"\x11NOTICE_KIND_TAKEN\x10\x0f\x12\x1c\n" +
-	"\x18NOTICE_KIND_CASUAL_LIMIT\x10\x102H\n" +
+	"\x18NOTICE_KIND_CASUAL_LIMIT\x10\x10*\x87\x01\n" +
+	"\fInterruption\x12\x1c\n" +
+	"\x18INTERRUPTION_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\x19INTERRUPTION_SERVER_FAULT\x10\x01\x12\x1e\n" +
+	"\x1aINTERRUPTION_NOT_CONTINUED\x10\x02\x12\x1a\n" +
+	"\x16INTERRUPTION_NOT_BEGUN\x10\x032H\n" +
 	"\vPlayService\x129\n" +
 	"\x04Play\x12\x15.arena.v1.PlayRequest\x1a\x16.arena.v1.PlayResponse(\x010\x01B\x1e\n" +
 	"\barena.v1P\x01Z\x10arena/v1;arenav1b\x06proto3"
@@ -2220,73 +2481,78 @@ func file_arena_v1_play_proto_rawDescGZIP() []byte {
 	return file_arena_v1_play_proto_rawDescData
 }
 
-var file_arena_v1_play_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_arena_v1_play_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_arena_v1_play_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_arena_v1_play_proto_goTypes = []any{
 	(Reason)(0),             // 0: arena.v1.Reason
 	(MatchKind)(0),          // 1: arena.v1.MatchKind
 	(NoticeKind)(0),         // 2: arena.v1.NoticeKind
-	(*PlayRequest)(nil),     // 3: arena.v1.PlayRequest
-	(*Hello)(nil),           // 4: arena.v1.Hello
-	(*Ready)(nil),           // 5: arena.v1.Ready
-	(*Answer)(nil),          // 6: arena.v1.Answer
-	(*PlayResponse)(nil),    // 7: arena.v1.PlayResponse
-	(*ClosedDecision)(nil),  // 8: arena.v1.ClosedDecision
-	(*Welcome)(nil),         // 9: arena.v1.Welcome
-	(*StreamLimits)(nil),    // 10: arena.v1.StreamLimits
-	(*Conduct)(nil),         // 11: arena.v1.Conduct
-	(*Invitation)(nil),      // 12: arena.v1.Invitation
-	(*MatchStart)(nil),      // 13: arena.v1.MatchStart
-	(*Decision)(nil),        // 14: arena.v1.Decision
-	(*Notice)(nil),          // 15: arena.v1.Notice
-	(*RoundReport)(nil),     // 16: arena.v1.RoundReport
-	(*MatchReport)(nil),     // 17: arena.v1.MatchReport
-	(*RatingChange)(nil),    // 18: arena.v1.RatingChange
-	nil,                     // 19: arena.v1.Invitation.OptionsEntry
-	nil,                     // 20: arena.v1.MatchStart.OptionsEntry
-	(*GameCatalog)(nil),     // 21: arena.v1.GameCatalog
-	(*LogState)(nil),        // 22: arena.v1.LogState
-	(*SixthSenseView)(nil),  // 23: arena.v1.SixthSenseView
-	(*NullernView)(nil),     // 24: arena.v1.NullernView
-	(*SixthSenseRound)(nil), // 25: arena.v1.SixthSenseRound
-	(*NullernRound)(nil),    // 26: arena.v1.NullernRound
-	(*LogEntry)(nil),        // 27: arena.v1.LogEntry
+	(Interruption)(0),       // 3: arena.v1.Interruption
+	(*PlayRequest)(nil),     // 4: arena.v1.PlayRequest
+	(*Hello)(nil),           // 5: arena.v1.Hello
+	(*Ready)(nil),           // 6: arena.v1.Ready
+	(*Answer)(nil),          // 7: arena.v1.Answer
+	(*PlayResponse)(nil),    // 8: arena.v1.PlayResponse
+	(*ClosedDecision)(nil),  // 9: arena.v1.ClosedDecision
+	(*Welcome)(nil),         // 10: arena.v1.Welcome
+	(*StreamLimits)(nil),    // 11: arena.v1.StreamLimits
+	(*Conduct)(nil),         // 12: arena.v1.Conduct
+	(*Invitation)(nil),      // 13: arena.v1.Invitation
+	(*MatchStart)(nil),      // 14: arena.v1.MatchStart
+	(*Decision)(nil),        // 15: arena.v1.Decision
+	(*Notice)(nil),          // 16: arena.v1.Notice
+	(*RoundReport)(nil),     // 17: arena.v1.RoundReport
+	(*MatchReport)(nil),     // 18: arena.v1.MatchReport
+	(*RatingChange)(nil),    // 19: arena.v1.RatingChange
+	nil,                     // 20: arena.v1.Invitation.OptionsEntry
+	nil,                     // 21: arena.v1.MatchStart.OptionsEntry
+	(*GameCatalog)(nil),     // 22: arena.v1.GameCatalog
+	(*LogState)(nil),        // 23: arena.v1.LogState
+	(*SixthSenseView)(nil),  // 24: arena.v1.SixthSenseView
+	(*NullernView)(nil),     // 25: arena.v1.NullernView
+	(*anypb.Any)(nil),       // 26: google.protobuf.Any
+	(*SixthSenseRound)(nil), // 27: arena.v1.SixthSenseRound
+	(*NullernRound)(nil),    // 28: arena.v1.NullernRound
+	(*LogEntry)(nil),        // 29: arena.v1.LogEntry
 }
 var file_arena_v1_play_proto_depIdxs = []int32{
-	4,  // 0: arena.v1.PlayRequest.hello:type_name -> arena.v1.Hello
-	5,  // 1: arena.v1.PlayRequest.ready:type_name -> arena.v1.Ready
-	6,  // 2: arena.v1.PlayRequest.answers:type_name -> arena.v1.Answer
-	9,  // 3: arena.v1.PlayResponse.welcome:type_name -> arena.v1.Welcome
-	12, // 4: arena.v1.PlayResponse.invitations:type_name -> arena.v1.Invitation
-	14, // 5: arena.v1.PlayResponse.decisions:type_name -> arena.v1.Decision
-	15, // 6: arena.v1.PlayResponse.notices:type_name -> arena.v1.Notice
-	16, // 7: arena.v1.PlayResponse.rounds:type_name -> arena.v1.RoundReport
-	17, // 8: arena.v1.PlayResponse.reports:type_name -> arena.v1.MatchReport
-	13, // 9: arena.v1.PlayResponse.starts:type_name -> arena.v1.MatchStart
-	8,  // 10: arena.v1.PlayResponse.closed:type_name -> arena.v1.ClosedDecision
-	21, // 11: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
-	11, // 12: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
-	10, // 13: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
-	22, // 14: arena.v1.Welcome.log:type_name -> arena.v1.LogState
+	5,  // 0: arena.v1.PlayRequest.hello:type_name -> arena.v1.Hello
+	6,  // 1: arena.v1.PlayRequest.ready:type_name -> arena.v1.Ready
+	7,  // 2: arena.v1.PlayRequest.answers:type_name -> arena.v1.Answer
+	10, // 3: arena.v1.PlayResponse.welcome:type_name -> arena.v1.Welcome
+	13, // 4: arena.v1.PlayResponse.invitations:type_name -> arena.v1.Invitation
+	15, // 5: arena.v1.PlayResponse.decisions:type_name -> arena.v1.Decision
+	16, // 6: arena.v1.PlayResponse.notices:type_name -> arena.v1.Notice
+	17, // 7: arena.v1.PlayResponse.rounds:type_name -> arena.v1.RoundReport
+	18, // 8: arena.v1.PlayResponse.reports:type_name -> arena.v1.MatchReport
+	14, // 9: arena.v1.PlayResponse.starts:type_name -> arena.v1.MatchStart
+	9,  // 10: arena.v1.PlayResponse.closed:type_name -> arena.v1.ClosedDecision
+	22, // 11: arena.v1.Welcome.games:type_name -> arena.v1.GameCatalog
+	12, // 12: arena.v1.Welcome.conduct:type_name -> arena.v1.Conduct
+	11, // 13: arena.v1.Welcome.limits:type_name -> arena.v1.StreamLimits
+	23, // 14: arena.v1.Welcome.log:type_name -> arena.v1.LogState
 	1,  // 15: arena.v1.Invitation.kind:type_name -> arena.v1.MatchKind
-	19, // 16: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
+	20, // 16: arena.v1.Invitation.options:type_name -> arena.v1.Invitation.OptionsEntry
 	1,  // 17: arena.v1.MatchStart.kind:type_name -> arena.v1.MatchKind
-	20, // 18: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
-	23, // 19: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
-	24, // 20: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
-	2,  // 21: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
-	25, // 22: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
-	26, // 23: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
-	18, // 24: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
-	1,  // 25: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
-	27, // 26: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
-	3,  // 27: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
-	7,  // 28: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
-	28, // [28:29] is the sub-list for method output_type
-	27, // [27:28] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	21, // 18: arena.v1.MatchStart.options:type_name -> arena.v1.MatchStart.OptionsEntry
+	24, // 19: arena.v1.Decision.sixth_sense:type_name -> arena.v1.SixthSenseView
+	25, // 20: arena.v1.Decision.nullern:type_name -> arena.v1.NullernView
+	26, // 21: arena.v1.Decision.other:type_name -> google.protobuf.Any
+	2,  // 22: arena.v1.Notice.kind:type_name -> arena.v1.NoticeKind
+	27, // 23: arena.v1.RoundReport.sixth_sense:type_name -> arena.v1.SixthSenseRound
+	28, // 24: arena.v1.RoundReport.nullern:type_name -> arena.v1.NullernRound
+	26, // 25: arena.v1.RoundReport.other:type_name -> google.protobuf.Any
+	19, // 26: arena.v1.MatchReport.rating:type_name -> arena.v1.RatingChange
+	1,  // 27: arena.v1.MatchReport.kind:type_name -> arena.v1.MatchKind
+	29, // 28: arena.v1.MatchReport.entry:type_name -> arena.v1.LogEntry
+	3,  // 29: arena.v1.MatchReport.interruption:type_name -> arena.v1.Interruption
+	4,  // 30: arena.v1.PlayService.Play:input_type -> arena.v1.PlayRequest
+	8,  // 31: arena.v1.PlayService.Play:output_type -> arena.v1.PlayResponse
+	31, // [31:32] is the sub-list for method output_type
+	30, // [30:31] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_arena_v1_play_proto_init() }
@@ -2299,6 +2565,7 @@ func file_arena_v1_play_proto_init() {
 	file_arena_v1_nullern_proto_init()
 	file_arena_v1_sixth_sense_proto_init()
 	file_arena_v1_play_proto_msgTypes[0].OneofWrappers = []any{}
+	file_arena_v1_play_proto_msgTypes[1].OneofWrappers = []any{}
 	file_arena_v1_play_proto_msgTypes[4].OneofWrappers = []any{}
 	file_arena_v1_play_proto_msgTypes[11].OneofWrappers = []any{
 		(*Decision_SixthSense)(nil),
@@ -2314,7 +2581,7 @@ func file_arena_v1_play_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_arena_v1_play_proto_rawDesc), len(file_arena_v1_play_proto_rawDesc)),
-			NumEnums:      3,
+			NumEnums:      4,
 			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,

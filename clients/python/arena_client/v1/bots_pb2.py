@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13\x61rena/v1/bots.proto\x12\x08\x61rena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"T\n\x12RegisterBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\x12\n\ninvitation\x18\x03 \x01(\t\x12\r\n\x05token\x18\x04 \x01(\t\"2\n\x13RegisterBotResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05token\x18\x02 \x01(\t\"(\n\x17\x43reateInvitationRequest\x12\r\n\x05owner\x18\x01 \x01(\t\".\n\x18\x43reateInvitationResponse\x12\x12\n\ninvitation\x18\x01 \x01(\t\"M\n\x0fListBotsRequest\x12\x12\n\x05limit\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x12\n\x05\x61\x66ter\x18\x02 \x01(\tH\x01\x88\x01\x01\x42\x08\n\x06_limitB\x08\n\x06_after\"4\n\x10ListBotsResponse\x12 \n\x04\x62ots\x18\x01 \x03(\x0b\x32\x12.arena.v1.BotEntry\"\xe0\x02\n\x08\x42otEntry\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\r\n\x05house\x18\x03 \x01(\x08\x12\x11\n\tconnected\x18\x04 \x01(\x08\x12\x0f\n\x07playing\x18\x05 \x01(\r\x12\x0f\n\x07matches\x18\x06 \x01(\r\x12.\n\nregistered\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\rround_trip_ms\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12\x0e\n\x06parked\x18\t \x01(\t\x12\x0f\n\x07version\x18\n \x01(\t\x12\x15\n\x08\x64\x65\x63lined\x18\x0b \x01(\rH\x01\x88\x01\x01\x12\x13\n\x06silent\x18\x0c \x01(\rH\x02\x88\x01\x01\x12\x14\n\x07pace_ms\x18\r \x01(\x01H\x03\x88\x01\x01\x12\x0e\n\x06\x62\x61nned\x18\x14 \x01(\tB\x10\n\x0e_round_trip_msB\x0b\n\t_declinedB\t\n\x07_silentB\n\n\x08_pace_ms\" \n\x10UnparkBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x13\n\x11UnparkBotResponse\"\"\n\x12RotateTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"$\n\x13RotateTokenResponse\x12\r\n\x05token\x18\x01 \x01(\t\"\"\n\x12RevokeTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x15\n\x13RevokeTokenResponse\"7\n\x14\x43hallengeBotsRequest\x12\x11\n\topponents\x18\x01 \x03(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\"-\n\x15\x43hallengeBotsResponse\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\"X\n\x14ListBotEventsRequest\x12\x12\n\x05limit\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x17\n\x06\x62\x65\x66ore\x18\x02 \x01(\x04\x42\x02\x30\x02H\x01\x88\x01\x01\x42\x08\n\x06_limitB\t\n\x07_before\";\n\x15ListBotEventsResponse\x12\"\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x12.arena.v1.BotEvent\"\xae\x01\n\x08\x42otEvent\x12\x12\n\x06number\x18\x01 \x01(\x04\x42\x02\x30\x02\x12&\n\x02\x61t\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12$\n\x04kind\x18\x03 \x01(\x0e\x32\x16.arena.v1.BotEventKind\x12\x0c\n\x04name\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x15\n\x08new_name\x18\x06 \x01(\tH\x00\x88\x01\x01\x42\x0b\n\t_new_name*\xd3\x01\n\x0c\x42otEventKind\x12\x1e\n\x1a\x42OT_EVENT_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15\x42OT_EVENT_KIND_BANNED\x10\x01\x12\x1b\n\x17\x42OT_EVENT_KIND_UNBANNED\x10\x02\x12\x19\n\x15\x42OT_EVENT_KIND_HIDDEN\x10\x03\x12\x18\n\x14\x42OT_EVENT_KIND_SHOWN\x10\x04\x12\x1a\n\x16\x42OT_EVENT_KIND_DELETED\x10\x05\x12\x1a\n\x16\x42OT_EVENT_KIND_RENAMED\x10\x06\x32\xf8\x04\n\nBotService\x12J\n\x0bRegisterBot\x12\x1c.arena.v1.RegisterBotRequest\x1a\x1d.arena.v1.RegisterBotResponse\x12Y\n\x10\x43reateInvitation\x12!.arena.v1.CreateInvitationRequest\x1a\".arena.v1.CreateInvitationResponse\x12\x41\n\x08ListBots\x12\x19.arena.v1.ListBotsRequest\x1a\x1a.arena.v1.ListBotsResponse\x12\x44\n\tUnparkBot\x12\x1a.arena.v1.UnparkBotRequest\x1a\x1b.arena.v1.UnparkBotResponse\x12J\n\x0bRotateToken\x12\x1c.arena.v1.RotateTokenRequest\x1a\x1d.arena.v1.RotateTokenResponse\x12J\n\x0bRevokeToken\x12\x1c.arena.v1.RevokeTokenRequest\x1a\x1d.arena.v1.RevokeTokenResponse\x12P\n\rChallengeBots\x12\x1e.arena.v1.ChallengeBotsRequest\x1a\x1f.arena.v1.ChallengeBotsResponse\x12P\n\rListBotEvents\x12\x1e.arena.v1.ListBotEventsRequest\x1a\x1f.arena.v1.ListBotEventsResponseB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13\x61rena/v1/bots.proto\x12\x08\x61rena.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"T\n\x12RegisterBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\x12\n\ninvitation\x18\x03 \x01(\t\x12\r\n\x05token\x18\x04 \x01(\t\"2\n\x13RegisterBotResponse\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05token\x18\x02 \x01(\t\"(\n\x17\x43reateInvitationRequest\x12\r\n\x05owner\x18\x01 \x01(\t\".\n\x18\x43reateInvitationResponse\x12\x12\n\ninvitation\x18\x01 \x01(\t\"a\n\x0fListBotsRequest\x12\x12\n\x05limit\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x12\n\x05\x61\x66ter\x18\x02 \x01(\tH\x01\x88\x01\x01\x12\x12\n\npage_token\x18\x03 \x01(\tB\x08\n\x06_limitB\x08\n\x06_after\"M\n\x10ListBotsResponse\x12 \n\x04\x62ots\x18\x01 \x03(\x0b\x32\x12.arena.v1.BotEntry\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x9c\x03\n\x08\x42otEntry\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05owner\x18\x02 \x01(\t\x12\r\n\x05house\x18\x03 \x01(\x08\x12\x11\n\tconnected\x18\x04 \x01(\x08\x12\x0f\n\x07playing\x18\x05 \x01(\r\x12\x0f\n\x07matches\x18\x06 \x01(\r\x12.\n\nregistered\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\rround_trip_ms\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12\x0e\n\x06parked\x18\t \x01(\t\x12\x0f\n\x07version\x18\n \x01(\t\x12\x15\n\x08\x64\x65\x63lined\x18\x0b \x01(\rH\x01\x88\x01\x01\x12\x13\n\x06silent\x18\x0c \x01(\rH\x02\x88\x01\x01\x12\x14\n\x07pace_ms\x18\r \x01(\x01H\x03\x88\x01\x01\x12\x0e\n\x06\x62\x61nned\x18\x14 \x01(\t\x12\'\n\npark_cause\x18\x15 \x01(\x0e\x32\x13.arena.v1.ParkCause\x12\x11\n\tis_banned\x18\x16 \x01(\x08\x42\x10\n\x0e_round_trip_msB\x0b\n\t_declinedB\t\n\x07_silentB\n\n\x08_pace_ms\" \n\x10UnparkBotRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x13\n\x11UnparkBotResponse\"\"\n\x12RotateTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"$\n\x13RotateTokenResponse\x12\r\n\x05token\x18\x01 \x01(\t\"\"\n\x12RevokeTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x15\n\x13RevokeTokenResponse\"7\n\x14\x43hallengeBotsRequest\x12\x11\n\topponents\x18\x01 \x03(\t\x12\x0c\n\x04game\x18\x02 \x01(\t\"-\n\x15\x43hallengeBotsResponse\x12\x14\n\x08match_id\x18\x01 \x01(\x04\x42\x02\x30\x02\"l\n\x14ListBotEventsRequest\x12\x12\n\x05limit\x18\x01 \x01(\rH\x00\x88\x01\x01\x12\x17\n\x06\x62\x65\x66ore\x18\x02 \x01(\x04\x42\x02\x30\x02H\x01\x88\x01\x01\x12\x12\n\npage_token\x18\x03 \x01(\tB\x08\n\x06_limitB\t\n\x07_before\"T\n\x15ListBotEventsResponse\x12\"\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x12.arena.v1.BotEvent\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xae\x01\n\x08\x42otEvent\x12\x12\n\x06number\x18\x01 \x01(\x04\x42\x02\x30\x02\x12&\n\x02\x61t\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12$\n\x04kind\x18\x03 \x01(\x0e\x32\x16.arena.v1.BotEventKind\x12\x0c\n\x04name\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x15\n\x08new_name\x18\x06 \x01(\tH\x00\x88\x01\x01\x42\x0b\n\t_new_name*@\n\tParkCause\x12\x1a\n\x16PARK_CAUSE_UNSPECIFIED\x10\x00\x12\x17\n\x13PARK_CAUSE_TROUBLES\x10\x01*\xd3\x01\n\x0c\x42otEventKind\x12\x1e\n\x1a\x42OT_EVENT_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15\x42OT_EVENT_KIND_BANNED\x10\x01\x12\x1b\n\x17\x42OT_EVENT_KIND_UNBANNED\x10\x02\x12\x19\n\x15\x42OT_EVENT_KIND_HIDDEN\x10\x03\x12\x18\n\x14\x42OT_EVENT_KIND_SHOWN\x10\x04\x12\x1a\n\x16\x42OT_EVENT_KIND_DELETED\x10\x05\x12\x1a\n\x16\x42OT_EVENT_KIND_RENAMED\x10\x06\x32\xf8\x04\n\nBotService\x12J\n\x0bRegisterBot\x12\x1c.arena.v1.RegisterBotRequest\x1a\x1d.arena.v1.RegisterBotResponse\x12Y\n\x10\x43reateInvitation\x12!.arena.v1.CreateInvitationRequest\x1a\".arena.v1.CreateInvitationResponse\x12\x41\n\x08ListBots\x12\x19.arena.v1.ListBotsRequest\x1a\x1a.arena.v1.ListBotsResponse\x12\x44\n\tUnparkBot\x12\x1a.arena.v1.UnparkBotRequest\x1a\x1b.arena.v1.UnparkBotResponse\x12J\n\x0bRotateToken\x12\x1c.arena.v1.RotateTokenRequest\x1a\x1d.arena.v1.RotateTokenResponse\x12J\n\x0bRevokeToken\x12\x1c.arena.v1.RevokeTokenRequest\x1a\x1d.arena.v1.RevokeTokenResponse\x12P\n\rChallengeBots\x12\x1e.arena.v1.ChallengeBotsRequest\x1a\x1f.arena.v1.ChallengeBotsResponse\x12P\n\rListBotEvents\x12\x1e.arena.v1.ListBotEventsRequest\x1a\x1f.arena.v1.ListBotEventsResponseB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,8 +39,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTBOTEVENTSREQUEST'].fields_by_name['before']._serialized_options = b'0\002'
   _globals['_BOTEVENT'].fields_by_name['number']._loaded_options = None
   _globals['_BOTEVENT'].fields_by_name['number']._serialized_options = b'0\002'
-  _globals['_BOTEVENTKIND']._serialized_start=1403
-  _globals['_BOTEVENTKIND']._serialized_end=1614
+  _globals['_PARKCAUSE']._serialized_start=1552
+  _globals['_PARKCAUSE']._serialized_end=1616
+  _globals['_BOTEVENTKIND']._serialized_start=1619
+  _globals['_BOTEVENTKIND']._serialized_end=1830
   _globals['_REGISTERBOTREQUEST']._serialized_start=66
   _globals['_REGISTERBOTREQUEST']._serialized_end=150
   _globals['_REGISTERBOTRESPONSE']._serialized_start=152
@@ -50,33 +52,33 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CREATEINVITATIONRESPONSE']._serialized_start=246
   _globals['_CREATEINVITATIONRESPONSE']._serialized_end=292
   _globals['_LISTBOTSREQUEST']._serialized_start=294
-  _globals['_LISTBOTSREQUEST']._serialized_end=371
-  _globals['_LISTBOTSRESPONSE']._serialized_start=373
-  _globals['_LISTBOTSRESPONSE']._serialized_end=425
-  _globals['_BOTENTRY']._serialized_start=428
-  _globals['_BOTENTRY']._serialized_end=780
-  _globals['_UNPARKBOTREQUEST']._serialized_start=782
-  _globals['_UNPARKBOTREQUEST']._serialized_end=814
-  _globals['_UNPARKBOTRESPONSE']._serialized_start=816
-  _globals['_UNPARKBOTRESPONSE']._serialized_end=835
-  _globals['_ROTATETOKENREQUEST']._serialized_start=837
-  _globals['_ROTATETOKENREQUEST']._serialized_end=871
-  _globals['_ROTATETOKENRESPONSE']._serialized_start=873
-  _globals['_ROTATETOKENRESPONSE']._serialized_end=909
-  _globals['_REVOKETOKENREQUEST']._serialized_start=911
-  _globals['_REVOKETOKENREQUEST']._serialized_end=945
-  _globals['_REVOKETOKENRESPONSE']._serialized_start=947
-  _globals['_REVOKETOKENRESPONSE']._serialized_end=968
-  _globals['_CHALLENGEBOTSREQUEST']._serialized_start=970
-  _globals['_CHALLENGEBOTSREQUEST']._serialized_end=1025
-  _globals['_CHALLENGEBOTSRESPONSE']._serialized_start=1027
-  _globals['_CHALLENGEBOTSRESPONSE']._serialized_end=1072
-  _globals['_LISTBOTEVENTSREQUEST']._serialized_start=1074
-  _globals['_LISTBOTEVENTSREQUEST']._serialized_end=1162
-  _globals['_LISTBOTEVENTSRESPONSE']._serialized_start=1164
-  _globals['_LISTBOTEVENTSRESPONSE']._serialized_end=1223
-  _globals['_BOTEVENT']._serialized_start=1226
-  _globals['_BOTEVENT']._serialized_end=1400
-  _globals['_BOTSERVICE']._serialized_start=1617
-  _globals['_BOTSERVICE']._serialized_end=2249
+  _globals['_LISTBOTSREQUEST']._serialized_end=391
+  _globals['_LISTBOTSRESPONSE']._serialized_start=393
+  _globals['_LISTBOTSRESPONSE']._serialized_end=470
+  _globals['_BOTENTRY']._serialized_start=473
+  _globals['_BOTENTRY']._serialized_end=885
+  _globals['_UNPARKBOTREQUEST']._serialized_start=887
+  _globals['_UNPARKBOTREQUEST']._serialized_end=919
+  _globals['_UNPARKBOTRESPONSE']._serialized_start=921
+  _globals['_UNPARKBOTRESPONSE']._serialized_end=940
+  _globals['_ROTATETOKENREQUEST']._serialized_start=942
+  _globals['_ROTATETOKENREQUEST']._serialized_end=976
+  _globals['_ROTATETOKENRESPONSE']._serialized_start=978
+  _globals['_ROTATETOKENRESPONSE']._serialized_end=1014
+  _globals['_REVOKETOKENREQUEST']._serialized_start=1016
+  _globals['_REVOKETOKENREQUEST']._serialized_end=1050
+  _globals['_REVOKETOKENRESPONSE']._serialized_start=1052
+  _globals['_REVOKETOKENRESPONSE']._serialized_end=1073
+  _globals['_CHALLENGEBOTSREQUEST']._serialized_start=1075
+  _globals['_CHALLENGEBOTSREQUEST']._serialized_end=1130
+  _globals['_CHALLENGEBOTSRESPONSE']._serialized_start=1132
+  _globals['_CHALLENGEBOTSRESPONSE']._serialized_end=1177
+  _globals['_LISTBOTEVENTSREQUEST']._serialized_start=1179
+  _globals['_LISTBOTEVENTSREQUEST']._serialized_end=1287
+  _globals['_LISTBOTEVENTSRESPONSE']._serialized_start=1289
+  _globals['_LISTBOTEVENTSRESPONSE']._serialized_end=1373
+  _globals['_BOTEVENT']._serialized_start=1376
+  _globals['_BOTEVENT']._serialized_end=1550
+  _globals['_BOTSERVICE']._serialized_start=1833
+  _globals['_BOTSERVICE']._serialized_end=2465
 # @@protoc_insertion_point(module_scope)

@@ -20,6 +20,26 @@ else:
 
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
+class _ParkCause:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _ParkCauseEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_ParkCause.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    PARK_CAUSE_UNSPECIFIED: _ParkCause.ValueType  # 0
+    """The bot is not parked."""
+    PARK_CAUSE_TROUBLES: _ParkCause.ValueType  # 1
+    """The bot was suspended or replaced in too many matches in a row."""
+
+class ParkCause(_ParkCause, metaclass=_ParkCauseEnumTypeWrapper):
+    """Why a bot is parked."""
+
+PARK_CAUSE_UNSPECIFIED: ParkCause.ValueType  # 0
+"""The bot is not parked."""
+PARK_CAUSE_TROUBLES: ParkCause.ValueType  # 1
+"""The bot was suspended or replaced in too many matches in a row."""
+global___ParkCause = ParkCause
+
 class _BotEventKind:
     ValueType = typing.NewType("ValueType", builtins.int)
     V: typing_extensions.TypeAlias = ValueType
@@ -158,18 +178,22 @@ class ListBotsRequest(google.protobuf.message.Message):
 
     LIMIT_FIELD_NUMBER: builtins.int
     AFTER_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
     limit: builtins.int
     """At most so many; 1000 where absent."""
     after: builtins.str
     """Only bots whose names come after this one, whatever its capitals; all where absent. For the next page."""
+    page_token: builtins.str
+    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
     def __init__(
         self,
         *,
         limit: builtins.int | None = ...,
         after: builtins.str | None = ...,
+        page_token: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "limit", b"limit"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
     @typing.overload
@@ -184,6 +208,9 @@ class ListBotsResponse(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     BOTS_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """Names the next page; empty where nothing is left."""
     @property
     def bots(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___BotEntry]:
         """By name."""
@@ -192,8 +219,9 @@ class ListBotsResponse(google.protobuf.message.Message):
         self,
         *,
         bots: collections.abc.Iterable[global___BotEntry] | None = ...,
+        next_page_token: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["bots", b"bots"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bots", b"bots", "next_page_token", b"next_page_token"]) -> None: ...
 
 global___ListBotsResponse = ListBotsResponse
 
@@ -217,6 +245,8 @@ class BotEntry(google.protobuf.message.Message):
     SILENT_FIELD_NUMBER: builtins.int
     PACE_MS_FIELD_NUMBER: builtins.int
     BANNED_FIELD_NUMBER: builtins.int
+    PARK_CAUSE_FIELD_NUMBER: builtins.int
+    IS_BANNED_FIELD_NUMBER: builtins.int
     name: builtins.str
     """Its name."""
     owner: builtins.str
@@ -245,6 +275,10 @@ class BotEntry(google.protobuf.message.Message):
     """
     banned: builtins.str
     """Why it may not come in, where its owner is banned; else empty."""
+    park_cause: global___ParkCause.ValueType
+    """The cause of `parked`, for programs."""
+    is_banned: builtins.bool
+    """Whether its owner is banned; `banned` has the operator's words."""
     @property
     def registered(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it was registered."""
@@ -266,9 +300,11 @@ class BotEntry(google.protobuf.message.Message):
         silent: builtins.int | None = ...,
         pace_ms: builtins.float | None = ...,
         banned: builtins.str = ...,
+        park_cause: global___ParkCause.ValueType = ...,
+        is_banned: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_declined", b"_declined", "_pace_ms", b"_pace_ms", "_round_trip_ms", b"_round_trip_ms", "_silent", b"_silent", "declined", b"declined", "pace_ms", b"pace_ms", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "silent", b"silent"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_declined", b"_declined", "_pace_ms", b"_pace_ms", "_round_trip_ms", b"_round_trip_ms", "_silent", b"_silent", "banned", b"banned", "connected", b"connected", "declined", b"declined", "house", b"house", "matches", b"matches", "name", b"name", "owner", b"owner", "pace_ms", b"pace_ms", "parked", b"parked", "playing", b"playing", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "silent", b"silent", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_declined", b"_declined", "_pace_ms", b"_pace_ms", "_round_trip_ms", b"_round_trip_ms", "_silent", b"_silent", "banned", b"banned", "connected", b"connected", "declined", b"declined", "house", b"house", "is_banned", b"is_banned", "matches", b"matches", "name", b"name", "owner", b"owner", "pace_ms", b"pace_ms", "park_cause", b"park_cause", "parked", b"parked", "playing", b"playing", "registered", b"registered", "round_trip_ms", b"round_trip_ms", "silent", b"silent", "version", b"version"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_declined", b"_declined"]) -> typing.Literal["declined"] | None: ...
     @typing.overload
@@ -426,18 +462,22 @@ class ListBotEventsRequest(google.protobuf.message.Message):
 
     LIMIT_FIELD_NUMBER: builtins.int
     BEFORE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
     limit: builtins.int
     """At most so many; 50 where absent."""
     before: builtins.int
     """Only events with a smaller number; all where absent. For the next page."""
+    page_token: builtins.str
+    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
     def __init__(
         self,
         *,
         limit: builtins.int | None = ...,
         before: builtins.int | None = ...,
+        page_token: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
     @typing.overload
@@ -452,6 +492,9 @@ class ListBotEventsResponse(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     EVENTS_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """Names the next page; empty where nothing is left."""
     @property
     def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___BotEvent]:
         """Newest first."""
@@ -460,8 +503,9 @@ class ListBotEventsResponse(google.protobuf.message.Message):
         self,
         *,
         events: collections.abc.Iterable[global___BotEvent] | None = ...,
+        next_page_token: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["events", b"events"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["events", b"events", "next_page_token", b"next_page_token"]) -> None: ...
 
 global___ListBotEventsResponse = ListBotEventsResponse
 

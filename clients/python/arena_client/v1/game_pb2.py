@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13\x61rena/v1/game.proto\x12\x08\x61rena.v1\"\x12\n\x10ListGamesRequest\"9\n\x11ListGamesResponse\x12$\n\x05games\x18\x01 \x03(\x0b\x32\x15.arena.v1.GameCatalog\"\xca\x01\n\x0bGameCatalog\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x11\n\tmin_seats\x18\x03 \x01(\r\x12\x11\n\tmax_seats\x18\x04 \x01(\r\x12\x0f\n\x07\x63olours\x18\x05 \x03(\t\x12\x1d\n\x05\x63\x61rds\x18\x06 \x03(\x0b\x32\x0e.arena.v1.Card\x12!\n\x07\x61\x63tions\x18\x07 \x03(\x0b\x32\x10.arena.v1.Action\x12%\n\x07options\x18\x08 \x03(\x0b\x32\x14.arena.v1.GameOption\"4\n\x04\x43\x61rd\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x63olour\x18\x02 \x01(\r\x12\x0e\n\x06values\x18\x03 \x03(\r\"|\n\x06\x41\x63tion\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x11\n\x04\x63\x61rd\x18\x03 \x01(\rH\x00\x88\x01\x01\x12\x12\n\x05value\x18\x04 \x01(\rH\x01\x88\x01\x01\x12\x12\n\x05place\x18\x05 \x01(\rH\x02\x88\x01\x01\x42\x07\n\x05_cardB\x08\n\x06_valueB\x08\n\x06_place\"F\n\nGameOption\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x15\n\rdefault_value\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t2S\n\x0bGameService\x12\x44\n\tListGames\x12\x1a.arena.v1.ListGamesRequest\x1a\x1b.arena.v1.ListGamesResponseB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x13\x61rena/v1/game.proto\x12\x08\x61rena.v1\"1\n\x0fGetRulesRequest\x12\x0c\n\x04game\x18\x01 \x01(\t\x12\x10\n\x08language\x18\x02 \x01(\t\"E\n\x10GetRulesResponse\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\x10\n\x08language\x18\x02 \x01(\t\x12\x11\n\tlanguages\x18\x03 \x03(\t\"\x12\n\x10ListGamesRequest\"9\n\x11ListGamesResponse\x12$\n\x05games\x18\x01 \x03(\x0b\x32\x15.arena.v1.GameCatalog\"\x87\x02\n\x0bGameCatalog\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12\x11\n\tmin_seats\x18\x03 \x01(\r\x12\x11\n\tmax_seats\x18\x04 \x01(\r\x12\x0f\n\x07\x63olours\x18\x05 \x03(\t\x12\x1d\n\x05\x63\x61rds\x18\x06 \x03(\x0b\x32\x0e.arena.v1.Card\x12!\n\x07\x61\x63tions\x18\x07 \x03(\x0b\x32\x10.arena.v1.Action\x12%\n\x07options\x18\x08 \x03(\x0b\x32\x14.arena.v1.GameOption\x12\x13\n\x0b\x64\x65scriptors\x18\t \x01(\x0c\x12\x11\n\tview_type\x18\n \x01(\t\x12\x13\n\x0brecord_type\x18\x0b \x01(\t\"4\n\x04\x43\x61rd\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x63olour\x18\x02 \x01(\r\x12\x0e\n\x06values\x18\x03 \x03(\r\"|\n\x06\x41\x63tion\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\x11\n\x04\x63\x61rd\x18\x03 \x01(\rH\x00\x88\x01\x01\x12\x12\n\x05value\x18\x04 \x01(\rH\x01\x88\x01\x01\x12\x12\n\x05place\x18\x05 \x01(\rH\x02\x88\x01\x01\x42\x07\n\x05_cardB\x08\n\x06_valueB\x08\n\x06_place\"F\n\nGameOption\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x15\n\rdefault_value\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t2\x96\x01\n\x0bGameService\x12\x44\n\tListGames\x12\x1a.arena.v1.ListGamesRequest\x1a\x1b.arena.v1.ListGamesResponse\x12\x41\n\x08GetRules\x12\x19.arena.v1.GetRulesRequest\x1a\x1a.arena.v1.GetRulesResponseB\x1e\n\x08\x61rena.v1P\x01Z\x10\x61rena/v1;arenav1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,18 +32,22 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'arena_client.v1.game_pb2', 
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\010arena.v1P\001Z\020arena/v1;arenav1'
-  _globals['_LISTGAMESREQUEST']._serialized_start=33
-  _globals['_LISTGAMESREQUEST']._serialized_end=51
-  _globals['_LISTGAMESRESPONSE']._serialized_start=53
-  _globals['_LISTGAMESRESPONSE']._serialized_end=110
-  _globals['_GAMECATALOG']._serialized_start=113
-  _globals['_GAMECATALOG']._serialized_end=315
-  _globals['_CARD']._serialized_start=317
-  _globals['_CARD']._serialized_end=369
-  _globals['_ACTION']._serialized_start=371
-  _globals['_ACTION']._serialized_end=495
-  _globals['_GAMEOPTION']._serialized_start=497
-  _globals['_GAMEOPTION']._serialized_end=567
-  _globals['_GAMESERVICE']._serialized_start=569
-  _globals['_GAMESERVICE']._serialized_end=652
+  _globals['_GETRULESREQUEST']._serialized_start=33
+  _globals['_GETRULESREQUEST']._serialized_end=82
+  _globals['_GETRULESRESPONSE']._serialized_start=84
+  _globals['_GETRULESRESPONSE']._serialized_end=153
+  _globals['_LISTGAMESREQUEST']._serialized_start=155
+  _globals['_LISTGAMESREQUEST']._serialized_end=173
+  _globals['_LISTGAMESRESPONSE']._serialized_start=175
+  _globals['_LISTGAMESRESPONSE']._serialized_end=232
+  _globals['_GAMECATALOG']._serialized_start=235
+  _globals['_GAMECATALOG']._serialized_end=498
+  _globals['_CARD']._serialized_start=500
+  _globals['_CARD']._serialized_end=552
+  _globals['_ACTION']._serialized_start=554
+  _globals['_ACTION']._serialized_end=678
+  _globals['_GAMEOPTION']._serialized_start=680
+  _globals['_GAMEOPTION']._serialized_end=750
+  _globals['_GAMESERVICE']._serialized_start=753
+  _globals['_GAMESERVICE']._serialized_end=903
 # @@protoc_insertion_point(module_scope)

@@ -13,6 +13,56 @@ import typing
 DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
 @typing.final
+class GetRulesRequest(google.protobuf.message.Message):
+    """Asks for a game's rules."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: builtins.int
+    LANGUAGE_FIELD_NUMBER: builtins.int
+    game: builtins.str
+    """The game, by name."""
+    language: builtins.str
+    """The language, as BCP 47 names it, such as "en"; the server's first where empty."""
+    def __init__(
+        self,
+        *,
+        game: builtins.str = ...,
+        language: builtins.str = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["game", b"game", "language", b"language"]) -> None: ...
+
+global___GetRulesRequest = GetRulesRequest
+
+@typing.final
+class GetRulesResponse(google.protobuf.message.Message):
+    """A game's rules."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: builtins.int
+    LANGUAGE_FIELD_NUMBER: builtins.int
+    LANGUAGES_FIELD_NUMBER: builtins.int
+    text: builtins.str
+    """The rules, as Markdown."""
+    language: builtins.str
+    """Their language."""
+    @property
+    def languages(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """All languages in which the server has them."""
+
+    def __init__(
+        self,
+        *,
+        text: builtins.str = ...,
+        language: builtins.str = ...,
+        languages: collections.abc.Iterable[builtins.str] | None = ...,
+    ) -> None: ...
+    def ClearField(self, field_name: typing.Literal["language", b"language", "languages", b"languages", "text", b"text"]) -> None: ...
+
+global___GetRulesResponse = GetRulesResponse
+
+@typing.final
 class ListGamesRequest(google.protobuf.message.Message):
     """Asks for the catalogues."""
 
@@ -58,6 +108,9 @@ class GameCatalog(google.protobuf.message.Message):
     CARDS_FIELD_NUMBER: builtins.int
     ACTIONS_FIELD_NUMBER: builtins.int
     OPTIONS_FIELD_NUMBER: builtins.int
+    DESCRIPTORS_FIELD_NUMBER: builtins.int
+    VIEW_TYPE_FIELD_NUMBER: builtins.int
+    RECORD_TYPE_FIELD_NUMBER: builtins.int
     name: builtins.str
     """The name that requests use, such as "sixth_sense"."""
     title: builtins.str
@@ -66,6 +119,14 @@ class GameCatalog(google.protobuf.message.Message):
     """The fewest seats a match can have."""
     max_seats: builtins.int
     """The most seats a match can have."""
+    descriptors: builtins.bytes
+    """A game whose views are in `other`: a serialized google.protobuf.FileDescriptorSet with every message that its views and records use.
+    Empty for 6th Sense and Nullern.
+    """
+    view_type: builtins.str
+    """The full names of the messages of its views and of its records, such as "betting.v1.View"; empty for 6th Sense and Nullern."""
+    record_type: builtins.str
+    """See view_type."""
     @property
     def colours(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The names of the colours; a card's colour is an index into this list."""
@@ -93,8 +154,11 @@ class GameCatalog(google.protobuf.message.Message):
         cards: collections.abc.Iterable[global___Card] | None = ...,
         actions: collections.abc.Iterable[global___Action] | None = ...,
         options: collections.abc.Iterable[global___GameOption] | None = ...,
+        descriptors: builtins.bytes = ...,
+        view_type: builtins.str = ...,
+        record_type: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["actions", b"actions", "cards", b"cards", "colours", b"colours", "max_seats", b"max_seats", "min_seats", b"min_seats", "name", b"name", "options", b"options", "title", b"title"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["actions", b"actions", "cards", b"cards", "colours", b"colours", "descriptors", b"descriptors", "max_seats", b"max_seats", "min_seats", b"min_seats", "name", b"name", "options", b"options", "record_type", b"record_type", "title", b"title", "view_type", b"view_type"]) -> None: ...
 
 global___GameCatalog = GameCatalog
 

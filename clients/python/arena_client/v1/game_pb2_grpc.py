@@ -41,6 +41,11 @@ class GameServiceStub(object):
                 request_serializer=arena_dot_v1_dot_game__pb2.ListGamesRequest.SerializeToString,
                 response_deserializer=arena_dot_v1_dot_game__pb2.ListGamesResponse.FromString,
                 _registered_method=True)
+        self.GetRules = channel.unary_unary(
+                '/arena.v1.GameService/GetRules',
+                request_serializer=arena_dot_v1_dot_game__pb2.GetRulesRequest.SerializeToString,
+                response_deserializer=arena_dot_v1_dot_game__pb2.GetRulesResponse.FromString,
+                _registered_method=True)
 
 
 class GameServiceServicer(object):
@@ -55,6 +60,14 @@ class GameServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetRules(self, request, context):
+        """The rules of a game, for people.
+        NOT_FOUND: the server does not play the game, or has no rules in the language.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_GameServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -62,6 +75,11 @@ def add_GameServiceServicer_to_server(servicer, server):
                     servicer.ListGames,
                     request_deserializer=arena_dot_v1_dot_game__pb2.ListGamesRequest.FromString,
                     response_serializer=arena_dot_v1_dot_game__pb2.ListGamesResponse.SerializeToString,
+            ),
+            'GetRules': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetRules,
+                    request_deserializer=arena_dot_v1_dot_game__pb2.GetRulesRequest.FromString,
+                    response_serializer=arena_dot_v1_dot_game__pb2.GetRulesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -93,6 +111,33 @@ class GameService(object):
             '/arena.v1.GameService/ListGames',
             arena_dot_v1_dot_game__pb2.ListGamesRequest.SerializeToString,
             arena_dot_v1_dot_game__pb2.ListGamesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetRules(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/arena.v1.GameService/GetRules',
+            arena_dot_v1_dot_game__pb2.GetRulesRequest.SerializeToString,
+            arena_dot_v1_dot_game__pb2.GetRulesResponse.FromString,
             options,
             channel_credentials,
             insecure,

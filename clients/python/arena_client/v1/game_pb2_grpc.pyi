@@ -29,6 +29,14 @@ class GameServiceStub:
     ]
     """The catalogues of the games this server plays."""
 
+    GetRules: grpc.UnaryUnaryMultiCallable[
+        arena_client.v1.game_pb2.GetRulesRequest,
+        arena_client.v1.game_pb2.GetRulesResponse,
+    ]
+    """The rules of a game, for people.
+    NOT_FOUND: the server does not play the game, or has no rules in the language.
+    """
+
 class GameServiceAsyncStub:
     """What the small numbers of a game mean. Everything else in this protocol names cards and actions by their index here,
     so that no client carries a table of its own.
@@ -39,6 +47,14 @@ class GameServiceAsyncStub:
         arena_client.v1.game_pb2.ListGamesResponse,
     ]
     """The catalogues of the games this server plays."""
+
+    GetRules: grpc.aio.UnaryUnaryMultiCallable[
+        arena_client.v1.game_pb2.GetRulesRequest,
+        arena_client.v1.game_pb2.GetRulesResponse,
+    ]
+    """The rules of a game, for people.
+    NOT_FOUND: the server does not play the game, or has no rules in the language.
+    """
 
 class GameServiceServicer(metaclass=abc.ABCMeta):
     """What the small numbers of a game mean. Everything else in this protocol names cards and actions by their index here,
@@ -52,5 +68,15 @@ class GameServiceServicer(metaclass=abc.ABCMeta):
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.game_pb2.ListGamesResponse, collections.abc.Awaitable[arena_client.v1.game_pb2.ListGamesResponse]]:
         """The catalogues of the games this server plays."""
+
+    @abc.abstractmethod
+    def GetRules(
+        self,
+        request: arena_client.v1.game_pb2.GetRulesRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[arena_client.v1.game_pb2.GetRulesResponse, collections.abc.Awaitable[arena_client.v1.game_pb2.GetRulesResponse]]:
+        """The rules of a game, for people.
+        NOT_FOUND: the server does not play the game, or has no rules in the language.
+        """
 
 def add_GameServiceServicer_to_server(servicer: GameServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

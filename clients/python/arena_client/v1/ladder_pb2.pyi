@@ -66,6 +66,7 @@ class GetLadderRequest(google.protobuf.message.Message):
     SEATS_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
     AFTER_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     seats: builtins.int
@@ -74,6 +75,8 @@ class GetLadderRequest(google.protobuf.message.Message):
     """At most so many standings, and so many flags; 1000 where absent."""
     after: builtins.int
     """Only those after so many of either; all where absent. For the next page."""
+    page_token: builtins.str
+    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
     def __init__(
         self,
         *,
@@ -81,9 +84,10 @@ class GetLadderRequest(google.protobuf.message.Message):
         seats: builtins.int | None = ...,
         limit: builtins.int | None = ...,
         after: builtins.int | None = ...,
+        page_token: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "_seats", b"_seats", "after", b"after", "limit", b"limit", "seats", b"seats"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "_seats", b"_seats", "after", b"after", "game", b"game", "limit", b"limit", "seats", b"seats"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "_seats", b"_seats", "after", b"after", "game", b"game", "limit", b"limit", "page_token", b"page_token", "seats", b"seats"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
     @typing.overload
@@ -111,6 +115,7 @@ class GetLadderResponse(google.protobuf.message.Message):
     PAIR_QUOTA_FIELD_NUMBER: builtins.int
     PAIR_WEEK_QUOTA_FIELD_NUMBER: builtins.int
     PAIR_YOUNG_DAYS_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     through: builtins.int
@@ -127,6 +132,8 @@ class GetLadderResponse(google.protobuf.message.Message):
     """The same of a week, in UTC from Monday, to which its days add up."""
     pair_young_days: builtins.int
     """For an older bot that mostly meets older ones, all bots are one of the two for so many days from their first result on; 0 for none."""
+    next_page_token: builtins.str
+    """Names the next page; empty where nothing is left."""
     @property
     def standings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Standing]:
         """Best first."""
@@ -158,9 +165,10 @@ class GetLadderResponse(google.protobuf.message.Message):
         pair_quota: builtins.int = ...,
         pair_week_quota: builtins.int = ...,
         pair_young_days: builtins.int = ...,
+        next_page_token: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "not_fitted_since", b"not_fitted_since", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "not_fitted_since", b"not_fitted_since", "not_fitted_why", b"not_fitted_why", "pair_quota", b"pair_quota", "pair_week_quota", b"pair_week_quota", "pair_young_days", b"pair_young_days", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "next_page_token", b"next_page_token", "not_fitted_since", b"not_fitted_since", "not_fitted_why", b"not_fitted_why", "pair_quota", b"pair_quota", "pair_week_quota", b"pair_week_quota", "pair_young_days", b"pair_young_days", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
     @typing.overload
@@ -406,12 +414,15 @@ class GetPastLadderRequest(google.protobuf.message.Message):
     AT_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
     AFTER_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     limit: builtins.int
     """At most so many standings; 1000 where absent."""
     after: builtins.int
     """Only those after so many; all where absent. For the next page."""
+    page_token: builtins.str
+    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
     @property
     def at(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """The last ladder published until then; until now where absent."""
@@ -423,9 +434,10 @@ class GetPastLadderRequest(google.protobuf.message.Message):
         at: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         limit: builtins.int | None = ...,
         after: builtins.int | None = ...,
+        page_token: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "at", b"at", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "at", b"at", "game", b"game", "limit", b"limit"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "at", b"at", "game", b"game", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
     @typing.overload
@@ -445,6 +457,7 @@ class GetPastLadderResponse(google.protobuf.message.Message):
     DIGEST_FIELD_NUMBER: builtins.int
     SCALE_ERROR_FIELD_NUMBER: builtins.int
     STANDINGS_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     through: builtins.int
@@ -453,6 +466,8 @@ class GetPastLadderResponse(google.protobuf.message.Message):
     """SHA-256 over the bits of all its figures, in hex."""
     scale_error: builtins.float
     """Standard error, in Elo, that all ratings have in common."""
+    next_page_token: builtins.str
+    """Names the next page; empty where nothing is left."""
     @property
     def published(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it was published; absent, as is all below, where none is kept from before the time asked for."""
@@ -470,9 +485,10 @@ class GetPastLadderResponse(google.protobuf.message.Message):
         digest: builtins.str = ...,
         scale_error: builtins.float | None = ...,
         standings: collections.abc.Iterable[global___PastStanding] | None = ...,
+        next_page_token: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "game", b"game", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "game", b"game", "next_page_token", b"next_page_token", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
     @typing.overload
@@ -560,6 +576,7 @@ class GetHistoryRequest(google.protobuf.message.Message):
     BOT_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
     BEFORE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     bot: builtins.str
@@ -568,6 +585,8 @@ class GetHistoryRequest(google.protobuf.message.Message):
     """At most so many matches, those with the highest numbers; 1000 where absent."""
     before: builtins.int
     """Only matches with a smaller number; all where absent. For the next page."""
+    page_token: builtins.str
+    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
     def __init__(
         self,
         *,
@@ -575,9 +594,10 @@ class GetHistoryRequest(google.protobuf.message.Message):
         bot: builtins.str = ...,
         limit: builtins.int | None = ...,
         before: builtins.int | None = ...,
+        page_token: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
     @typing.overload
@@ -592,6 +612,9 @@ class GetHistoryResponse(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MATCHES_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """Names the next page; empty where nothing is left."""
     @property
     def matches(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RatedMatch]:
         """In the order they were rated."""
@@ -600,8 +623,9 @@ class GetHistoryResponse(google.protobuf.message.Message):
         self,
         *,
         matches: collections.abc.Iterable[global___RatedMatch] | None = ...,
+        next_page_token: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["matches", b"matches"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["matches", b"matches", "next_page_token", b"next_page_token"]) -> None: ...
 
 global___GetHistoryResponse = GetHistoryResponse
 
@@ -615,6 +639,7 @@ class ListVersionsRequest(google.protobuf.message.Message):
     BOT_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
     BEFORE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     bot: builtins.str
@@ -623,6 +648,8 @@ class ListVersionsRequest(google.protobuf.message.Message):
     """At most so many versions, the newest; 50 where absent."""
     before: builtins.int
     """Only versions with a smaller number; all where absent. For the next page."""
+    page_token: builtins.str
+    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
     def __init__(
         self,
         *,
@@ -630,9 +657,10 @@ class ListVersionsRequest(google.protobuf.message.Message):
         bot: builtins.str = ...,
         limit: builtins.int | None = ...,
         before: builtins.int | None = ...,
+        page_token: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
     @typing.overload
@@ -647,6 +675,9 @@ class ListVersionsResponse(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     VERSIONS_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """Names the next page; empty where nothing is left."""
     @property
     def versions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___VersionEntry]:
         """The newest first."""
@@ -655,8 +686,9 @@ class ListVersionsResponse(google.protobuf.message.Message):
         self,
         *,
         versions: collections.abc.Iterable[global___VersionEntry] | None = ...,
+        next_page_token: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["versions", b"versions"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["next_page_token", b"next_page_token", "versions", b"versions"]) -> None: ...
 
 global___ListVersionsResponse = ListVersionsResponse
 
@@ -799,6 +831,7 @@ class GetOpponentsRequest(google.protobuf.message.Message):
     LIMIT_FIELD_NUMBER: builtins.int
     AFTER_FIELD_NUMBER: builtins.int
     LAST_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     bot: builtins.str
@@ -811,6 +844,8 @@ class GetOpponentsRequest(google.protobuf.message.Message):
     """Only results of so many of its newest matches of the game that have one, at most 1000; 1000 where absent. Matches are looked for
     among its newest 20,000 of all games.
     """
+    page_token: builtins.str
+    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
     def __init__(
         self,
         *,
@@ -819,9 +854,10 @@ class GetOpponentsRequest(google.protobuf.message.Message):
         limit: builtins.int | None = ...,
         after: builtins.int | None = ...,
         last: builtins.int | None = ...,
+        page_token: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_after", b"_after", "_last", b"_last", "_limit", b"_limit", "after", b"after", "last", b"last", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_last", b"_last", "_limit", b"_limit", "after", b"after", "bot", b"bot", "game", b"game", "last", b"last", "limit", b"limit"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_last", b"_last", "_limit", b"_limit", "after", b"after", "bot", b"bot", "game", b"game", "last", b"last", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
     @typing.overload
@@ -838,6 +874,9 @@ class GetOpponentsResponse(google.protobuf.message.Message):
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     OPPONENTS_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
+    next_page_token: builtins.str
+    """Names the next page; empty where nothing is left."""
     @property
     def opponents(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___OpponentEntry]:
         """Those met most often first, and of those met equally often by name."""
@@ -846,8 +885,9 @@ class GetOpponentsResponse(google.protobuf.message.Message):
         self,
         *,
         opponents: collections.abc.Iterable[global___OpponentEntry] | None = ...,
+        next_page_token: builtins.str = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["opponents", b"opponents"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["next_page_token", b"next_page_token", "opponents", b"opponents"]) -> None: ...
 
 global___GetOpponentsResponse = GetOpponentsResponse
 

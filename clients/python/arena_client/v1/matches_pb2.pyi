@@ -66,6 +66,7 @@ class ListMatchesRequest(google.protobuf.message.Message):
     FAULTS_FIELD_NUMBER: builtins.int
     LOST_FIELD_NUMBER: builtins.int
     STATE_FIELD_NUMBER: builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
     """Only this game; all games where absent."""
     bot: builtins.str
@@ -84,6 +85,8 @@ class ListMatchesRequest(google.protobuf.message.Message):
     """Only matches in which `bot`, which is needed, came last, and not first."""
     state: global___MatchState.ValueType
     """Only matches that stand so; all where not used."""
+    page_token: builtins.str
+    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
     @property
     def since(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """Only matches that began at this time or later."""
@@ -106,9 +109,10 @@ class ListMatchesRequest(google.protobuf.message.Message):
         faults: builtins.bool = ...,
         lost: builtins.bool = ...,
         state: global___MatchState.ValueType = ...,
+        page_token: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_before", b"_before", "_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "_opponent", b"_opponent", "_seats", b"_seats", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit", "opponent", b"opponent", "seats", b"seats", "since", b"since", "until", b"until"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "_opponent", b"_opponent", "_seats", b"_seats", "before", b"before", "bot", b"bot", "faults", b"faults", "game", b"game", "limit", b"limit", "lost", b"lost", "opponent", b"opponent", "seats", b"seats", "since", b"since", "state", b"state", "until", b"until"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "_opponent", b"_opponent", "_seats", b"_seats", "before", b"before", "bot", b"bot", "faults", b"faults", "game", b"game", "limit", b"limit", "lost", b"lost", "opponent", b"opponent", "page_token", b"page_token", "seats", b"seats", "since", b"since", "state", b"state", "until", b"until"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
     @typing.overload
@@ -132,8 +136,11 @@ class ListMatchesResponse(google.protobuf.message.Message):
 
     MATCHES_FIELD_NUMBER: builtins.int
     NEXT_FIELD_NUMBER: builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
     next: builtins.int
     """`before` of the next page; absent where nothing is left."""
+    next_page_token: builtins.str
+    """Names the next page; empty where nothing is left."""
     @property
     def matches(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MatchEntry]:
         """Newest first. There may be fewer than the limit, even none, and more to come: a page is searched for among so many matches only."""
@@ -143,9 +150,10 @@ class ListMatchesResponse(google.protobuf.message.Message):
         *,
         matches: collections.abc.Iterable[global___MatchEntry] | None = ...,
         next: builtins.int | None = ...,
+        next_page_token: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_next", b"_next", "next", b"next"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_next", b"_next", "matches", b"matches", "next", b"next"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_next", b"_next", "matches", b"matches", "next", b"next", "next_page_token", b"next_page_token"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_next", b"_next"]) -> typing.Literal["next"] | None: ...
 
 global___ListMatchesResponse = ListMatchesResponse
@@ -166,6 +174,8 @@ class MatchEntry(google.protobuf.message.Message):
     VOIDED_FIELD_NUMBER: builtins.int
     PRUNED_FIELD_NUMBER: builtins.int
     KIND_FIELD_NUMBER: builtins.int
+    INTERRUPTION_FIELD_NUMBER: builtins.int
+    IS_VOID_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """Its number."""
     game: builtins.str
@@ -180,6 +190,10 @@ class MatchEntry(google.protobuf.message.Message):
     """Whether its replay was removed to save room: the result stays, and so does the replay's digest."""
     kind: arena_client.v1.play_pb2.MatchKind.ValueType
     """What it was begun as; of a match of an older server that was interrupted that is not known, and it counts as rated."""
+    interruption: arena_client.v1.play_pb2.Interruption.ValueType
+    """The cause of `reason`, for programs."""
+    is_void: builtins.bool
+    """Whether its result was voided; `voided` has the operator's words."""
     @property
     def started(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When it began."""
@@ -205,9 +219,11 @@ class MatchEntry(google.protobuf.message.Message):
         voided: builtins.str = ...,
         pruned: builtins.bool = ...,
         kind: arena_client.v1.play_pb2.MatchKind.ValueType = ...,
+        interruption: arena_client.v1.play_pb2.Interruption.ValueType = ...,
+        is_void: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["ended", b"ended", "started", b"started"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "kind", b"kind", "match_id", b"match_id", "pruned", b"pruned", "reason", b"reason", "seats", b"seats", "started", b"started", "state", b"state", "voided", b"voided"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "interruption", b"interruption", "is_void", b"is_void", "kind", b"kind", "match_id", b"match_id", "pruned", b"pruned", "reason", b"reason", "seats", b"seats", "started", b"started", "state", b"state", "voided", b"voided"]) -> None: ...
 
 global___MatchEntry = MatchEntry
 

@@ -9,6 +9,7 @@ import arena_client.v1.nullern_pb2
 import arena_client.v1.sixth_sense_pb2
 import builtins
 import collections.abc
+import google.protobuf.any_pb2
 import google.protobuf.descriptor
 import google.protobuf.internal.containers
 import google.protobuf.internal.enum_type_wrapper
@@ -105,6 +106,10 @@ class _ReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTyp
     """UNAVAILABLE: no ladder has been fitted yet."""
     REASON_TOO_MANY_WATCHERS: _Reason.ValueType  # 37
     """RESOURCE_EXHAUSTED: the server has as many watchers as it allows."""
+    REASON_PAGE_TOKEN_NOT_VALID: _Reason.ValueType  # 38
+    """INVALID_ARGUMENT: the page token is not of this list, query, ladder or build of the server."""
+    REASON_NO_RULES: _Reason.ValueType  # 39
+    """NOT_FOUND: the game has no rules in the language."""
 
 class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
     """Why the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as text. The status says
@@ -187,6 +192,10 @@ REASON_NOT_FITTED: Reason.ValueType  # 36
 """UNAVAILABLE: no ladder has been fitted yet."""
 REASON_TOO_MANY_WATCHERS: Reason.ValueType  # 37
 """RESOURCE_EXHAUSTED: the server has as many watchers as it allows."""
+REASON_PAGE_TOKEN_NOT_VALID: Reason.ValueType  # 38
+"""INVALID_ARGUMENT: the page token is not of this list, query, ladder or build of the server."""
+REASON_NO_RULES: Reason.ValueType  # 39
+"""NOT_FOUND: the game has no rules in the language."""
 global___Reason = Reason
 
 class _MatchKind:
@@ -305,6 +314,34 @@ NOTICE_KIND_CASUAL_LIMIT: NoticeKind.ValueType  # 16
 """The owner's bots have had their casual matches of an hour: time_ms until the next one."""
 global___NoticeKind = NoticeKind
 
+class _Interruption:
+    ValueType = typing.NewType("ValueType", builtins.int)
+    V: typing_extensions.TypeAlias = ValueType
+
+class _InterruptionEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Interruption.ValueType], builtins.type):
+    DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
+    INTERRUPTION_UNSPECIFIED: _Interruption.ValueType  # 0
+    """The match has a result, or an older server interrupted it."""
+    INTERRUPTION_SERVER_FAULT: _Interruption.ValueType  # 1
+    """The server failed while it played the match."""
+    INTERRUPTION_NOT_CONTINUED: _Interruption.ValueType  # 2
+    """The server was stopped, and its next start could not continue the match."""
+    INTERRUPTION_NOT_BEGUN: _Interruption.ValueType  # 3
+    """A bot of the table did not accept before the match began."""
+
+class Interruption(_Interruption, metaclass=_InterruptionEnumTypeWrapper):
+    """Why a match has no result."""
+
+INTERRUPTION_UNSPECIFIED: Interruption.ValueType  # 0
+"""The match has a result, or an older server interrupted it."""
+INTERRUPTION_SERVER_FAULT: Interruption.ValueType  # 1
+"""The server failed while it played the match."""
+INTERRUPTION_NOT_CONTINUED: Interruption.ValueType  # 2
+"""The server was stopped, and its next start could not continue the match."""
+INTERRUPTION_NOT_BEGUN: Interruption.ValueType  # 3
+"""A bot of the table did not accept before the match began."""
+global___Interruption = Interruption
+
 @typing.final
 class PlayRequest(google.protobuf.message.Message):
     """From the bot."""
@@ -381,6 +418,8 @@ class Hello(google.protobuf.message.Message):
     PLAYING_FIELD_NUMBER: builtins.int
     CASUAL_FIELD_NUMBER: builtins.int
     CHALLENGES_FIELD_NUMBER: builtins.int
+    FEATURES_FIELD_NUMBER: builtins.int
+    REPORTS_AFTER_FIELD_NUMBER: builtins.int
     capacity: builtins.int
     """How many matches it can play at once. With 0 it is given no new ones until it says a higher capacity."""
     client: builtins.str
@@ -393,6 +432,11 @@ class Hello(google.protobuf.message.Message):
     """Whether all its matches on this stream are casual ones: with house bots only, unrated, so many an hour for all bots of its owner."""
     challenges: builtins.bool
     """Whether it may be sent challenges, the only invitations that name who will play."""
+    reports_after: builtins.int
+    """The number of the log's leaf of the last report that the bot has from this server. The server sends every later report, the oldest
+    first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent: the server sends no report of the past. A bot that had no
+    report yet sends Welcome.log.head.size of its first stream, minus 1, if that is not negative.
+    """
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The games it plays, by name."""
@@ -401,6 +445,12 @@ class Hello(google.protobuf.message.Message):
     def playing(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """Matches it was playing when an earlier stream of it ended. How those ended that are over it is told again; those that go on are asked
         for again without being named here.
+        """
+
+    @property
+    def features(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The features of later versions of the protocol that the client understands: at most 32 names of at most 40 lower-case letters, digits
+        and '-'. The server ignores names that it does not know. None is defined yet.
         """
 
     def __init__(
@@ -413,8 +463,12 @@ class Hello(google.protobuf.message.Message):
         playing: collections.abc.Iterable[builtins.int] | None = ...,
         casual: builtins.bool = ...,
         challenges: builtins.bool = ...,
+        features: collections.abc.Iterable[builtins.str] | None = ...,
+        reports_after: builtins.int | None = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["capacity", b"capacity", "casual", b"casual", "challenges", b"challenges", "client", b"client", "games", b"games", "playing", b"playing", "version", b"version"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_reports_after", b"_reports_after", "reports_after", b"reports_after"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_reports_after", b"_reports_after", "capacity", b"capacity", "casual", b"casual", "challenges", b"challenges", "client", b"client", "features", b"features", "games", b"games", "playing", b"playing", "reports_after", b"reports_after", "version", b"version"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["_reports_after", b"_reports_after"]) -> typing.Literal["reports_after"] | None: ...
 
 global___Hello = Hello
 
@@ -570,10 +624,14 @@ class Welcome(google.protobuf.message.Message):
     CONDUCT_FIELD_NUMBER: builtins.int
     LIMITS_FIELD_NUMBER: builtins.int
     LOG_FIELD_NUMBER: builtins.int
+    FEATURES_FIELD_NUMBER: builtins.int
+    BUILD_FIELD_NUMBER: builtins.int
     server: builtins.str
     """The server's version, and whether its compiled build or its sources run: "0.1.0 (compiled)"."""
     bot: builtins.str
     """The bot's name."""
+    build: builtins.str
+    """How the server was built: "compiled" or "source"."""
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[arena_client.v1.game_pb2.GameCatalog]:
         """The catalogues of the games the bot asked for."""
@@ -592,6 +650,10 @@ class Welcome(google.protobuf.message.Message):
         Absent where the server has none.
         """
 
+    @property
+    def features(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """The features of Hello.features that hold on this stream: a subset of these."""
+
     def __init__(
         self,
         *,
@@ -601,9 +663,11 @@ class Welcome(google.protobuf.message.Message):
         conduct: global___Conduct | None = ...,
         limits: global___StreamLimits | None = ...,
         log: arena_client.v1.log_pb2.LogState | None = ...,
+        features: collections.abc.Iterable[builtins.str] | None = ...,
+        build: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["conduct", b"conduct", "limits", b"limits", "log", b"log"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["bot", b"bot", "conduct", b"conduct", "games", b"games", "limits", b"limits", "log", b"log", "server", b"server"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bot", b"bot", "build", b"build", "conduct", b"conduct", "features", b"features", "games", b"games", "limits", b"limits", "log", b"log", "server", b"server"]) -> None: ...
 
 global___Welcome = Welcome
 
@@ -617,6 +681,7 @@ class StreamLimits(google.protobuf.message.Message):
     MAX_REQUEST_FIELD_NUMBER: builtins.int
     MAX_METADATA_FIELD_NUMBER: builtins.int
     HEARTBEAT_MS_FIELD_NUMBER: builtins.int
+    MAX_RESPONSE_FIELD_NUMBER: builtins.int
     capacity: builtins.int
     """How many matches the bot plays at once at most: the lower of what it said and what this server allows."""
     max_request: builtins.int
@@ -625,6 +690,8 @@ class StreamLimits(google.protobuf.message.Message):
     """Bytes of a call's headers, at most, as HTTP/2 counts them."""
     heartbeat_ms: builtins.int
     """Time between two heartbeats, in milliseconds."""
+    max_response: builtins.int
+    """Bytes of a message to the client, at most. What would be larger comes in several messages."""
     def __init__(
         self,
         *,
@@ -632,8 +699,9 @@ class StreamLimits(google.protobuf.message.Message):
         max_request: builtins.int = ...,
         max_metadata: builtins.int = ...,
         heartbeat_ms: builtins.int = ...,
+        max_response: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["capacity", b"capacity", "heartbeat_ms", b"heartbeat_ms", "max_metadata", b"max_metadata", "max_request", b"max_request"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["capacity", b"capacity", "heartbeat_ms", b"heartbeat_ms", "max_metadata", b"max_metadata", "max_request", b"max_request", "max_response", b"max_response"]) -> None: ...
 
 global___StreamLimits = StreamLimits
 
@@ -656,6 +724,8 @@ class Conduct(google.protobuf.message.Message):
     SUBSTITUTED_PERCENT_FIELD_NUMBER: builtins.int
     PARK_AFTER_FIELD_NUMBER: builtins.int
     NEWCOMER_GRACE_MS_FIELD_NUMBER: builtins.int
+    OFFER_ON_MS_FIELD_NUMBER: builtins.int
+    OFFER_LIMIT_MS_FIELD_NUMBER: builtins.int
     soft_limit_ms: builtins.int
     """Time for one decision before the bank is used, in milliseconds."""
     bank_ms: builtins.int
@@ -682,6 +752,10 @@ class Conduct(google.protobuf.message.Message):
     """Matches in a row in which a bot was suspended or a house bot played its seat on, after which it is parked."""
     newcomer_grace_ms: builtins.int
     """How long a bot that has not finished a match yet has to come back, in milliseconds, where it is less than grace_ms."""
+    offer_on_ms: builtins.int
+    """Time after which the server offers a seat to a further bot while the first has not accepted it, in milliseconds."""
+    offer_limit_ms: builtins.int
+    """The longest time that a bot may take to accept before the seat may be another's, in milliseconds."""
     def __init__(
         self,
         *,
@@ -698,8 +772,10 @@ class Conduct(google.protobuf.message.Message):
         substituted_percent: builtins.int = ...,
         park_after: builtins.int = ...,
         newcomer_grace_ms: builtins.int = ...,
+        offer_on_ms: builtins.int = ...,
+        offer_limit_ms: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "grace_ms", b"grace_ms", "incidents", b"incidents", "lag_allowance_ms", b"lag_allowance_ms", "lates_in_a_row", b"lates_in_a_row", "newcomer_grace_ms", b"newcomer_grace_ms", "park_after", b"park_after", "ready_ms", b"ready_ms", "rejections_per_decision", b"rejections_per_decision", "rejections_per_match", b"rejections_per_match", "restart_hold_ms", b"restart_hold_ms", "soft_limit_ms", b"soft_limit_ms", "substituted_percent", b"substituted_percent"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "grace_ms", b"grace_ms", "incidents", b"incidents", "lag_allowance_ms", b"lag_allowance_ms", "lates_in_a_row", b"lates_in_a_row", "newcomer_grace_ms", b"newcomer_grace_ms", "offer_limit_ms", b"offer_limit_ms", "offer_on_ms", b"offer_on_ms", "park_after", b"park_after", "ready_ms", b"ready_ms", "rejections_per_decision", b"rejections_per_decision", "rejections_per_match", b"rejections_per_match", "restart_hold_ms", b"restart_hold_ms", "soft_limit_ms", b"soft_limit_ms", "substituted_percent", b"substituted_percent"]) -> None: ...
 
 global___Conduct = Conduct
 
@@ -846,6 +922,7 @@ class Decision(google.protobuf.message.Message):
     LEGAL_FIELD_NUMBER: builtins.int
     SIXTH_SENSE_FIELD_NUMBER: builtins.int
     NULLERN_FIELD_NUMBER: builtins.int
+    OTHER_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match."""
     decision_id: builtins.int
@@ -866,6 +943,10 @@ class Decision(google.protobuf.message.Message):
     def nullern(self) -> arena_client.v1.nullern_pb2.NullernView:
         """Nullern."""
 
+    @property
+    def other(self) -> google.protobuf.any_pb2.Any:
+        """The view of any other game, as a message that the game's catalogue describes."""
+
     def __init__(
         self,
         *,
@@ -876,9 +957,10 @@ class Decision(google.protobuf.message.Message):
         legal: collections.abc.Iterable[builtins.int] | None = ...,
         sixth_sense: arena_client.v1.sixth_sense_pb2.SixthSenseView | None = ...,
         nullern: arena_client.v1.nullern_pb2.NullernView | None = ...,
+        other: google.protobuf.any_pb2.Any | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["nullern", b"nullern", "sixth_sense", b"sixth_sense", "view", b"view"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "decision_id", b"decision_id", "legal", b"legal", "match_id", b"match_id", "nullern", b"nullern", "sixth_sense", b"sixth_sense", "soft_ms", b"soft_ms", "view", b"view"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["nullern", b"nullern", "other", b"other", "sixth_sense", b"sixth_sense", "view", b"view"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "decision_id", b"decision_id", "legal", b"legal", "match_id", b"match_id", "nullern", b"nullern", "other", b"other", "sixth_sense", b"sixth_sense", "soft_ms", b"soft_ms", "view", b"view"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["view", b"view"]) -> typing.Literal["sixth_sense", "nullern"] | None: ...
 
 global___Decision = Decision
@@ -898,6 +980,13 @@ class Notice(google.protobuf.message.Message):
     TIME_MS_FIELD_NUMBER: builtins.int
     SEAT_FIELD_NUMBER: builtins.int
     INVITATION_ID_FIELD_NUMBER: builtins.int
+    REJECTED_ACTION_FIELD_NUMBER: builtins.int
+    CHOSEN_ACTION_FIELD_NUMBER: builtins.int
+    LEFT_MS_FIELD_NUMBER: builtins.int
+    LATE_MS_FIELD_NUMBER: builtins.int
+    RETURN_MS_FIELD_NUMBER: builtins.int
+    HOLD_MS_FIELD_NUMBER: builtins.int
+    CASUAL_MS_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match; absent where none is concerned."""
     decision_id: builtins.int
@@ -916,6 +1005,20 @@ class Notice(google.protobuf.message.Message):
     """The seat that is gone, substituted or back, where everybody at the table is told."""
     invitation_id: builtins.int
     """The invitation; absent where none is concerned."""
+    rejected_action: builtins.int
+    """The action that the bot sent and the server did not take."""
+    chosen_action: builtins.int
+    """The action that the server chose for the bot."""
+    left_ms: builtins.int
+    """Time left for the open decision, bank included, in milliseconds."""
+    late_ms: builtins.int
+    """How late the answer was, in milliseconds."""
+    return_ms: builtins.int
+    """How long the bot that is gone has to come back, in milliseconds."""
+    hold_ms: builtins.int
+    """How long the clocks stand still at most, in milliseconds."""
+    casual_ms: builtins.int
+    """Time until the owner's next casual match, in milliseconds."""
     @property
     def legal(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """The legal actions, where an answer was rejected and the decision is still open."""
@@ -932,17 +1035,38 @@ class Notice(google.protobuf.message.Message):
         time_ms: builtins.int | None = ...,
         seat: builtins.int | None = ...,
         invitation_id: builtins.int | None = ...,
+        rejected_action: builtins.int | None = ...,
+        chosen_action: builtins.int | None = ...,
+        left_ms: builtins.int | None = ...,
+        late_ms: builtins.int | None = ...,
+        return_ms: builtins.int | None = ...,
+        hold_ms: builtins.int | None = ...,
+        casual_ms: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_action", b"_action", "_decision_id", b"_decision_id", "_invitation_id", b"_invitation_id", "_match_id", b"_match_id", "_seat", b"_seat", "_time_ms", b"_time_ms", "action", b"action", "decision_id", b"decision_id", "invitation_id", b"invitation_id", "match_id", b"match_id", "seat", b"seat", "time_ms", b"time_ms"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_action", b"_action", "_decision_id", b"_decision_id", "_invitation_id", b"_invitation_id", "_match_id", b"_match_id", "_seat", b"_seat", "_time_ms", b"_time_ms", "action", b"action", "decision_id", b"decision_id", "invitation_id", b"invitation_id", "kind", b"kind", "legal", b"legal", "match_id", b"match_id", "seat", b"seat", "text", b"text", "time_ms", b"time_ms"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["_action", b"_action", "_casual_ms", b"_casual_ms", "_chosen_action", b"_chosen_action", "_decision_id", b"_decision_id", "_hold_ms", b"_hold_ms", "_invitation_id", b"_invitation_id", "_late_ms", b"_late_ms", "_left_ms", b"_left_ms", "_match_id", b"_match_id", "_rejected_action", b"_rejected_action", "_return_ms", b"_return_ms", "_seat", b"_seat", "_time_ms", b"_time_ms", "action", b"action", "casual_ms", b"casual_ms", "chosen_action", b"chosen_action", "decision_id", b"decision_id", "hold_ms", b"hold_ms", "invitation_id", b"invitation_id", "late_ms", b"late_ms", "left_ms", b"left_ms", "match_id", b"match_id", "rejected_action", b"rejected_action", "return_ms", b"return_ms", "seat", b"seat", "time_ms", b"time_ms"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_action", b"_action", "_casual_ms", b"_casual_ms", "_chosen_action", b"_chosen_action", "_decision_id", b"_decision_id", "_hold_ms", b"_hold_ms", "_invitation_id", b"_invitation_id", "_late_ms", b"_late_ms", "_left_ms", b"_left_ms", "_match_id", b"_match_id", "_rejected_action", b"_rejected_action", "_return_ms", b"_return_ms", "_seat", b"_seat", "_time_ms", b"_time_ms", "action", b"action", "casual_ms", b"casual_ms", "chosen_action", b"chosen_action", "decision_id", b"decision_id", "hold_ms", b"hold_ms", "invitation_id", b"invitation_id", "kind", b"kind", "late_ms", b"late_ms", "left_ms", b"left_ms", "legal", b"legal", "match_id", b"match_id", "rejected_action", b"rejected_action", "return_ms", b"return_ms", "seat", b"seat", "text", b"text", "time_ms", b"time_ms"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_action", b"_action"]) -> typing.Literal["action"] | None: ...
     @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_casual_ms", b"_casual_ms"]) -> typing.Literal["casual_ms"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_chosen_action", b"_chosen_action"]) -> typing.Literal["chosen_action"] | None: ...
+    @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_decision_id", b"_decision_id"]) -> typing.Literal["decision_id"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_hold_ms", b"_hold_ms"]) -> typing.Literal["hold_ms"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_invitation_id", b"_invitation_id"]) -> typing.Literal["invitation_id"] | None: ...
     @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_late_ms", b"_late_ms"]) -> typing.Literal["late_ms"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_left_ms", b"_left_ms"]) -> typing.Literal["left_ms"] | None: ...
+    @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_match_id", b"_match_id"]) -> typing.Literal["match_id"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_rejected_action", b"_rejected_action"]) -> typing.Literal["rejected_action"] | None: ...
+    @typing.overload
+    def WhichOneof(self, oneof_group: typing.Literal["_return_ms", b"_return_ms"]) -> typing.Literal["return_ms"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_seat", b"_seat"]) -> typing.Literal["seat"] | None: ...
     @typing.overload
@@ -962,6 +1086,7 @@ class RoundReport(google.protobuf.message.Message):
     SCORES_FIELD_NUMBER: builtins.int
     SIXTH_SENSE_FIELD_NUMBER: builtins.int
     NULLERN_FIELD_NUMBER: builtins.int
+    OTHER_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match."""
     round: builtins.int
@@ -982,6 +1107,10 @@ class RoundReport(google.protobuf.message.Message):
     def nullern(self) -> arena_client.v1.nullern_pb2.NullernRound:
         """Nullern."""
 
+    @property
+    def other(self) -> google.protobuf.any_pb2.Any:
+        """The record of any other game, as a message that the game's catalogue describes."""
+
     def __init__(
         self,
         *,
@@ -991,9 +1120,10 @@ class RoundReport(google.protobuf.message.Message):
         scores: collections.abc.Iterable[builtins.int] | None = ...,
         sixth_sense: arena_client.v1.sixth_sense_pb2.SixthSenseRound | None = ...,
         nullern: arena_client.v1.nullern_pb2.NullernRound | None = ...,
+        other: google.protobuf.any_pb2.Any | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["nullern", b"nullern", "record", b"record", "sixth_sense", b"sixth_sense"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["match_id", b"match_id", "nullern", b"nullern", "points", b"points", "record", b"record", "round", b"round", "scores", b"scores", "sixth_sense", b"sixth_sense"]) -> None: ...
+    def HasField(self, field_name: typing.Literal["nullern", b"nullern", "other", b"other", "record", b"record", "sixth_sense", b"sixth_sense"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["match_id", b"match_id", "nullern", b"nullern", "other", b"other", "points", b"points", "record", b"record", "round", b"round", "scores", b"scores", "sixth_sense", b"sixth_sense"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["record", b"record"]) -> typing.Literal["sixth_sense", "nullern"] | None: ...
 
 global___RoundReport = RoundReport
@@ -1014,6 +1144,7 @@ class MatchReport(google.protobuf.message.Message):
     KIND_FIELD_NUMBER: builtins.int
     SPOILT_FIELD_NUMBER: builtins.int
     ENTRY_FIELD_NUMBER: builtins.int
+    INTERRUPTION_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match."""
     seat: builtins.int
@@ -1022,6 +1153,8 @@ class MatchReport(google.protobuf.message.Message):
     """Why the match has no result; empty when it has one."""
     kind: global___MatchKind.ValueType
     """The kind of the match."""
+    interruption: global___Interruption.ValueType
+    """The cause of `interrupted`, for programs."""
     @property
     def scores(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """Final points, by seat; empty when the match was interrupted."""
@@ -1063,9 +1196,10 @@ class MatchReport(google.protobuf.message.Message):
         kind: global___MatchKind.ValueType = ...,
         spoilt: collections.abc.Iterable[builtins.bool] | None = ...,
         entry: arena_client.v1.log_pb2.LogEntry | None = ...,
+        interruption: global___Interruption.ValueType = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["entry", b"entry", "rating", b"rating"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["counts", b"counts", "entry", b"entry", "interrupted", b"interrupted", "kind", b"kind", "match_id", b"match_id", "places", b"places", "rating", b"rating", "scores", b"scores", "seat", b"seat", "spoilt", b"spoilt"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["counts", b"counts", "entry", b"entry", "interrupted", b"interrupted", "interruption", b"interruption", "kind", b"kind", "match_id", b"match_id", "places", b"places", "rating", b"rating", "scores", b"scores", "seat", b"seat", "spoilt", b"spoilt"]) -> None: ...
 
 global___MatchReport = MatchReport
 

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arena/v1/bots.proto.
  */
 export const file_arena_v1_bots: GenFile = /*@__PURE__*/
-  fileDesc("ChNhcmVuYS92MS9ib3RzLnByb3RvEghhcmVuYS52MSJUChJSZWdpc3RlckJvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVvd25lchgCIAEoCRISCgppbnZpdGF0aW9uGAMgASgJEg0KBXRva2VuGAQgASgJIjIKE1JlZ2lzdGVyQm90UmVzcG9uc2USDAoEbmFtZRgBIAEoCRINCgV0b2tlbhgCIAEoCSIoChdDcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCSIuChhDcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USEgoKaW52aXRhdGlvbhgBIAEoCSJNCg9MaXN0Qm90c1JlcXVlc3QSEgoFbGltaXQYASABKA1IAIgBARISCgVhZnRlchgCIAEoCUgBiAEBQggKBl9saW1pdEIICgZfYWZ0ZXIiNAoQTGlzdEJvdHNSZXNwb25zZRIgCgRib3RzGAEgAygLMhIuYXJlbmEudjEuQm90RW50cnki4AIKCEJvdEVudHJ5EgwKBG5hbWUYASABKAkSDQoFb3duZXIYAiABKAkSDQoFaG91c2UYAyABKAgSEQoJY29ubmVjdGVkGAQgASgIEg8KB3BsYXlpbmcYBSABKA0SDwoHbWF0Y2hlcxgGIAEoDRIuCgpyZWdpc3RlcmVkGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaCg1yb3VuZF90cmlwX21zGAggASgBSACIAQESDgoGcGFya2VkGAkgASgJEg8KB3ZlcnNpb24YCiABKAkSFQoIZGVjbGluZWQYCyABKA1IAYgBARITCgZzaWxlbnQYDCABKA1IAogBARIUCgdwYWNlX21zGA0gASgBSAOIAQESDgoGYmFubmVkGBQgASgJQhAKDl9yb3VuZF90cmlwX21zQgsKCV9kZWNsaW5lZEIJCgdfc2lsZW50QgoKCF9wYWNlX21zIiAKEFVucGFya0JvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCSITChFVbnBhcmtCb3RSZXNwb25zZSIiChJSb3RhdGVUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCSIkChNSb3RhdGVUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJIiIKElJldm9rZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE1Jldm9rZVRva2VuUmVzcG9uc2UiNwoUQ2hhbGxlbmdlQm90c1JlcXVlc3QSEQoJb3Bwb25lbnRzGAEgAygJEgwKBGdhbWUYAiABKAkiLQoVQ2hhbGxlbmdlQm90c1Jlc3BvbnNlEhQKCG1hdGNoX2lkGAEgASgEQgIwAiJYChRMaXN0Qm90RXZlbnRzUmVxdWVzdBISCgVsaW1pdBgBIAEoDUgAiAEBEhcKBmJlZm9yZRgCIAEoBEICMAJIAYgBAUIICgZfbGltaXRCCQoHX2JlZm9yZSI7ChVMaXN0Qm90RXZlbnRzUmVzcG9uc2USIgoGZXZlbnRzGAEgAygLMhIuYXJlbmEudjEuQm90RXZlbnQirgEKCEJvdEV2ZW50EhIKBm51bWJlchgBIAEoBEICMAISJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBGtpbmQYAyABKA4yFi5hcmVuYS52MS5Cb3RFdmVudEtpbmQSDAoEbmFtZRgEIAEoCRIOCgZyZWFzb24YBSABKAkSFQoIbmV3X25hbWUYBiABKAlIAIgBAUILCglfbmV3X25hbWUq0wEKDEJvdEV2ZW50S2luZBIeChpCT1RfRVZFTlRfS0lORF9VTlNQRUNJRklFRBAAEhkKFUJPVF9FVkVOVF9LSU5EX0JBTk5FRBABEhsKF0JPVF9FVkVOVF9LSU5EX1VOQkFOTkVEEAISGQoVQk9UX0VWRU5UX0tJTkRfSElEREVOEAMSGAoUQk9UX0VWRU5UX0tJTkRfU0hPV04QBBIaChZCT1RfRVZFTlRfS0lORF9ERUxFVEVEEAUSGgoWQk9UX0VWRU5UX0tJTkRfUkVOQU1FRBAGMvgECgpCb3RTZXJ2aWNlEkoKC1JlZ2lzdGVyQm90EhwuYXJlbmEudjEuUmVnaXN0ZXJCb3RSZXF1ZXN0Gh0uYXJlbmEudjEuUmVnaXN0ZXJCb3RSZXNwb25zZRJZChBDcmVhdGVJbnZpdGF0aW9uEiEuYXJlbmEudjEuQ3JlYXRlSW52aXRhdGlvblJlcXVlc3QaIi5hcmVuYS52MS5DcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USQQoITGlzdEJvdHMSGS5hcmVuYS52MS5MaXN0Qm90c1JlcXVlc3QaGi5hcmVuYS52MS5MaXN0Qm90c1Jlc3BvbnNlEkQKCVVucGFya0JvdBIaLmFyZW5hLnYxLlVucGFya0JvdFJlcXVlc3QaGy5hcmVuYS52MS5VbnBhcmtCb3RSZXNwb25zZRJKCgtSb3RhdGVUb2tlbhIcLmFyZW5hLnYxLlJvdGF0ZVRva2VuUmVxdWVzdBodLmFyZW5hLnYxLlJvdGF0ZVRva2VuUmVzcG9uc2USSgoLUmV2b2tlVG9rZW4SHC5hcmVuYS52MS5SZXZva2VUb2tlblJlcXVlc3QaHS5hcmVuYS52MS5SZXZva2VUb2tlblJlc3BvbnNlElAKDUNoYWxsZW5nZUJvdHMSHi5hcmVuYS52MS5DaGFsbGVuZ2VCb3RzUmVxdWVzdBofLmFyZW5hLnYxLkNoYWxsZW5nZUJvdHNSZXNwb25zZRJQCg1MaXN0Qm90RXZlbnRzEh4uYXJlbmEudjEuTGlzdEJvdEV2ZW50c1JlcXVlc3QaHy5hcmVuYS52MS5MaXN0Qm90RXZlbnRzUmVzcG9uc2VCHgoIYXJlbmEudjFQAVoQYXJlbmEvdjE7YXJlbmF2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChNhcmVuYS92MS9ib3RzLnByb3RvEghhcmVuYS52MSJUChJSZWdpc3RlckJvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVvd25lchgCIAEoCRISCgppbnZpdGF0aW9uGAMgASgJEg0KBXRva2VuGAQgASgJIjIKE1JlZ2lzdGVyQm90UmVzcG9uc2USDAoEbmFtZRgBIAEoCRINCgV0b2tlbhgCIAEoCSIoChdDcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCSIuChhDcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USEgoKaW52aXRhdGlvbhgBIAEoCSJhCg9MaXN0Qm90c1JlcXVlc3QSEgoFbGltaXQYASABKA1IAIgBARISCgVhZnRlchgCIAEoCUgBiAEBEhIKCnBhZ2VfdG9rZW4YAyABKAlCCAoGX2xpbWl0QggKBl9hZnRlciJNChBMaXN0Qm90c1Jlc3BvbnNlEiAKBGJvdHMYASADKAsyEi5hcmVuYS52MS5Cb3RFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkinAMKCEJvdEVudHJ5EgwKBG5hbWUYASABKAkSDQoFb3duZXIYAiABKAkSDQoFaG91c2UYAyABKAgSEQoJY29ubmVjdGVkGAQgASgIEg8KB3BsYXlpbmcYBSABKA0SDwoHbWF0Y2hlcxgGIAEoDRIuCgpyZWdpc3RlcmVkGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaCg1yb3VuZF90cmlwX21zGAggASgBSACIAQESDgoGcGFya2VkGAkgASgJEg8KB3ZlcnNpb24YCiABKAkSFQoIZGVjbGluZWQYCyABKA1IAYgBARITCgZzaWxlbnQYDCABKA1IAogBARIUCgdwYWNlX21zGA0gASgBSAOIAQESDgoGYmFubmVkGBQgASgJEicKCnBhcmtfY2F1c2UYFSABKA4yEy5hcmVuYS52MS5QYXJrQ2F1c2USEQoJaXNfYmFubmVkGBYgASgIQhAKDl9yb3VuZF90cmlwX21zQgsKCV9kZWNsaW5lZEIJCgdfc2lsZW50QgoKCF9wYWNlX21zIiAKEFVucGFya0JvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCSITChFVbnBhcmtCb3RSZXNwb25zZSIiChJSb3RhdGVUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCSIkChNSb3RhdGVUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJIiIKElJldm9rZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE1Jldm9rZVRva2VuUmVzcG9uc2UiNwoUQ2hhbGxlbmdlQm90c1JlcXVlc3QSEQoJb3Bwb25lbnRzGAEgAygJEgwKBGdhbWUYAiABKAkiLQoVQ2hhbGxlbmdlQm90c1Jlc3BvbnNlEhQKCG1hdGNoX2lkGAEgASgEQgIwAiJsChRMaXN0Qm90RXZlbnRzUmVxdWVzdBISCgVsaW1pdBgBIAEoDUgAiAEBEhcKBmJlZm9yZRgCIAEoBEICMAJIAYgBARISCgpwYWdlX3Rva2VuGAMgASgJQggKBl9saW1pdEIJCgdfYmVmb3JlIlQKFUxpc3RCb3RFdmVudHNSZXNwb25zZRIiCgZldmVudHMYASADKAsyEi5hcmVuYS52MS5Cb3RFdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkirgEKCEJvdEV2ZW50EhIKBm51bWJlchgBIAEoBEICMAISJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBGtpbmQYAyABKA4yFi5hcmVuYS52MS5Cb3RFdmVudEtpbmQSDAoEbmFtZRgEIAEoCRIOCgZyZWFzb24YBSABKAkSFQoIbmV3X25hbWUYBiABKAlIAIgBAUILCglfbmV3X25hbWUqQAoJUGFya0NhdXNlEhoKFlBBUktfQ0FVU0VfVU5TUEVDSUZJRUQQABIXChNQQVJLX0NBVVNFX1RST1VCTEVTEAEq0wEKDEJvdEV2ZW50S2luZBIeChpCT1RfRVZFTlRfS0lORF9VTlNQRUNJRklFRBAAEhkKFUJPVF9FVkVOVF9LSU5EX0JBTk5FRBABEhsKF0JPVF9FVkVOVF9LSU5EX1VOQkFOTkVEEAISGQoVQk9UX0VWRU5UX0tJTkRfSElEREVOEAMSGAoUQk9UX0VWRU5UX0tJTkRfU0hPV04QBBIaChZCT1RfRVZFTlRfS0lORF9ERUxFVEVEEAUSGgoWQk9UX0VWRU5UX0tJTkRfUkVOQU1FRBAGMvgECgpCb3RTZXJ2aWNlEkoKC1JlZ2lzdGVyQm90EhwuYXJlbmEudjEuUmVnaXN0ZXJCb3RSZXF1ZXN0Gh0uYXJlbmEudjEuUmVnaXN0ZXJCb3RSZXNwb25zZRJZChBDcmVhdGVJbnZpdGF0aW9uEiEuYXJlbmEudjEuQ3JlYXRlSW52aXRhdGlvblJlcXVlc3QaIi5hcmVuYS52MS5DcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USQQoITGlzdEJvdHMSGS5hcmVuYS52MS5MaXN0Qm90c1JlcXVlc3QaGi5hcmVuYS52MS5MaXN0Qm90c1Jlc3BvbnNlEkQKCVVucGFya0JvdBIaLmFyZW5hLnYxLlVucGFya0JvdFJlcXVlc3QaGy5hcmVuYS52MS5VbnBhcmtCb3RSZXNwb25zZRJKCgtSb3RhdGVUb2tlbhIcLmFyZW5hLnYxLlJvdGF0ZVRva2VuUmVxdWVzdBodLmFyZW5hLnYxLlJvdGF0ZVRva2VuUmVzcG9uc2USSgoLUmV2b2tlVG9rZW4SHC5hcmVuYS52MS5SZXZva2VUb2tlblJlcXVlc3QaHS5hcmVuYS52MS5SZXZva2VUb2tlblJlc3BvbnNlElAKDUNoYWxsZW5nZUJvdHMSHi5hcmVuYS52MS5DaGFsbGVuZ2VCb3RzUmVxdWVzdBofLmFyZW5hLnYxLkNoYWxsZW5nZUJvdHNSZXNwb25zZRJQCg1MaXN0Qm90RXZlbnRzEh4uYXJlbmEudjEuTGlzdEJvdEV2ZW50c1JlcXVlc3QaHy5hcmVuYS52MS5MaXN0Qm90RXZlbnRzUmVzcG9uc2VCHgoIYXJlbmEudjFQAVoQYXJlbmEvdjE7YXJlbmF2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * A new bot.
@@ -146,6 +146,13 @@ export type ListBotsRequest = Message<"arena.v1.ListBotsRequest"> & {
    * @generated from field: optional string after = 2;
    */
   after?: string | undefined;
+
+  /**
+   * `next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -167,6 +174,13 @@ export type ListBotsResponse = Message<"arena.v1.ListBotsResponse"> & {
    * @generated from field: repeated arena.v1.BotEntry bots = 1;
    */
   bots: BotEntry[];
+
+  /**
+   * Names the next page; empty where nothing is left.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -280,6 +294,20 @@ export type BotEntry = Message<"arena.v1.BotEntry"> & {
    * @generated from field: string banned = 20;
    */
   banned: string;
+
+  /**
+   * The cause of `parked`, for programs.
+   *
+   * @generated from field: arena.v1.ParkCause park_cause = 21;
+   */
+  parkCause: ParkCause;
+
+  /**
+   * Whether its owner is banned; `banned` has the operator's words.
+   *
+   * @generated from field: bool is_banned = 22;
+   */
+  isBanned: boolean;
 };
 
 /**
@@ -471,6 +499,13 @@ export type ListBotEventsRequest = Message<"arena.v1.ListBotEventsRequest"> & {
    * @generated from field: optional uint64 before = 2 [jstype = JS_NUMBER];
    */
   before?: bigint | undefined;
+
+  /**
+   * `next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
 };
 
 /**
@@ -492,6 +527,13 @@ export type ListBotEventsResponse = Message<"arena.v1.ListBotEventsResponse"> & 
    * @generated from field: repeated arena.v1.BotEvent events = 1;
    */
   events: BotEvent[];
+
+  /**
+   * Names the next page; empty where nothing is left.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
 };
 
 /**
@@ -558,6 +600,33 @@ export const BotEventSchema: GenMessage<BotEvent> = /*@__PURE__*/
   messageDesc(file_arena_v1_bots, 17);
 
 /**
+ * Why a bot is parked.
+ *
+ * @generated from enum arena.v1.ParkCause
+ */
+export enum ParkCause {
+  /**
+   * The bot is not parked.
+   *
+   * @generated from enum value: PARK_CAUSE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The bot was suspended or replaced in too many matches in a row.
+   *
+   * @generated from enum value: PARK_CAUSE_TROUBLES = 1;
+   */
+  TROUBLES = 1,
+}
+
+/**
+ * Describes the enum arena.v1.ParkCause.
+ */
+export const ParkCauseSchema: GenEnum<ParkCause> = /*@__PURE__*/
+  enumDesc(file_arena_v1_bots, 0);
+
+/**
  * What was done to a bot or an owner.
  *
  * @generated from enum arena.v1.BotEventKind
@@ -617,7 +686,7 @@ export enum BotEventKind {
  * Describes the enum arena.v1.BotEventKind.
  */
 export const BotEventKindSchema: GenEnum<BotEventKind> = /*@__PURE__*/
-  enumDesc(file_arena_v1_bots, 0);
+  enumDesc(file_arena_v1_bots, 1);
 
 /**
  * Who plays here.

@@ -10,7 +10,70 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arena/v1/game.proto.
  */
 export const file_arena_v1_game: GenFile = /*@__PURE__*/
-  fileDesc("ChNhcmVuYS92MS9nYW1lLnByb3RvEghhcmVuYS52MSISChBMaXN0R2FtZXNSZXF1ZXN0IjkKEUxpc3RHYW1lc1Jlc3BvbnNlEiQKBWdhbWVzGAEgAygLMhUuYXJlbmEudjEuR2FtZUNhdGFsb2ciygEKC0dhbWVDYXRhbG9nEgwKBG5hbWUYASABKAkSDQoFdGl0bGUYAiABKAkSEQoJbWluX3NlYXRzGAMgASgNEhEKCW1heF9zZWF0cxgEIAEoDRIPCgdjb2xvdXJzGAUgAygJEh0KBWNhcmRzGAYgAygLMg4uYXJlbmEudjEuQ2FyZBIhCgdhY3Rpb25zGAcgAygLMhAuYXJlbmEudjEuQWN0aW9uEiUKB29wdGlvbnMYCCADKAsyFC5hcmVuYS52MS5HYW1lT3B0aW9uIjQKBENhcmQSDAoEbmFtZRgBIAEoCRIOCgZjb2xvdXIYAiABKA0SDgoGdmFsdWVzGAMgAygNInwKBkFjdGlvbhIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSEQoEY2FyZBgDIAEoDUgAiAEBEhIKBXZhbHVlGAQgASgNSAGIAQESEgoFcGxhY2UYBSABKA1IAogBAUIHCgVfY2FyZEIICgZfdmFsdWVCCAoGX3BsYWNlIkYKCkdhbWVPcHRpb24SDAoEbmFtZRgBIAEoCRIVCg1kZWZhdWx0X3ZhbHVlGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJMlMKC0dhbWVTZXJ2aWNlEkQKCUxpc3RHYW1lcxIaLmFyZW5hLnYxLkxpc3RHYW1lc1JlcXVlc3QaGy5hcmVuYS52MS5MaXN0R2FtZXNSZXNwb25zZUIeCghhcmVuYS52MVABWhBhcmVuYS92MTthcmVuYXYxYgZwcm90bzM");
+  fileDesc("ChNhcmVuYS92MS9nYW1lLnByb3RvEghhcmVuYS52MSIxCg9HZXRSdWxlc1JlcXVlc3QSDAoEZ2FtZRgBIAEoCRIQCghsYW5ndWFnZRgCIAEoCSJFChBHZXRSdWxlc1Jlc3BvbnNlEgwKBHRleHQYASABKAkSEAoIbGFuZ3VhZ2UYAiABKAkSEQoJbGFuZ3VhZ2VzGAMgAygJIhIKEExpc3RHYW1lc1JlcXVlc3QiOQoRTGlzdEdhbWVzUmVzcG9uc2USJAoFZ2FtZXMYASADKAsyFS5hcmVuYS52MS5HYW1lQ2F0YWxvZyKHAgoLR2FtZUNhdGFsb2cSDAoEbmFtZRgBIAEoCRINCgV0aXRsZRgCIAEoCRIRCgltaW5fc2VhdHMYAyABKA0SEQoJbWF4X3NlYXRzGAQgASgNEg8KB2NvbG91cnMYBSADKAkSHQoFY2FyZHMYBiADKAsyDi5hcmVuYS52MS5DYXJkEiEKB2FjdGlvbnMYByADKAsyEC5hcmVuYS52MS5BY3Rpb24SJQoHb3B0aW9ucxgIIAMoCzIULmFyZW5hLnYxLkdhbWVPcHRpb24SEwoLZGVzY3JpcHRvcnMYCSABKAwSEQoJdmlld190eXBlGAogASgJEhMKC3JlY29yZF90eXBlGAsgASgJIjQKBENhcmQSDAoEbmFtZRgBIAEoCRIOCgZjb2xvdXIYAiABKA0SDgoGdmFsdWVzGAMgAygNInwKBkFjdGlvbhIMCgRuYW1lGAEgASgJEgwKBGtpbmQYAiABKAkSEQoEY2FyZBgDIAEoDUgAiAEBEhIKBXZhbHVlGAQgASgNSAGIAQESEgoFcGxhY2UYBSABKA1IAogBAUIHCgVfY2FyZEIICgZfdmFsdWVCCAoGX3BsYWNlIkYKCkdhbWVPcHRpb24SDAoEbmFtZRgBIAEoCRIVCg1kZWZhdWx0X3ZhbHVlGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJMpYBCgtHYW1lU2VydmljZRJECglMaXN0R2FtZXMSGi5hcmVuYS52MS5MaXN0R2FtZXNSZXF1ZXN0GhsuYXJlbmEudjEuTGlzdEdhbWVzUmVzcG9uc2USQQoIR2V0UnVsZXMSGS5hcmVuYS52MS5HZXRSdWxlc1JlcXVlc3QaGi5hcmVuYS52MS5HZXRSdWxlc1Jlc3BvbnNlQh4KCGFyZW5hLnYxUAFaEGFyZW5hL3YxO2FyZW5hdjFiBnByb3RvMw");
+
+/**
+ * Asks for a game's rules.
+ *
+ * @generated from message arena.v1.GetRulesRequest
+ */
+export type GetRulesRequest = Message<"arena.v1.GetRulesRequest"> & {
+  /**
+   * The game, by name.
+   *
+   * @generated from field: string game = 1;
+   */
+  game: string;
+
+  /**
+   * The language, as BCP 47 names it, such as "en"; the server's first where empty.
+   *
+   * @generated from field: string language = 2;
+   */
+  language: string;
+};
+
+/**
+ * Describes the message arena.v1.GetRulesRequest.
+ * Use `create(GetRulesRequestSchema)` to create a new message.
+ */
+export const GetRulesRequestSchema: GenMessage<GetRulesRequest> = /*@__PURE__*/
+  messageDesc(file_arena_v1_game, 0);
+
+/**
+ * A game's rules.
+ *
+ * @generated from message arena.v1.GetRulesResponse
+ */
+export type GetRulesResponse = Message<"arena.v1.GetRulesResponse"> & {
+  /**
+   * The rules, as Markdown.
+   *
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * Their language.
+   *
+   * @generated from field: string language = 2;
+   */
+  language: string;
+
+  /**
+   * All languages in which the server has them.
+   *
+   * @generated from field: repeated string languages = 3;
+   */
+  languages: string[];
+};
+
+/**
+ * Describes the message arena.v1.GetRulesResponse.
+ * Use `create(GetRulesResponseSchema)` to create a new message.
+ */
+export const GetRulesResponseSchema: GenMessage<GetRulesResponse> = /*@__PURE__*/
+  messageDesc(file_arena_v1_game, 1);
 
 /**
  * Asks for the catalogues.
@@ -25,7 +88,7 @@ export type ListGamesRequest = Message<"arena.v1.ListGamesRequest"> & {
  * Use `create(ListGamesRequestSchema)` to create a new message.
  */
 export const ListGamesRequestSchema: GenMessage<ListGamesRequest> = /*@__PURE__*/
-  messageDesc(file_arena_v1_game, 0);
+  messageDesc(file_arena_v1_game, 2);
 
 /**
  * The catalogues.
@@ -46,7 +109,7 @@ export type ListGamesResponse = Message<"arena.v1.ListGamesResponse"> & {
  * Use `create(ListGamesResponseSchema)` to create a new message.
  */
 export const ListGamesResponseSchema: GenMessage<ListGamesResponse> = /*@__PURE__*/
-  messageDesc(file_arena_v1_game, 1);
+  messageDesc(file_arena_v1_game, 3);
 
 /**
  * One game: its cards and its actions. Sent once per stream in the welcome.
@@ -109,6 +172,28 @@ export type GameCatalog = Message<"arena.v1.GameCatalog"> & {
    * @generated from field: repeated arena.v1.GameOption options = 8;
    */
   options: GameOption[];
+
+  /**
+   * A game whose views are in `other`: a serialized google.protobuf.FileDescriptorSet with every message that its views and records use.
+   * Empty for 6th Sense and Nullern.
+   *
+   * @generated from field: bytes descriptors = 9;
+   */
+  descriptors: Uint8Array;
+
+  /**
+   * The full names of the messages of its views and of its records, such as "betting.v1.View"; empty for 6th Sense and Nullern.
+   *
+   * @generated from field: string view_type = 10;
+   */
+  viewType: string;
+
+  /**
+   * See view_type.
+   *
+   * @generated from field: string record_type = 11;
+   */
+  recordType: string;
 };
 
 /**
@@ -116,7 +201,7 @@ export type GameCatalog = Message<"arena.v1.GameCatalog"> & {
  * Use `create(GameCatalogSchema)` to create a new message.
  */
 export const GameCatalogSchema: GenMessage<GameCatalog> = /*@__PURE__*/
-  messageDesc(file_arena_v1_game, 2);
+  messageDesc(file_arena_v1_game, 4);
 
 /**
  * One card.
@@ -151,7 +236,7 @@ export type Card = Message<"arena.v1.Card"> & {
  * Use `create(CardSchema)` to create a new message.
  */
 export const CardSchema: GenMessage<Card> = /*@__PURE__*/
-  messageDesc(file_arena_v1_game, 3);
+  messageDesc(file_arena_v1_game, 5);
 
 /**
  * One action. The optional fields are present where they mean something.
@@ -200,7 +285,7 @@ export type Action = Message<"arena.v1.Action"> & {
  * Use `create(ActionSchema)` to create a new message.
  */
 export const ActionSchema: GenMessage<Action> = /*@__PURE__*/
-  messageDesc(file_arena_v1_game, 4);
+  messageDesc(file_arena_v1_game, 6);
 
 /**
  * One option of a game.
@@ -235,7 +320,7 @@ export type GameOption = Message<"arena.v1.GameOption"> & {
  * Use `create(GameOptionSchema)` to create a new message.
  */
 export const GameOptionSchema: GenMessage<GameOption> = /*@__PURE__*/
-  messageDesc(file_arena_v1_game, 5);
+  messageDesc(file_arena_v1_game, 7);
 
 /**
  * What the small numbers of a game mean. Everything else in this protocol names cards and actions by their index here,
@@ -253,6 +338,17 @@ export const GameService: GenService<{
     methodKind: "unary";
     input: typeof ListGamesRequestSchema;
     output: typeof ListGamesResponseSchema;
+  },
+  /**
+   * The rules of a game, for people.
+   * NOT_FOUND: the server does not play the game, or has no rules in the language.
+   *
+   * @generated from rpc arena.v1.GameService.GetRules
+   */
+  getRules: {
+    methodKind: "unary";
+    input: typeof GetRulesRequestSchema;
+    output: typeof GetRulesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_arena_v1_game, 0);

@@ -12,13 +12,15 @@ import type { NullernRound, NullernView } from "./nullern_pb.js";
 import { file_arena_v1_nullern } from "./nullern_pb.js";
 import type { SixthSenseRound, SixthSenseView } from "./sixth_sense_pb.js";
 import { file_arena_v1_sixth_sense } from "./sixth_sense_pb.js";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_any } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file arena/v1/play.proto.
  */
 export const file_arena_v1_play: GenFile = /*@__PURE__*/
-  fileDesc("ChNhcmVuYS92MS9wbGF5LnByb3RvEghhcmVuYS52MSL4AQoLUGxheVJlcXVlc3QSHgoFaGVsbG8YASABKAsyDy5hcmVuYS52MS5IZWxsbxIeCgVyZWFkeRgCIAMoCzIPLmFyZW5hLnYxLlJlYWR5EiEKB2Fuc3dlcnMYAyADKAsyEC5hcmVuYS52MS5BbnN3ZXISGgoJaGVhcnRiZWF0GAQgASgEQgIwAkgAiAEBEhUKCGNhcGFjaXR5GAUgASgNSAGIAQESFAoIZGVjbGluZWQYBiADKARCAjACEhMKB3Jlc3VtZWQYByADKARCAjACEg0KBWxlYXZlGAggASgIQgwKCl9oZWFydGJlYXRCCwoJX2NhcGFjaXR5IoIBCgVIZWxsbxINCgVnYW1lcxgBIAMoCRIQCghjYXBhY2l0eRgCIAEoDRIOCgZjbGllbnQYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRITCgdwbGF5aW5nGAUgAygEQgIwAhIOCgZjYXN1YWwYBiABKAgSEgoKY2hhbGxlbmdlcxgHIAEoCCIxCgVSZWFkeRIZCg1pbnZpdGF0aW9uX2lkGAEgASgEQgIwAhINCgVub25jZRgCIAEoDCJDCgZBbnN3ZXISFAoIbWF0Y2hfaWQYASABKARCAjACEhMKC2RlY2lzaW9uX2lkGAIgASgNEg4KBmFjdGlvbhgDIAEoDSLwAgoMUGxheVJlc3BvbnNlEiIKB3dlbGNvbWUYASABKAsyES5hcmVuYS52MS5XZWxjb21lEikKC2ludml0YXRpb25zGAIgAygLMhQuYXJlbmEudjEuSW52aXRhdGlvbhIlCglkZWNpc2lvbnMYAyADKAsyEi5hcmVuYS52MS5EZWNpc2lvbhIhCgdub3RpY2VzGAQgAygLMhAuYXJlbmEudjEuTm90aWNlEiUKBnJvdW5kcxgFIAMoCzIVLmFyZW5hLnYxLlJvdW5kUmVwb3J0EiYKB3JlcG9ydHMYBiADKAsyFS5hcmVuYS52MS5NYXRjaFJlcG9ydBIaCgloZWFydGJlYXQYByABKARCAjACSACIAQESJAoGc3RhcnRzGAggAygLMhQuYXJlbmEudjEuTWF0Y2hTdGFydBIoCgZjbG9zZWQYCSADKAsyGC5hcmVuYS52MS5DbG9zZWREZWNpc2lvbkIMCgpfaGVhcnRiZWF0IjsKDkNsb3NlZERlY2lzaW9uEhQKCG1hdGNoX2lkGAEgASgEQgIwAhITCgtkZWNpc2lvbl9pZBgCIAEoDSK5AQoHV2VsY29tZRIOCgZzZXJ2ZXIYASABKAkSCwoDYm90GAIgASgJEiQKBWdhbWVzGAMgAygLMhUuYXJlbmEudjEuR2FtZUNhdGFsb2cSIgoHY29uZHVjdBgEIAEoCzIRLmFyZW5hLnYxLkNvbmR1Y3QSJgoGbGltaXRzGAUgASgLMhYuYXJlbmEudjEuU3RyZWFtTGltaXRzEh8KA2xvZxgGIAEoCzISLmFyZW5hLnYxLkxvZ1N0YXRlImEKDFN0cmVhbUxpbWl0cxIQCghjYXBhY2l0eRgBIAEoDRITCgttYXhfcmVxdWVzdBgCIAEoDRIUCgxtYXhfbWV0YWRhdGEYAyABKA0SFAoMaGVhcnRiZWF0X21zGAQgASgNIr4CCgdDb25kdWN0EhUKDXNvZnRfbGltaXRfbXMYASABKA0SDwoHYmFua19tcxgCIAEoDRIfChdyZWplY3Rpb25zX3Blcl9kZWNpc2lvbhgDIAEoDRIcChRyZWplY3Rpb25zX3Blcl9tYXRjaBgEIAEoDRIWCg5sYXRlc19pbl9hX3JvdxgFIAEoDRIQCghyZWFkeV9tcxgGIAEoDRIYChBsYWdfYWxsb3dhbmNlX21zGAcgASgNEhAKCGdyYWNlX21zGAggASgNEhEKCWluY2lkZW50cxgJIAEoDRIXCg9yZXN0YXJ0X2hvbGRfbXMYCiABKA0SGwoTc3Vic3RpdHV0ZWRfcGVyY2VudBgLIAEoDRISCgpwYXJrX2FmdGVyGAwgASgNEhkKEW5ld2NvbWVyX2dyYWNlX21zGA0gASgNIt4BCgpJbnZpdGF0aW9uEhkKDWludml0YXRpb25faWQYASABKARCAjACEgwKBGdhbWUYAiABKAkSIQoEa2luZBgDIAEoDjITLmFyZW5hLnYxLk1hdGNoS2luZBIyCgdvcHRpb25zGAQgAygLMiEuYXJlbmEudjEuSW52aXRhdGlvbi5PcHRpb25zRW50cnkSEgoKY29tbWl0bWVudBgFIAEoDBIMCgRib3RzGAYgAygJGi4KDE9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpACCgpNYXRjaFN0YXJ0EhQKCG1hdGNoX2lkGAEgASgEQgIwAhIZCg1pbnZpdGF0aW9uX2lkGAIgASgEQgIwAhIMCgRnYW1lGAMgASgJEiEKBGtpbmQYBCABKA4yEy5hcmVuYS52MS5NYXRjaEtpbmQSDAoEc2VhdBgFIAEoDRIMCgRib3RzGAYgAygJEjIKB29wdGlvbnMYByADKAsyIS5hcmVuYS52MS5NYXRjaFN0YXJ0Lk9wdGlvbnNFbnRyeRISCgpjb21taXRtZW50GAggASgMEgwKBHNhbHQYCSABKAwaLgoMT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiyQEKCERlY2lzaW9uEhQKCG1hdGNoX2lkGAEgASgEQgIwAhITCgtkZWNpc2lvbl9pZBgCIAEoDRIPCgdzb2Z0X21zGAMgASgNEg8KB2JhbmtfbXMYBCABKA0SDQoFbGVnYWwYBSADKA0SLwoLc2l4dGhfc2Vuc2UYCiABKAsyGC5hcmVuYS52MS5TaXh0aFNlbnNlVmlld0gAEigKB251bGxlcm4YCyABKAsyFS5hcmVuYS52MS5OdWxsZXJuVmlld0gAQgYKBHZpZXciqwIKBk5vdGljZRIZCghtYXRjaF9pZBgBIAEoBEICMAJIAIgBARIYCgtkZWNpc2lvbl9pZBgCIAEoDUgBiAEBEiIKBGtpbmQYAyABKA4yFC5hcmVuYS52MS5Ob3RpY2VLaW5kEgwKBHRleHQYBCABKAkSEwoGYWN0aW9uGAUgASgNSAKIAQESDQoFbGVnYWwYBiADKA0SFAoHdGltZV9tcxgHIAEoDUgDiAEBEhEKBHNlYXQYCCABKA1IBIgBARIeCg1pbnZpdGF0aW9uX2lkGAkgASgEQgIwAkgFiAEBQgsKCV9tYXRjaF9pZEIOCgxfZGVjaXNpb25faWRCCQoHX2FjdGlvbkIKCghfdGltZV9tc0IHCgVfc2VhdEIQCg5faW52aXRhdGlvbl9pZCK5AQoLUm91bmRSZXBvcnQSFAoIbWF0Y2hfaWQYASABKARCAjACEg0KBXJvdW5kGAIgASgNEg4KBnBvaW50cxgDIAMoERIOCgZzY29yZXMYBCADKBESMAoLc2l4dGhfc2Vuc2UYCiABKAsyGS5hcmVuYS52MS5TaXh0aFNlbnNlUm91bmRIABIpCgdudWxsZXJuGAsgASgLMhYuYXJlbmEudjEuTnVsbGVyblJvdW5kSABCCAoGcmVjb3JkIvQBCgtNYXRjaFJlcG9ydBIUCghtYXRjaF9pZBgBIAEoBEICMAISDAoEc2VhdBgCIAEoDRIOCgZzY29yZXMYAyADKBESDgoGcGxhY2VzGAQgAygNEiYKBnJhdGluZxgFIAEoCzIWLmFyZW5hLnYxLlJhdGluZ0NoYW5nZRITCgtpbnRlcnJ1cHRlZBgGIAEoCRIOCgZjb3VudHMYByADKAgSIQoEa2luZBgIIAEoDjITLmFyZW5hLnYxLk1hdGNoS2luZBIOCgZzcG9pbHQYCSADKAgSIQoFZW50cnkYCiABKAsyEi5hcmVuYS52MS5Mb2dFbnRyeSItCgxSYXRpbmdDaGFuZ2USDgoGYmVmb3JlGAEgASgBEg0KBWFmdGVyGAIgASgBKtoHCgZSZWFzb24SFgoSUkVBU09OX1VOU1BFQ0lGSUVEEAASGAoUUkVBU09OX1RPS0VOX1VOS05PV04QARIYChRSRUFTT05fVE9LRU5fUkVWT0tFRBACEhcKE1JFQVNPTl9PV05FUl9CQU5ORUQQAxIVChFSRUFTT05fVEFLRU5fT1ZFUhAEEhYKElJFQVNPTl9CQURfTUVTU0FHRRAFEhcKE1JFQVNPTl9OT19TVUNIX0dBTUUQBhIUChBSRUFTT05fTk9fQ0FTVUFMEAcSEwoPUkVBU09OX05PX0hFTExPEAgSFgoSUkVBU09OX05PVF9SRUFESU5HEAkSEwoPUkVBU09OX0ZMT09ESU5HEAoSFgoSUkVBU09OX09WRVJfQlVER0VUEAsSEwoPUkVBU09OX1NUT1BQSU5HEAwSHAoYUkVBU09OX1NUT1JFX1VOQVZBSUxBQkxFEA0SFQoRUkVBU09OX05BTUVfVEFLRU4QDhIbChdSRUFTT05fTkFNRV9OT1RfQUxMT1dFRBAPEhwKGFJFQVNPTl9UT0tFTl9OT1RfQUxMT1dFRBAQEh0KGVJFQVNPTl9JTlZJVEFUSU9OX1JFRlVTRUQQERIYChRSRUFTT05fVE9PX01BTllfQk9UUxASEiEKHVJFQVNPTl9UT09fTUFOWV9SRUdJU1RSQVRJT05TEBMSGAoUUkVBU09OX05PVF9QRVJNSVRURUQQFBIYChRSRUFTT05fQkFEX0NIQUxMRU5HRRAVEhkKFVJFQVNPTl9OT1RfQ0hBTExFTkdFRBAWEh4KGlJFQVNPTl9UT09fTUFOWV9DSEFMTEVOR0VTEBcSHAoYUkVBU09OX05PVEhJTkdfVE9fQ0hBTkdFEBgSFgoSUkVBU09OX1VOS05PV05fQk9UEBkSFwoTUkVBU09OX09GX1RIRV9IT1VTRRAaEhYKElJFQVNPTl9CT1RfREVMRVRFRBAbEhUKEVJFQVNPTl9OT1RfUEFSS0VEEBwSGAoUUkVBU09OX1VOS05PV05fTUFUQ0gQHRIUChBSRUFTT05fTk9fUkVQTEFZEB4SGAoUUkVBU09OX1JFUExBWV9QUlVORUQQHxIUChBSRUFTT05fTk9fUkVTVUxUECASFgoSUkVBU09OX1JFU1VMVF9WT0lEECESGQoVUkVBU09OX05PX1NVQ0hfU0VBUkNIECISHQoZUkVBU09OX1JFQVNPTl9OT1RfQUxMT1dFRBAjEhUKEVJFQVNPTl9OT1RfRklUVEVEECQSHAoYUkVBU09OX1RPT19NQU5ZX1dBVENIRVJTECUqbgoJTWF0Y2hLaW5kEhoKFk1BVENIX0tJTkRfVU5TUEVDSUZJRUQQABIUChBNQVRDSF9LSU5EX1JBVEVEEAESFQoRTUFUQ0hfS0lORF9DQVNVQUwQAhIYChRNQVRDSF9LSU5EX0NIQUxMRU5HRRADKs4DCgpOb3RpY2VLaW5kEhsKF05PVElDRV9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTTk9USUNFX0tJTkRfSUxMRUdBTBABEhUKEU5PVElDRV9LSU5EX1NUQUxFEAISFwoTTk9USUNFX0tJTkRfVU5LTk9XThADEh4KGk5PVElDRV9LSU5EX0ZPUkNFRF9CWV9USU1FEAQSJAogTk9USUNFX0tJTkRfRk9SQ0VEX0JZX0lMTEVHQUxJVFkQBRIZChVOT1RJQ0VfS0lORF9TVVNQRU5ERUQQBhIZChVOT1RJQ0VfS0lORF9XSVRIRFJBV04QBxIYChROT1RJQ0VfS0lORF9EUkFJTklORxAIEhQKEE5PVElDRV9LSU5EX0dPTkUQCRIbChdOT1RJQ0VfS0lORF9TVUJTVElUVVRFRBAKEhQKEE5PVElDRV9LSU5EX0JBQ0sQCxIUChBOT1RJQ0VfS0lORF9IRUxEEAwSGAoUTk9USUNFX0tJTkRfUkVMRUFTRUQQDRIWChJOT1RJQ0VfS0lORF9QQVJLRUQQDhIVChFOT1RJQ0VfS0lORF9UQUtFThAPEhwKGE5PVElDRV9LSU5EX0NBU1VBTF9MSU1JVBAQMkgKC1BsYXlTZXJ2aWNlEjkKBFBsYXkSFS5hcmVuYS52MS5QbGF5UmVxdWVzdBoWLmFyZW5hLnYxLlBsYXlSZXNwb25zZSgBMAFCHgoIYXJlbmEudjFQAVoQYXJlbmEvdjE7YXJlbmF2MWIGcHJvdG8z", [file_arena_v1_game, file_arena_v1_log, file_arena_v1_nullern, file_arena_v1_sixth_sense]);
+  fileDesc("ChNhcmVuYS92MS9wbGF5LnByb3RvEghhcmVuYS52MSL4AQoLUGxheVJlcXVlc3QSHgoFaGVsbG8YASABKAsyDy5hcmVuYS52MS5IZWxsbxIeCgVyZWFkeRgCIAMoCzIPLmFyZW5hLnYxLlJlYWR5EiEKB2Fuc3dlcnMYAyADKAsyEC5hcmVuYS52MS5BbnN3ZXISGgoJaGVhcnRiZWF0GAQgASgEQgIwAkgAiAEBEhUKCGNhcGFjaXR5GAUgASgNSAGIAQESFAoIZGVjbGluZWQYBiADKARCAjACEhMKB3Jlc3VtZWQYByADKARCAjACEg0KBWxlYXZlGAggASgIQgwKCl9oZWFydGJlYXRCCwoJX2NhcGFjaXR5IsYBCgVIZWxsbxINCgVnYW1lcxgBIAMoCRIQCghjYXBhY2l0eRgCIAEoDRIOCgZjbGllbnQYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRITCgdwbGF5aW5nGAUgAygEQgIwAhIOCgZjYXN1YWwYBiABKAgSEgoKY2hhbGxlbmdlcxgHIAEoCBIQCghmZWF0dXJlcxgIIAMoCRIeCg1yZXBvcnRzX2FmdGVyGAkgASgEQgIwAkgAiAEBQhAKDl9yZXBvcnRzX2FmdGVyIjEKBVJlYWR5EhkKDWludml0YXRpb25faWQYASABKARCAjACEg0KBW5vbmNlGAIgASgMIkMKBkFuc3dlchIUCghtYXRjaF9pZBgBIAEoBEICMAISEwoLZGVjaXNpb25faWQYAiABKA0SDgoGYWN0aW9uGAMgASgNIvACCgxQbGF5UmVzcG9uc2USIgoHd2VsY29tZRgBIAEoCzIRLmFyZW5hLnYxLldlbGNvbWUSKQoLaW52aXRhdGlvbnMYAiADKAsyFC5hcmVuYS52MS5JbnZpdGF0aW9uEiUKCWRlY2lzaW9ucxgDIAMoCzISLmFyZW5hLnYxLkRlY2lzaW9uEiEKB25vdGljZXMYBCADKAsyEC5hcmVuYS52MS5Ob3RpY2USJQoGcm91bmRzGAUgAygLMhUuYXJlbmEudjEuUm91bmRSZXBvcnQSJgoHcmVwb3J0cxgGIAMoCzIVLmFyZW5hLnYxLk1hdGNoUmVwb3J0EhoKCWhlYXJ0YmVhdBgHIAEoBEICMAJIAIgBARIkCgZzdGFydHMYCCADKAsyFC5hcmVuYS52MS5NYXRjaFN0YXJ0EigKBmNsb3NlZBgJIAMoCzIYLmFyZW5hLnYxLkNsb3NlZERlY2lzaW9uQgwKCl9oZWFydGJlYXQiOwoOQ2xvc2VkRGVjaXNpb24SFAoIbWF0Y2hfaWQYASABKARCAjACEhMKC2RlY2lzaW9uX2lkGAIgASgNItoBCgdXZWxjb21lEg4KBnNlcnZlchgBIAEoCRILCgNib3QYAiABKAkSJAoFZ2FtZXMYAyADKAsyFS5hcmVuYS52MS5HYW1lQ2F0YWxvZxIiCgdjb25kdWN0GAQgASgLMhEuYXJlbmEudjEuQ29uZHVjdBImCgZsaW1pdHMYBSABKAsyFi5hcmVuYS52MS5TdHJlYW1MaW1pdHMSHwoDbG9nGAYgASgLMhIuYXJlbmEudjEuTG9nU3RhdGUSEAoIZmVhdHVyZXMYByADKAkSDQoFYnVpbGQYCCABKAkidwoMU3RyZWFtTGltaXRzEhAKCGNhcGFjaXR5GAEgASgNEhMKC21heF9yZXF1ZXN0GAIgASgNEhQKDG1heF9tZXRhZGF0YRgDIAEoDRIUCgxoZWFydGJlYXRfbXMYBCABKA0SFAoMbWF4X3Jlc3BvbnNlGAUgASgNIusCCgdDb25kdWN0EhUKDXNvZnRfbGltaXRfbXMYASABKA0SDwoHYmFua19tcxgCIAEoDRIfChdyZWplY3Rpb25zX3Blcl9kZWNpc2lvbhgDIAEoDRIcChRyZWplY3Rpb25zX3Blcl9tYXRjaBgEIAEoDRIWCg5sYXRlc19pbl9hX3JvdxgFIAEoDRIQCghyZWFkeV9tcxgGIAEoDRIYChBsYWdfYWxsb3dhbmNlX21zGAcgASgNEhAKCGdyYWNlX21zGAggASgNEhEKCWluY2lkZW50cxgJIAEoDRIXCg9yZXN0YXJ0X2hvbGRfbXMYCiABKA0SGwoTc3Vic3RpdHV0ZWRfcGVyY2VudBgLIAEoDRISCgpwYXJrX2FmdGVyGAwgASgNEhkKEW5ld2NvbWVyX2dyYWNlX21zGA0gASgNEhMKC29mZmVyX29uX21zGA4gASgNEhYKDm9mZmVyX2xpbWl0X21zGA8gASgNIt4BCgpJbnZpdGF0aW9uEhkKDWludml0YXRpb25faWQYASABKARCAjACEgwKBGdhbWUYAiABKAkSIQoEa2luZBgDIAEoDjITLmFyZW5hLnYxLk1hdGNoS2luZBIyCgdvcHRpb25zGAQgAygLMiEuYXJlbmEudjEuSW52aXRhdGlvbi5PcHRpb25zRW50cnkSEgoKY29tbWl0bWVudBgFIAEoDBIMCgRib3RzGAYgAygJGi4KDE9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpACCgpNYXRjaFN0YXJ0EhQKCG1hdGNoX2lkGAEgASgEQgIwAhIZCg1pbnZpdGF0aW9uX2lkGAIgASgEQgIwAhIMCgRnYW1lGAMgASgJEiEKBGtpbmQYBCABKA4yEy5hcmVuYS52MS5NYXRjaEtpbmQSDAoEc2VhdBgFIAEoDRIMCgRib3RzGAYgAygJEjIKB29wdGlvbnMYByADKAsyIS5hcmVuYS52MS5NYXRjaFN0YXJ0Lk9wdGlvbnNFbnRyeRISCgpjb21taXRtZW50GAggASgMEgwKBHNhbHQYCSABKAwaLgoMT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi7gEKCERlY2lzaW9uEhQKCG1hdGNoX2lkGAEgASgEQgIwAhITCgtkZWNpc2lvbl9pZBgCIAEoDRIPCgdzb2Z0X21zGAMgASgNEg8KB2JhbmtfbXMYBCABKA0SDQoFbGVnYWwYBSADKA0SLwoLc2l4dGhfc2Vuc2UYCiABKAsyGC5hcmVuYS52MS5TaXh0aFNlbnNlVmlld0gAEigKB251bGxlcm4YCyABKAsyFS5hcmVuYS52MS5OdWxsZXJuVmlld0gAEiMKBW90aGVyGAwgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueUIGCgR2aWV3Ir0ECgZOb3RpY2USGQoIbWF0Y2hfaWQYASABKARCAjACSACIAQESGAoLZGVjaXNpb25faWQYAiABKA1IAYgBARIiCgRraW5kGAMgASgOMhQuYXJlbmEudjEuTm90aWNlS2luZBIMCgR0ZXh0GAQgASgJEhMKBmFjdGlvbhgFIAEoDUgCiAEBEg0KBWxlZ2FsGAYgAygNEhQKB3RpbWVfbXMYByABKA1IA4gBARIRCgRzZWF0GAggASgNSASIAQESHgoNaW52aXRhdGlvbl9pZBgJIAEoBEICMAJIBYgBARIcCg9yZWplY3RlZF9hY3Rpb24YCiABKA1IBogBARIaCg1jaG9zZW5fYWN0aW9uGAsgASgNSAeIAQESFAoHbGVmdF9tcxgMIAEoDUgIiAEBEhQKB2xhdGVfbXMYDSABKA1ICYgBARIWCglyZXR1cm5fbXMYDiABKA1ICogBARIUCgdob2xkX21zGA8gASgNSAuIAQESFgoJY2FzdWFsX21zGBAgASgNSAyIAQFCCwoJX21hdGNoX2lkQg4KDF9kZWNpc2lvbl9pZEIJCgdfYWN0aW9uQgoKCF90aW1lX21zQgcKBV9zZWF0QhAKDl9pbnZpdGF0aW9uX2lkQhIKEF9yZWplY3RlZF9hY3Rpb25CEAoOX2Nob3Nlbl9hY3Rpb25CCgoIX2xlZnRfbXNCCgoIX2xhdGVfbXNCDAoKX3JldHVybl9tc0IKCghfaG9sZF9tc0IMCgpfY2FzdWFsX21zIt4BCgtSb3VuZFJlcG9ydBIUCghtYXRjaF9pZBgBIAEoBEICMAISDQoFcm91bmQYAiABKA0SDgoGcG9pbnRzGAMgAygREg4KBnNjb3JlcxgEIAMoERIwCgtzaXh0aF9zZW5zZRgKIAEoCzIZLmFyZW5hLnYxLlNpeHRoU2Vuc2VSb3VuZEgAEikKB251bGxlcm4YCyABKAsyFi5hcmVuYS52MS5OdWxsZXJuUm91bmRIABIjCgVvdGhlchgMIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnlCCAoGcmVjb3JkIqICCgtNYXRjaFJlcG9ydBIUCghtYXRjaF9pZBgBIAEoBEICMAISDAoEc2VhdBgCIAEoDRIOCgZzY29yZXMYAyADKBESDgoGcGxhY2VzGAQgAygNEiYKBnJhdGluZxgFIAEoCzIWLmFyZW5hLnYxLlJhdGluZ0NoYW5nZRITCgtpbnRlcnJ1cHRlZBgGIAEoCRIOCgZjb3VudHMYByADKAgSIQoEa2luZBgIIAEoDjITLmFyZW5hLnYxLk1hdGNoS2luZBIOCgZzcG9pbHQYCSADKAgSIQoFZW50cnkYCiABKAsyEi5hcmVuYS52MS5Mb2dFbnRyeRIsCgxpbnRlcnJ1cHRpb24YCyABKA4yFi5hcmVuYS52MS5JbnRlcnJ1cHRpb24iLQoMUmF0aW5nQ2hhbmdlEg4KBmJlZm9yZRgBIAEoARINCgVhZnRlchgCIAEoASqQCAoGUmVhc29uEhYKElJFQVNPTl9VTlNQRUNJRklFRBAAEhgKFFJFQVNPTl9UT0tFTl9VTktOT1dOEAESGAoUUkVBU09OX1RPS0VOX1JFVk9LRUQQAhIXChNSRUFTT05fT1dORVJfQkFOTkVEEAMSFQoRUkVBU09OX1RBS0VOX09WRVIQBBIWChJSRUFTT05fQkFEX01FU1NBR0UQBRIXChNSRUFTT05fTk9fU1VDSF9HQU1FEAYSFAoQUkVBU09OX05PX0NBU1VBTBAHEhMKD1JFQVNPTl9OT19IRUxMTxAIEhYKElJFQVNPTl9OT1RfUkVBRElORxAJEhMKD1JFQVNPTl9GTE9PRElORxAKEhYKElJFQVNPTl9PVkVSX0JVREdFVBALEhMKD1JFQVNPTl9TVE9QUElORxAMEhwKGFJFQVNPTl9TVE9SRV9VTkFWQUlMQUJMRRANEhUKEVJFQVNPTl9OQU1FX1RBS0VOEA4SGwoXUkVBU09OX05BTUVfTk9UX0FMTE9XRUQQDxIcChhSRUFTT05fVE9LRU5fTk9UX0FMTE9XRUQQEBIdChlSRUFTT05fSU5WSVRBVElPTl9SRUZVU0VEEBESGAoUUkVBU09OX1RPT19NQU5ZX0JPVFMQEhIhCh1SRUFTT05fVE9PX01BTllfUkVHSVNUUkFUSU9OUxATEhgKFFJFQVNPTl9OT1RfUEVSTUlUVEVEEBQSGAoUUkVBU09OX0JBRF9DSEFMTEVOR0UQFRIZChVSRUFTT05fTk9UX0NIQUxMRU5HRUQQFhIeChpSRUFTT05fVE9PX01BTllfQ0hBTExFTkdFUxAXEhwKGFJFQVNPTl9OT1RISU5HX1RPX0NIQU5HRRAYEhYKElJFQVNPTl9VTktOT1dOX0JPVBAZEhcKE1JFQVNPTl9PRl9USEVfSE9VU0UQGhIWChJSRUFTT05fQk9UX0RFTEVURUQQGxIVChFSRUFTT05fTk9UX1BBUktFRBAcEhgKFFJFQVNPTl9VTktOT1dOX01BVENIEB0SFAoQUkVBU09OX05PX1JFUExBWRAeEhgKFFJFQVNPTl9SRVBMQVlfUFJVTkVEEB8SFAoQUkVBU09OX05PX1JFU1VMVBAgEhYKElJFQVNPTl9SRVNVTFRfVk9JRBAhEhkKFVJFQVNPTl9OT19TVUNIX1NFQVJDSBAiEh0KGVJFQVNPTl9SRUFTT05fTk9UX0FMTE9XRUQQIxIVChFSRUFTT05fTk9UX0ZJVFRFRBAkEhwKGFJFQVNPTl9UT09fTUFOWV9XQVRDSEVSUxAlEh8KG1JFQVNPTl9QQUdFX1RPS0VOX05PVF9WQUxJRBAmEhMKD1JFQVNPTl9OT19SVUxFUxAnKm4KCU1hdGNoS2luZBIaChZNQVRDSF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQTUFUQ0hfS0lORF9SQVRFRBABEhUKEU1BVENIX0tJTkRfQ0FTVUFMEAISGAoUTUFUQ0hfS0lORF9DSEFMTEVOR0UQAyrOAwoKTm90aWNlS2luZBIbChdOT1RJQ0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE05PVElDRV9LSU5EX0lMTEVHQUwQARIVChFOT1RJQ0VfS0lORF9TVEFMRRACEhcKE05PVElDRV9LSU5EX1VOS05PV04QAxIeChpOT1RJQ0VfS0lORF9GT1JDRURfQllfVElNRRAEEiQKIE5PVElDRV9LSU5EX0ZPUkNFRF9CWV9JTExFR0FMSVRZEAUSGQoVTk9USUNFX0tJTkRfU1VTUEVOREVEEAYSGQoVTk9USUNFX0tJTkRfV0lUSERSQVdOEAcSGAoUTk9USUNFX0tJTkRfRFJBSU5JTkcQCBIUChBOT1RJQ0VfS0lORF9HT05FEAkSGwoXTk9USUNFX0tJTkRfU1VCU1RJVFVURUQQChIUChBOT1RJQ0VfS0lORF9CQUNLEAsSFAoQTk9USUNFX0tJTkRfSEVMRBAMEhgKFE5PVElDRV9LSU5EX1JFTEVBU0VEEA0SFgoSTk9USUNFX0tJTkRfUEFSS0VEEA4SFQoRTk9USUNFX0tJTkRfVEFLRU4QDxIcChhOT1RJQ0VfS0lORF9DQVNVQUxfTElNSVQQECqHAQoMSW50ZXJydXB0aW9uEhwKGElOVEVSUlVQVElPTl9VTlNQRUNJRklFRBAAEh0KGUlOVEVSUlVQVElPTl9TRVJWRVJfRkFVTFQQARIeChpJTlRFUlJVUFRJT05fTk9UX0NPTlRJTlVFRBACEhoKFklOVEVSUlVQVElPTl9OT1RfQkVHVU4QAzJICgtQbGF5U2VydmljZRI5CgRQbGF5EhUuYXJlbmEudjEuUGxheVJlcXVlc3QaFi5hcmVuYS52MS5QbGF5UmVzcG9uc2UoATABQh4KCGFyZW5hLnYxUAFaEGFyZW5hL3YxO2FyZW5hdjFiBnByb3RvMw", [file_arena_v1_game, file_arena_v1_log, file_arena_v1_nullern, file_arena_v1_sixth_sense, file_google_protobuf_any]);
 
 /**
  * From the bot.
@@ -147,6 +149,23 @@ export type Hello = Message<"arena.v1.Hello"> & {
    * @generated from field: bool challenges = 7;
    */
   challenges: boolean;
+
+  /**
+   * The features of later versions of the protocol that the client understands: at most 32 names of at most 40 lower-case letters, digits
+   * and '-'. The server ignores names that it does not know. None is defined yet.
+   *
+   * @generated from field: repeated string features = 8;
+   */
+  features: string[];
+
+  /**
+   * The number of the log's leaf of the last report that the bot has from this server. The server sends every later report, the oldest
+   * first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent: the server sends no report of the past. A bot that had no
+   * report yet sends Welcome.log.head.size of its first stream, minus 1, if that is not negative.
+   *
+   * @generated from field: optional uint64 reports_after = 9 [jstype = JS_NUMBER];
+   */
+  reportsAfter?: bigint | undefined;
 };
 
 /**
@@ -373,6 +392,20 @@ export type Welcome = Message<"arena.v1.Welcome"> & {
    * @generated from field: arena.v1.LogState log = 6;
    */
   log?: LogState | undefined;
+
+  /**
+   * The features of Hello.features that hold on this stream: a subset of these.
+   *
+   * @generated from field: repeated string features = 7;
+   */
+  features: string[];
+
+  /**
+   * How the server was built: "compiled" or "source".
+   *
+   * @generated from field: string build = 8;
+   */
+  build: string;
 };
 
 /**
@@ -415,6 +448,13 @@ export type StreamLimits = Message<"arena.v1.StreamLimits"> & {
    * @generated from field: uint32 heartbeat_ms = 4;
    */
   heartbeatMs: number;
+
+  /**
+   * Bytes of a message to the client, at most. What would be larger comes in several messages.
+   *
+   * @generated from field: uint32 max_response = 5;
+   */
+  maxResponse: number;
 };
 
 /**
@@ -520,6 +560,20 @@ export type Conduct = Message<"arena.v1.Conduct"> & {
    * @generated from field: uint32 newcomer_grace_ms = 13;
    */
   newcomerGraceMs: number;
+
+  /**
+   * Time after which the server offers a seat to a further bot while the first has not accepted it, in milliseconds.
+   *
+   * @generated from field: uint32 offer_on_ms = 14;
+   */
+  offerOnMs: number;
+
+  /**
+   * The longest time that a bot may take to accept before the seat may be another's, in milliseconds.
+   *
+   * @generated from field: uint32 offer_limit_ms = 15;
+   */
+  offerLimitMs: number;
 };
 
 /**
@@ -726,6 +780,13 @@ export type Decision = Message<"arena.v1.Decision"> & {
     value: NullernView;
     case: "nullern";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * The view of any other game, as a message that the game's catalogue describes.
+   *
+   * @generated from field: google.protobuf.Any other = 12;
+   */
+  other?: Any | undefined;
 };
 
 /**
@@ -804,6 +865,55 @@ export type Notice = Message<"arena.v1.Notice"> & {
    * @generated from field: optional uint64 invitation_id = 9 [jstype = JS_NUMBER];
    */
   invitationId?: bigint | undefined;
+
+  /**
+   * The action that the bot sent and the server did not take.
+   *
+   * @generated from field: optional uint32 rejected_action = 10;
+   */
+  rejectedAction?: number | undefined;
+
+  /**
+   * The action that the server chose for the bot.
+   *
+   * @generated from field: optional uint32 chosen_action = 11;
+   */
+  chosenAction?: number | undefined;
+
+  /**
+   * Time left for the open decision, bank included, in milliseconds.
+   *
+   * @generated from field: optional uint32 left_ms = 12;
+   */
+  leftMs?: number | undefined;
+
+  /**
+   * How late the answer was, in milliseconds.
+   *
+   * @generated from field: optional uint32 late_ms = 13;
+   */
+  lateMs?: number | undefined;
+
+  /**
+   * How long the bot that is gone has to come back, in milliseconds.
+   *
+   * @generated from field: optional uint32 return_ms = 14;
+   */
+  returnMs?: number | undefined;
+
+  /**
+   * How long the clocks stand still at most, in milliseconds.
+   *
+   * @generated from field: optional uint32 hold_ms = 15;
+   */
+  holdMs?: number | undefined;
+
+  /**
+   * Time until the owner's next casual match, in milliseconds.
+   *
+   * @generated from field: optional uint32 casual_ms = 16;
+   */
+  casualMs?: number | undefined;
 };
 
 /**
@@ -869,6 +979,13 @@ export type RoundReport = Message<"arena.v1.RoundReport"> & {
     value: NullernRound;
     case: "nullern";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * The record of any other game, as a message that the game's catalogue describes.
+   *
+   * @generated from field: google.protobuf.Any other = 12;
+   */
+  other?: Any | undefined;
 };
 
 /**
@@ -955,6 +1072,13 @@ export type MatchReport = Message<"arena.v1.MatchReport"> & {
    * @generated from field: arena.v1.LogEntry entry = 10;
    */
   entry?: LogEntry | undefined;
+
+  /**
+   * The cause of `interrupted`, for programs.
+   *
+   * @generated from field: arena.v1.Interruption interruption = 11;
+   */
+  interruption: Interruption;
 };
 
 /**
@@ -1264,6 +1388,20 @@ export enum Reason {
    * @generated from enum value: REASON_TOO_MANY_WATCHERS = 37;
    */
   TOO_MANY_WATCHERS = 37,
+
+  /**
+   * INVALID_ARGUMENT: the page token is not of this list, query, ladder or build of the server.
+   *
+   * @generated from enum value: REASON_PAGE_TOKEN_NOT_VALID = 38;
+   */
+  PAGE_TOKEN_NOT_VALID = 38,
+
+  /**
+   * NOT_FOUND: the game has no rules in the language.
+   *
+   * @generated from enum value: REASON_NO_RULES = 39;
+   */
+  NO_RULES = 39,
 }
 
 /**
@@ -1446,6 +1584,47 @@ export enum NoticeKind {
  */
 export const NoticeKindSchema: GenEnum<NoticeKind> = /*@__PURE__*/
   enumDesc(file_arena_v1_play, 2);
+
+/**
+ * Why a match has no result.
+ *
+ * @generated from enum arena.v1.Interruption
+ */
+export enum Interruption {
+  /**
+   * The match has a result, or an older server interrupted it.
+   *
+   * @generated from enum value: INTERRUPTION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The server failed while it played the match.
+   *
+   * @generated from enum value: INTERRUPTION_SERVER_FAULT = 1;
+   */
+  SERVER_FAULT = 1,
+
+  /**
+   * The server was stopped, and its next start could not continue the match.
+   *
+   * @generated from enum value: INTERRUPTION_NOT_CONTINUED = 2;
+   */
+  NOT_CONTINUED = 2,
+
+  /**
+   * A bot of the table did not accept before the match began.
+   *
+   * @generated from enum value: INTERRUPTION_NOT_BEGUN = 3;
+   */
+  NOT_BEGUN = 3,
+}
+
+/**
+ * Describes the enum arena.v1.Interruption.
+ */
+export const InterruptionSchema: GenEnum<Interruption> = /*@__PURE__*/
+  enumDesc(file_arena_v1_play, 3);
 
 /**
  * Where bots play. One stream carries every match a bot plays at the time.

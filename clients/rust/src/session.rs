@@ -88,6 +88,7 @@ impl Progress {
             playing: self.playing.iter().copied().collect(),
             casual: settings.casual,
             challenges: settings.challenges,
+            ..Hello::default()
         };
         PlayRequest { hello: Some(hello), ..PlayRequest::default() }
     }

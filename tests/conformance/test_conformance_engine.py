@@ -26,8 +26,18 @@ def test_a_game_keeps_its_promise(game: Game, promise: Callable[[Game], None]) -
     promise(game)
 
 
+THOROUGH = {promises.a_copy_plays_on_as_the_game_does, promises.it_takes_numpys_numbers_and_gives_none}
+"""Promises that take more than half of the time of all."""
+
+
 @pytest.mark.parametrize("table", TABLES, ids=str)
-@pytest.mark.parametrize("promise", [*promises.OF_A_TABLE, *secrecy.OF_A_TABLE], ids=lambda promise: promise.__name__)
+@pytest.mark.parametrize(
+    "promise",
+    [
+        pytest.param(promise, marks=[pytest.mark.thorough] if promise in THOROUGH else [], id=promise.__name__)
+        for promise in (*promises.OF_A_TABLE, *secrecy.OF_A_TABLE)
+    ],
+)
 def test_a_table_keeps_its_promise(table: Table, promise: Callable[[Table], None]) -> None:
     promise(table)
 

@@ -49,6 +49,7 @@ def same(message: Any, value: Any, besides: frozenset[str] = frozenset()) -> Non
 
 
 @EVERY_TABLE
+@pytest.mark.thorough
 def test_a_view_arrives_as_it_is(table: Table) -> None:
     need(table.game, *TO_TRAVEL)
     rng = Random(str(table))

@@ -108,6 +108,7 @@ LOSSY = {"score", "scores", "target"}
 
 
 @EVERY_TABLE
+@pytest.mark.thorough
 def test_bytes_say_the_same_as_floats(game: Game, seats: int, options: dict[str, Option]) -> None:
     fields = game.observation(seats)
     steps = bytearray(fields[-1].offset + fields[-1].size)

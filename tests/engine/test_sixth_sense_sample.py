@@ -313,6 +313,7 @@ def test_a_sampled_game_gives_the_same_view_and_can_be_played_to_the_end(
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("seats", SIXTH_SENSE.seats)
+@pytest.mark.thorough
 def test_worlds_that_are_copies_are_what_their_deals_and_choices_make(seats: int, options: dict[str, Option]) -> None:
     """Each is played anew from the first card, its own blocks in the place of hidden ones."""
     random = Random(f"{seats} {options}")

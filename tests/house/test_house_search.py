@@ -67,6 +67,7 @@ def test_the_choice_is_legal_and_follows_from_the_view_alone(game: str, seats: i
 
 
 @pytest.mark.parametrize(("game", "seats", "options"), TABLES, ids=str)
+@pytest.mark.thorough
 def test_an_imagined_game_looks_to_the_seat_as_its_own(game: str, seats: int, options: dict[str, Option]) -> None:
     own = "hand", "prediction", "plays", "leaders", "takers", "taken", "turned", "known_predictions"
     for view, _ in islice(decisions(game, seats, 2, **options), 0, None, 23):

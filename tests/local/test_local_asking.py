@@ -58,6 +58,7 @@ def past(games: list[Replay], bot: str) -> list[PastSeat]:
 
 
 @pytest.mark.parametrize("game", THOUGHT_ABOUT)
+@pytest.mark.thorough
 def test_a_deterministic_bot_agrees_with_itself(game: str, tmp_path: Path) -> None:
     rules = str(Path(__file__).parents[2] / "clients/python/arena_client/samples/rule_bot.py")
     for bot in ("house:counter", "house:careful", rules, written(tmp_path)):

@@ -93,6 +93,7 @@ def sets_of(scores: Values) -> list[PlayedSet]:
 
 @pytest.mark.parametrize("count", [4, 8, 20])
 @pytest.mark.parametrize("shape", ["normal", "heavy tails", "many ties"])
+@pytest.mark.thorough
 def test_few_sets_are_no_surer_than_they_may_be(shape: str, count: int) -> None:
     """Of two bots that are alike: a likelihood above 97.5 % comes in 2.5 % of matches, and 5 % of intervals miss."""
     chance, worlds = np.random.default_rng(count), 1000
@@ -118,6 +119,7 @@ def outcome(test: SequentialTest, scores: Values) -> tuple[SequentialOutcome, in
     return running.state.outcome, running.state.sets
 
 
+@pytest.mark.thorough
 def test_where_a_test_stopped_the_interval_is_a_little_too_sure() -> None:
     """As the report says: about 92 in 100 hold of those that it stops."""
     chance, test, worlds, held = np.random.default_rng(8), SequentialTest(0, 0.25), 250, 0
@@ -130,6 +132,7 @@ def test_where_a_test_stopped_the_interval_is_a_little_too_sure() -> None:
     assert 0.86 < held / worlds < 0.95
 
 
+@pytest.mark.thorough
 def test_the_gain_is_how_many_games_the_same_deals_save() -> None:
     """Of the variance of a bot and of the others, (1 + 1/3)·100², the shared part is gone."""
     for shared in (0.0, 0.5, 0.8):

@@ -22,6 +22,7 @@ def subject(game: str, seats: int, design: Design, *bots: str) -> Subject:
 
 @pytest.mark.parametrize("design", Design)
 @pytest.mark.parametrize("game", THOUGHT_ABOUT)
+@pytest.mark.thorough
 def test_replays_say_what_was_played(game: str, design: Design, tmp_path: Path) -> None:
     bots = (written(tmp_path, CHANCE), "house:random", "house:counter", "house:careful")
     of = subject(game, 3, design, *bots[: 3 if design is Design.ONE_TABLE else 4])

@@ -244,6 +244,7 @@ def test_a_bot_that_is_gone_gets_no_seat_and_nobody_waits_for_its_owner() -> Non
 
 @pytest.mark.parametrize("owners", [3, 10, 40])
 @pytest.mark.parametrize("seats", range(2, 8))
+@pytest.mark.thorough
 def test_the_house_has_as_many_seats_as_one_owner_whoever_waits(seats: int, owners: int) -> None:
     """Of every long run of tables, though a lonely hour with many house bots came before."""
     names = [f"guest {number}" for number in range(owners)]
@@ -291,6 +292,7 @@ room = st.lists(
 @given(
     room, st.integers(0, 8), st.integers(0, 3), st.lists(st.integers(2, 7), min_size=1), st.floats(0, 20), st.integers()
 )
+@pytest.mark.thorough
 def test_every_table_is_full_fair_and_of_bots_that_wait(
     guests: list[Waiting[str]], more: int, house: int, sizes: list[int], now: float, seed: int
 ) -> None:
@@ -325,6 +327,7 @@ def test_nobody_waits_beyond_its_patience_where_house_bots_can_fill(
 
 
 @given(room, st.integers(2, 7), st.integers())
+@pytest.mark.thorough
 def test_nobody_has_room_in_vain_for_bots_of_enough_owners(guests: list[Waiting[str]], seats: int, seed: int) -> None:
     """One that is slow or full delays nobody else: who is left is too few for a table."""
     pool = filled(guests, 99, [], Random(seed))

@@ -165,6 +165,7 @@ async def test_more_leaves_than_are_compared_at_a_time_are_in_order(directory: P
         ("UPDATE log_head SET signature = zeroblob(64)", "its head is not signed by its key"),
     ],
 )
+@pytest.mark.thorough
 async def test_every_change_behind_the_servers_back_is_found(directory: Path, change: str, words: str) -> None:
     await make(directory)
     with open_to_amend(directory) as connection:

@@ -149,6 +149,7 @@ def test_a_bot_that_nobody_knows_has_no_matches_and_one_that_is_not_named_is_ask
                 search(connection, wanted)
 
 
+@pytest.mark.thorough
 def test_a_page_costs_the_same_however_long_the_history_is(data: Path) -> None:
     """Counted in steps of SQLite's machine, which no load of this computer changes."""
     costs: dict[int, list[int]] = {}

@@ -106,6 +106,7 @@ def costs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
 
 
 @pytest.mark.parametrize("page", PAGES)
+@pytest.mark.thorough
 def test_the_cost_of_a_page_does_not_grow_with_history(costs: dict[str, list[int]], page: str) -> None:
     few, many = costs[page]
     assert STEPS < many < 1.5 * few + 100

@@ -13,6 +13,7 @@ def trees(**sources: str) -> dict[str, ast.Module]:
     return {name.replace("__", "."): ast.parse(source) for name, source in sources.items()}
 
 
+@pytest.mark.thorough
 def test_this_tree_has_no_fault() -> None:
     assert structure.faults() == []
 

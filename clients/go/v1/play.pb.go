@@ -449,7 +449,7 @@ func (Interruption) EnumDescriptor() ([]byte, []int) {
 	return file_arena_v1_play_proto_rawDescGZIP(), []int{3}
 }
 
-// From the bot.
+// From the bot. The server handles the fields in this order: hello, heartbeat, capacity, declined, ready, resumed, answers, leave.
 type PlayRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Who the bot is and what it wants; in the first message, and only there.
@@ -581,9 +581,10 @@ type Hello struct {
 	// The features of later versions of the protocol that the client understands: at most 32 names of at most 40 lower-case letters, digits
 	// and '-'. The server ignores names that it does not know. None is defined yet.
 	Features []string `protobuf:"bytes,8,rep,name=features,proto3" json:"features,omitempty"`
-	// The number of the log's leaf of the last report that the bot has from this server. The server sends every later report, the oldest
-	// first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent: the server sends no report of the past. A bot that had no
-	// report yet sends Welcome.log.head.size of its first stream, minus 1, if that is not negative.
+	// LogEntry.number of the last report that the bot has from this server. After the welcome the server sends the reports of all matches of
+	// the bot whose leaves have higher numbers: the oldest first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent, or
+	// more than the log's leaves, so that it is of another log: the server sends no report of the past. After each welcome a bot sets its
+	// number to Welcome.log.head.size if it has none or a higher one; with each report it sets it to MatchReport.entry.number.
 	ReportsAfter  *uint64 `protobuf:"varint,9,opt,name=reports_after,json=reportsAfter,proto3,oneof" json:"reports_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -801,7 +802,8 @@ func (x *Answer) GetAction() uint32 {
 	return 0
 }
 
-// From the server.
+// From the server. A bot handles the fields in this order: welcome, heartbeat, invitations, starts, closed, rounds, reports, notices,
+// decisions.
 type PlayResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the first message, and only there.
@@ -814,7 +816,7 @@ type PlayResponse struct {
 	Notices []*Notice `protobuf:"bytes,4,rep,name=notices,proto3" json:"notices,omitempty"`
 	// Rounds that are over.
 	Rounds []*RoundReport `protobuf:"bytes,5,rep,name=rounds,proto3" json:"rounds,omitempty"`
-	// Matches that are over.
+	// Matches that are over, in the order of their leaves in the log, also from one message of a stream to the next.
 	Reports []*MatchReport `protobuf:"bytes,6,rep,name=reports,proto3" json:"reports,omitempty"`
 	// A number to send back at once; absent otherwise. Who answers late gains nothing: the shortest time of anything counts.
 	Heartbeat *uint64 `protobuf:"varint,7,opt,name=heartbeat,proto3,oneof" json:"heartbeat,omitempty"`
@@ -989,7 +991,7 @@ type Welcome struct {
 	// What the stream may carry.
 	Limits *StreamLimits `protobuf:"bytes,5,opt,name=limits,proto3" json:"limits,omitempty"`
 	// The log of results as it is now: a bot that knew it before can ask LogService.GetConsistency whether it was only added to.
-	// Absent where the server has none.
+	// Every server has a log, except the private ones for matches on one machine.
 	Log *LogState `protobuf:"bytes,6,opt,name=log,proto3" json:"log,omitempty"`
 	// The features of Hello.features that hold on this stream: a subset of these.
 	Features []string `protobuf:"bytes,7,rep,name=features,proto3" json:"features,omitempty"`
@@ -1096,7 +1098,7 @@ type StreamLimits struct {
 	MaxMetadata uint32 `protobuf:"varint,3,opt,name=max_metadata,json=maxMetadata,proto3" json:"max_metadata,omitempty"`
 	// Time between two heartbeats, in milliseconds.
 	HeartbeatMs uint32 `protobuf:"varint,4,opt,name=heartbeat_ms,json=heartbeatMs,proto3" json:"heartbeat_ms,omitempty"`
-	// Bytes of a message to the client, at most. What would be larger comes in several messages.
+	// Bytes of a message to the client, at most. What would be larger comes in several messages, in the order of PlayResponse.
 	MaxResponse   uint32 `protobuf:"varint,5,opt,name=max_response,json=maxResponse,proto3" json:"max_response,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2026,7 +2028,7 @@ type MatchReport struct {
 	// By seat, whether house bots played more of it than Conduct.substituted_percent allows: a loss for its bot to every seat that is
 	// not, while no opponent's rating moves by it. Empty when the match was interrupted, or begun by an older server.
 	Spoilt []bool `protobuf:"varint,9,rep,packed,name=spoilt,proto3" json:"spoilt,omitempty"`
-	// What the log of results says of the match, and the proof of it; absent where the server has no log. The leaf is how the match ended,
+	// What the log of results says of the match, and the proof of it; absent where Welcome.log is. The leaf is how the match ended,
 	// also where the report is repeated: a void that came later is another leaf.
 	Entry *LogEntry `protobuf:"bytes,10,opt,name=entry,proto3" json:"entry,omitempty"`
 	// The cause of `interrupted`, for programs.

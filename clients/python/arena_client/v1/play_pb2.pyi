@@ -344,7 +344,7 @@ global___Interruption = Interruption
 
 @typing.final
 class PlayRequest(google.protobuf.message.Message):
-    """From the bot."""
+    """From the bot. The server handles the fields in this order: hello, heartbeat, capacity, declined, ready, resumed, answers, leave."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -433,9 +433,10 @@ class Hello(google.protobuf.message.Message):
     challenges: builtins.bool
     """Whether it may be sent challenges, the only invitations that name who will play."""
     reports_after: builtins.int
-    """The number of the log's leaf of the last report that the bot has from this server. The server sends every later report, the oldest
-    first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent: the server sends no report of the past. A bot that had no
-    report yet sends Welcome.log.head.size of its first stream, minus 1, if that is not negative.
+    """LogEntry.number of the last report that the bot has from this server. After the welcome the server sends the reports of all matches of
+    the bot whose leaves have higher numbers: the oldest first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent, or
+    more than the log's leaves, so that it is of another log: the server sends no report of the past. After each welcome a bot sets its
+    number to Welcome.log.head.size if it has none or a higher one; with each report it sets it to MatchReport.entry.number.
     """
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
@@ -522,7 +523,9 @@ global___Answer = Answer
 
 @typing.final
 class PlayResponse(google.protobuf.message.Message):
-    """From the server."""
+    """From the server. A bot handles the fields in this order: welcome, heartbeat, invitations, starts, closed, rounds, reports, notices,
+    decisions.
+    """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -559,7 +562,7 @@ class PlayResponse(google.protobuf.message.Message):
 
     @property
     def reports(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MatchReport]:
-        """Matches that are over."""
+        """Matches that are over, in the order of their leaves in the log, also from one message of a stream to the next."""
 
     @property
     def starts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MatchStart]:
@@ -647,7 +650,7 @@ class Welcome(google.protobuf.message.Message):
     @property
     def log(self) -> arena_client.v1.log_pb2.LogState:
         """The log of results as it is now: a bot that knew it before can ask LogService.GetConsistency whether it was only added to.
-        Absent where the server has none.
+        Every server has a log, except the private ones for matches on one machine.
         """
 
     @property
@@ -691,7 +694,7 @@ class StreamLimits(google.protobuf.message.Message):
     heartbeat_ms: builtins.int
     """Time between two heartbeats, in milliseconds."""
     max_response: builtins.int
-    """Bytes of a message to the client, at most. What would be larger comes in several messages."""
+    """Bytes of a message to the client, at most. What would be larger comes in several messages, in the order of PlayResponse."""
     def __init__(
         self,
         *,
@@ -1179,7 +1182,7 @@ class MatchReport(google.protobuf.message.Message):
 
     @property
     def entry(self) -> arena_client.v1.log_pb2.LogEntry:
-        """What the log of results says of the match, and the proof of it; absent where the server has no log. The leaf is how the match ended,
+        """What the log of results says of the match, and the proof of it; absent where Welcome.log is. The leaf is how the match ended,
         also where the report is repeated: a void that came later is another leaf.
         """
 

@@ -683,7 +683,7 @@ pub struct SixthSenseRound {
     #[prost(uint32, repeated, tag = "7")]
     pub taken: ::prost::alloc::vec::Vec<u32>,
 }
-/// From the bot.
+/// From the bot. The server handles the fields in this order: hello, heartbeat, capacity, declined, ready, resumed, answers, leave.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PlayRequest {
     /// Who the bot is and what it wants; in the first message, and only there.
@@ -742,9 +742,10 @@ pub struct Hello {
     /// and '-'. The server ignores names that it does not know. None is defined yet.
     #[prost(string, repeated, tag = "8")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// The number of the log's leaf of the last report that the bot has from this server. The server sends every later report, the oldest
-    /// first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent: the server sends no report of the past. A bot that had no
-    /// report yet sends Welcome.log.head.size of its first stream, minus 1, if that is not negative.
+    /// LogEntry.number of the last report that the bot has from this server. After the welcome the server sends the reports of all matches of
+    /// the bot whose leaves have higher numbers: the oldest first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent, or
+    /// more than the log's leaves, so that it is of another log: the server sends no report of the past. After each welcome a bot sets its
+    /// number to Welcome.log.head.size if it has none or a higher one; with each report it sets it to MatchReport.entry.number.
     #[prost(uint64, optional, tag = "9")]
     pub reports_after: ::core::option::Option<u64>,
 }
@@ -771,7 +772,8 @@ pub struct Answer {
     #[prost(uint32, tag = "3")]
     pub action: u32,
 }
-/// From the server.
+/// From the server. A bot handles the fields in this order: welcome, heartbeat, invitations, starts, closed, rounds, reports, notices,
+/// decisions.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PlayResponse {
     /// In the first message, and only there.
@@ -789,7 +791,7 @@ pub struct PlayResponse {
     /// Rounds that are over.
     #[prost(message, repeated, tag = "5")]
     pub rounds: ::prost::alloc::vec::Vec<RoundReport>,
-    /// Matches that are over.
+    /// Matches that are over, in the order of their leaves in the log, also from one message of a stream to the next.
     #[prost(message, repeated, tag = "6")]
     pub reports: ::prost::alloc::vec::Vec<MatchReport>,
     /// A number to send back at once; absent otherwise. Who answers late gains nothing: the shortest time of anything counts.
@@ -832,7 +834,7 @@ pub struct Welcome {
     #[prost(message, optional, tag = "5")]
     pub limits: ::core::option::Option<StreamLimits>,
     /// The log of results as it is now: a bot that knew it before can ask LogService.GetConsistency whether it was only added to.
-    /// Absent where the server has none.
+    /// Every server has a log, except the private ones for matches on one machine.
     #[prost(message, optional, tag = "6")]
     pub log: ::core::option::Option<LogState>,
     /// The features of Hello.features that hold on this stream: a subset of these.
@@ -857,7 +859,7 @@ pub struct StreamLimits {
     /// Time between two heartbeats, in milliseconds.
     #[prost(uint32, tag = "4")]
     pub heartbeat_ms: u32,
-    /// Bytes of a message to the client, at most. What would be larger comes in several messages.
+    /// Bytes of a message to the client, at most. What would be larger comes in several messages, in the order of PlayResponse.
     #[prost(uint32, tag = "5")]
     pub max_response: u32,
 }
@@ -1127,7 +1129,7 @@ pub struct MatchReport {
     /// not, while no opponent's rating moves by it. Empty when the match was interrupted, or begun by an older server.
     #[prost(bool, repeated, tag = "9")]
     pub spoilt: ::prost::alloc::vec::Vec<bool>,
-    /// What the log of results says of the match, and the proof of it; absent where the server has no log. The leaf is how the match ended,
+    /// What the log of results says of the match, and the proof of it; absent where Welcome.log is. The leaf is how the match ended,
     /// also where the report is repeated: a void that came later is another leaf.
     #[prost(message, optional, tag = "10")]
     pub entry: ::core::option::Option<LogEntry>,

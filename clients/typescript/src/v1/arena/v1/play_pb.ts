@@ -23,7 +23,7 @@ export const file_arena_v1_play: GenFile = /*@__PURE__*/
   fileDesc("ChNhcmVuYS92MS9wbGF5LnByb3RvEghhcmVuYS52MSL4AQoLUGxheVJlcXVlc3QSHgoFaGVsbG8YASABKAsyDy5hcmVuYS52MS5IZWxsbxIeCgVyZWFkeRgCIAMoCzIPLmFyZW5hLnYxLlJlYWR5EiEKB2Fuc3dlcnMYAyADKAsyEC5hcmVuYS52MS5BbnN3ZXISGgoJaGVhcnRiZWF0GAQgASgEQgIwAkgAiAEBEhUKCGNhcGFjaXR5GAUgASgNSAGIAQESFAoIZGVjbGluZWQYBiADKARCAjACEhMKB3Jlc3VtZWQYByADKARCAjACEg0KBWxlYXZlGAggASgIQgwKCl9oZWFydGJlYXRCCwoJX2NhcGFjaXR5IsYBCgVIZWxsbxINCgVnYW1lcxgBIAMoCRIQCghjYXBhY2l0eRgCIAEoDRIOCgZjbGllbnQYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRITCgdwbGF5aW5nGAUgAygEQgIwAhIOCgZjYXN1YWwYBiABKAgSEgoKY2hhbGxlbmdlcxgHIAEoCBIQCghmZWF0dXJlcxgIIAMoCRIeCg1yZXBvcnRzX2FmdGVyGAkgASgEQgIwAkgAiAEBQhAKDl9yZXBvcnRzX2FmdGVyIjEKBVJlYWR5EhkKDWludml0YXRpb25faWQYASABKARCAjACEg0KBW5vbmNlGAIgASgMIkMKBkFuc3dlchIUCghtYXRjaF9pZBgBIAEoBEICMAISEwoLZGVjaXNpb25faWQYAiABKA0SDgoGYWN0aW9uGAMgASgNIvACCgxQbGF5UmVzcG9uc2USIgoHd2VsY29tZRgBIAEoCzIRLmFyZW5hLnYxLldlbGNvbWUSKQoLaW52aXRhdGlvbnMYAiADKAsyFC5hcmVuYS52MS5JbnZpdGF0aW9uEiUKCWRlY2lzaW9ucxgDIAMoCzISLmFyZW5hLnYxLkRlY2lzaW9uEiEKB25vdGljZXMYBCADKAsyEC5hcmVuYS52MS5Ob3RpY2USJQoGcm91bmRzGAUgAygLMhUuYXJlbmEudjEuUm91bmRSZXBvcnQSJgoHcmVwb3J0cxgGIAMoCzIVLmFyZW5hLnYxLk1hdGNoUmVwb3J0EhoKCWhlYXJ0YmVhdBgHIAEoBEICMAJIAIgBARIkCgZzdGFydHMYCCADKAsyFC5hcmVuYS52MS5NYXRjaFN0YXJ0EigKBmNsb3NlZBgJIAMoCzIYLmFyZW5hLnYxLkNsb3NlZERlY2lzaW9uQgwKCl9oZWFydGJlYXQiOwoOQ2xvc2VkRGVjaXNpb24SFAoIbWF0Y2hfaWQYASABKARCAjACEhMKC2RlY2lzaW9uX2lkGAIgASgNItoBCgdXZWxjb21lEg4KBnNlcnZlchgBIAEoCRILCgNib3QYAiABKAkSJAoFZ2FtZXMYAyADKAsyFS5hcmVuYS52MS5HYW1lQ2F0YWxvZxIiCgdjb25kdWN0GAQgASgLMhEuYXJlbmEudjEuQ29uZHVjdBImCgZsaW1pdHMYBSABKAsyFi5hcmVuYS52MS5TdHJlYW1MaW1pdHMSHwoDbG9nGAYgASgLMhIuYXJlbmEudjEuTG9nU3RhdGUSEAoIZmVhdHVyZXMYByADKAkSDQoFYnVpbGQYCCABKAkidwoMU3RyZWFtTGltaXRzEhAKCGNhcGFjaXR5GAEgASgNEhMKC21heF9yZXF1ZXN0GAIgASgNEhQKDG1heF9tZXRhZGF0YRgDIAEoDRIUCgxoZWFydGJlYXRfbXMYBCABKA0SFAoMbWF4X3Jlc3BvbnNlGAUgASgNIusCCgdDb25kdWN0EhUKDXNvZnRfbGltaXRfbXMYASABKA0SDwoHYmFua19tcxgCIAEoDRIfChdyZWplY3Rpb25zX3Blcl9kZWNpc2lvbhgDIAEoDRIcChRyZWplY3Rpb25zX3Blcl9tYXRjaBgEIAEoDRIWCg5sYXRlc19pbl9hX3JvdxgFIAEoDRIQCghyZWFkeV9tcxgGIAEoDRIYChBsYWdfYWxsb3dhbmNlX21zGAcgASgNEhAKCGdyYWNlX21zGAggASgNEhEKCWluY2lkZW50cxgJIAEoDRIXCg9yZXN0YXJ0X2hvbGRfbXMYCiABKA0SGwoTc3Vic3RpdHV0ZWRfcGVyY2VudBgLIAEoDRISCgpwYXJrX2FmdGVyGAwgASgNEhkKEW5ld2NvbWVyX2dyYWNlX21zGA0gASgNEhMKC29mZmVyX29uX21zGA4gASgNEhYKDm9mZmVyX2xpbWl0X21zGA8gASgNIt4BCgpJbnZpdGF0aW9uEhkKDWludml0YXRpb25faWQYASABKARCAjACEgwKBGdhbWUYAiABKAkSIQoEa2luZBgDIAEoDjITLmFyZW5hLnYxLk1hdGNoS2luZBIyCgdvcHRpb25zGAQgAygLMiEuYXJlbmEudjEuSW52aXRhdGlvbi5PcHRpb25zRW50cnkSEgoKY29tbWl0bWVudBgFIAEoDBIMCgRib3RzGAYgAygJGi4KDE9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpACCgpNYXRjaFN0YXJ0EhQKCG1hdGNoX2lkGAEgASgEQgIwAhIZCg1pbnZpdGF0aW9uX2lkGAIgASgEQgIwAhIMCgRnYW1lGAMgASgJEiEKBGtpbmQYBCABKA4yEy5hcmVuYS52MS5NYXRjaEtpbmQSDAoEc2VhdBgFIAEoDRIMCgRib3RzGAYgAygJEjIKB29wdGlvbnMYByADKAsyIS5hcmVuYS52MS5NYXRjaFN0YXJ0Lk9wdGlvbnNFbnRyeRISCgpjb21taXRtZW50GAggASgMEgwKBHNhbHQYCSABKAwaLgoMT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi7gEKCERlY2lzaW9uEhQKCG1hdGNoX2lkGAEgASgEQgIwAhITCgtkZWNpc2lvbl9pZBgCIAEoDRIPCgdzb2Z0X21zGAMgASgNEg8KB2JhbmtfbXMYBCABKA0SDQoFbGVnYWwYBSADKA0SLwoLc2l4dGhfc2Vuc2UYCiABKAsyGC5hcmVuYS52MS5TaXh0aFNlbnNlVmlld0gAEigKB251bGxlcm4YCyABKAsyFS5hcmVuYS52MS5OdWxsZXJuVmlld0gAEiMKBW90aGVyGAwgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueUIGCgR2aWV3Ir0ECgZOb3RpY2USGQoIbWF0Y2hfaWQYASABKARCAjACSACIAQESGAoLZGVjaXNpb25faWQYAiABKA1IAYgBARIiCgRraW5kGAMgASgOMhQuYXJlbmEudjEuTm90aWNlS2luZBIMCgR0ZXh0GAQgASgJEhMKBmFjdGlvbhgFIAEoDUgCiAEBEg0KBWxlZ2FsGAYgAygNEhQKB3RpbWVfbXMYByABKA1IA4gBARIRCgRzZWF0GAggASgNSASIAQESHgoNaW52aXRhdGlvbl9pZBgJIAEoBEICMAJIBYgBARIcCg9yZWplY3RlZF9hY3Rpb24YCiABKA1IBogBARIaCg1jaG9zZW5fYWN0aW9uGAsgASgNSAeIAQESFAoHbGVmdF9tcxgMIAEoDUgIiAEBEhQKB2xhdGVfbXMYDSABKA1ICYgBARIWCglyZXR1cm5fbXMYDiABKA1ICogBARIUCgdob2xkX21zGA8gASgNSAuIAQESFgoJY2FzdWFsX21zGBAgASgNSAyIAQFCCwoJX21hdGNoX2lkQg4KDF9kZWNpc2lvbl9pZEIJCgdfYWN0aW9uQgoKCF90aW1lX21zQgcKBV9zZWF0QhAKDl9pbnZpdGF0aW9uX2lkQhIKEF9yZWplY3RlZF9hY3Rpb25CEAoOX2Nob3Nlbl9hY3Rpb25CCgoIX2xlZnRfbXNCCgoIX2xhdGVfbXNCDAoKX3JldHVybl9tc0IKCghfaG9sZF9tc0IMCgpfY2FzdWFsX21zIt4BCgtSb3VuZFJlcG9ydBIUCghtYXRjaF9pZBgBIAEoBEICMAISDQoFcm91bmQYAiABKA0SDgoGcG9pbnRzGAMgAygREg4KBnNjb3JlcxgEIAMoERIwCgtzaXh0aF9zZW5zZRgKIAEoCzIZLmFyZW5hLnYxLlNpeHRoU2Vuc2VSb3VuZEgAEikKB251bGxlcm4YCyABKAsyFi5hcmVuYS52MS5OdWxsZXJuUm91bmRIABIjCgVvdGhlchgMIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnlCCAoGcmVjb3JkIqICCgtNYXRjaFJlcG9ydBIUCghtYXRjaF9pZBgBIAEoBEICMAISDAoEc2VhdBgCIAEoDRIOCgZzY29yZXMYAyADKBESDgoGcGxhY2VzGAQgAygNEiYKBnJhdGluZxgFIAEoCzIWLmFyZW5hLnYxLlJhdGluZ0NoYW5nZRITCgtpbnRlcnJ1cHRlZBgGIAEoCRIOCgZjb3VudHMYByADKAgSIQoEa2luZBgIIAEoDjITLmFyZW5hLnYxLk1hdGNoS2luZBIOCgZzcG9pbHQYCSADKAgSIQoFZW50cnkYCiABKAsyEi5hcmVuYS52MS5Mb2dFbnRyeRIsCgxpbnRlcnJ1cHRpb24YCyABKA4yFi5hcmVuYS52MS5JbnRlcnJ1cHRpb24iLQoMUmF0aW5nQ2hhbmdlEg4KBmJlZm9yZRgBIAEoARINCgVhZnRlchgCIAEoASqQCAoGUmVhc29uEhYKElJFQVNPTl9VTlNQRUNJRklFRBAAEhgKFFJFQVNPTl9UT0tFTl9VTktOT1dOEAESGAoUUkVBU09OX1RPS0VOX1JFVk9LRUQQAhIXChNSRUFTT05fT1dORVJfQkFOTkVEEAMSFQoRUkVBU09OX1RBS0VOX09WRVIQBBIWChJSRUFTT05fQkFEX01FU1NBR0UQBRIXChNSRUFTT05fTk9fU1VDSF9HQU1FEAYSFAoQUkVBU09OX05PX0NBU1VBTBAHEhMKD1JFQVNPTl9OT19IRUxMTxAIEhYKElJFQVNPTl9OT1RfUkVBRElORxAJEhMKD1JFQVNPTl9GTE9PRElORxAKEhYKElJFQVNPTl9PVkVSX0JVREdFVBALEhMKD1JFQVNPTl9TVE9QUElORxAMEhwKGFJFQVNPTl9TVE9SRV9VTkFWQUlMQUJMRRANEhUKEVJFQVNPTl9OQU1FX1RBS0VOEA4SGwoXUkVBU09OX05BTUVfTk9UX0FMTE9XRUQQDxIcChhSRUFTT05fVE9LRU5fTk9UX0FMTE9XRUQQEBIdChlSRUFTT05fSU5WSVRBVElPTl9SRUZVU0VEEBESGAoUUkVBU09OX1RPT19NQU5ZX0JPVFMQEhIhCh1SRUFTT05fVE9PX01BTllfUkVHSVNUUkFUSU9OUxATEhgKFFJFQVNPTl9OT1RfUEVSTUlUVEVEEBQSGAoUUkVBU09OX0JBRF9DSEFMTEVOR0UQFRIZChVSRUFTT05fTk9UX0NIQUxMRU5HRUQQFhIeChpSRUFTT05fVE9PX01BTllfQ0hBTExFTkdFUxAXEhwKGFJFQVNPTl9OT1RISU5HX1RPX0NIQU5HRRAYEhYKElJFQVNPTl9VTktOT1dOX0JPVBAZEhcKE1JFQVNPTl9PRl9USEVfSE9VU0UQGhIWChJSRUFTT05fQk9UX0RFTEVURUQQGxIVChFSRUFTT05fTk9UX1BBUktFRBAcEhgKFFJFQVNPTl9VTktOT1dOX01BVENIEB0SFAoQUkVBU09OX05PX1JFUExBWRAeEhgKFFJFQVNPTl9SRVBMQVlfUFJVTkVEEB8SFAoQUkVBU09OX05PX1JFU1VMVBAgEhYKElJFQVNPTl9SRVNVTFRfVk9JRBAhEhkKFVJFQVNPTl9OT19TVUNIX1NFQVJDSBAiEh0KGVJFQVNPTl9SRUFTT05fTk9UX0FMTE9XRUQQIxIVChFSRUFTT05fTk9UX0ZJVFRFRBAkEhwKGFJFQVNPTl9UT09fTUFOWV9XQVRDSEVSUxAlEh8KG1JFQVNPTl9QQUdFX1RPS0VOX05PVF9WQUxJRBAmEhMKD1JFQVNPTl9OT19SVUxFUxAnKm4KCU1hdGNoS2luZBIaChZNQVRDSF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQTUFUQ0hfS0lORF9SQVRFRBABEhUKEU1BVENIX0tJTkRfQ0FTVUFMEAISGAoUTUFUQ0hfS0lORF9DSEFMTEVOR0UQAyrOAwoKTm90aWNlS2luZBIbChdOT1RJQ0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE05PVElDRV9LSU5EX0lMTEVHQUwQARIVChFOT1RJQ0VfS0lORF9TVEFMRRACEhcKE05PVElDRV9LSU5EX1VOS05PV04QAxIeChpOT1RJQ0VfS0lORF9GT1JDRURfQllfVElNRRAEEiQKIE5PVElDRV9LSU5EX0ZPUkNFRF9CWV9JTExFR0FMSVRZEAUSGQoVTk9USUNFX0tJTkRfU1VTUEVOREVEEAYSGQoVTk9USUNFX0tJTkRfV0lUSERSQVdOEAcSGAoUTk9USUNFX0tJTkRfRFJBSU5JTkcQCBIUChBOT1RJQ0VfS0lORF9HT05FEAkSGwoXTk9USUNFX0tJTkRfU1VCU1RJVFVURUQQChIUChBOT1RJQ0VfS0lORF9CQUNLEAsSFAoQTk9USUNFX0tJTkRfSEVMRBAMEhgKFE5PVElDRV9LSU5EX1JFTEVBU0VEEA0SFgoSTk9USUNFX0tJTkRfUEFSS0VEEA4SFQoRTk9USUNFX0tJTkRfVEFLRU4QDxIcChhOT1RJQ0VfS0lORF9DQVNVQUxfTElNSVQQECqHAQoMSW50ZXJydXB0aW9uEhwKGElOVEVSUlVQVElPTl9VTlNQRUNJRklFRBAAEh0KGUlOVEVSUlVQVElPTl9TRVJWRVJfRkFVTFQQARIeChpJTlRFUlJVUFRJT05fTk9UX0NPTlRJTlVFRBACEhoKFklOVEVSUlVQVElPTl9OT1RfQkVHVU4QAzJICgtQbGF5U2VydmljZRI5CgRQbGF5EhUuYXJlbmEudjEuUGxheVJlcXVlc3QaFi5hcmVuYS52MS5QbGF5UmVzcG9uc2UoATABQh4KCGFyZW5hLnYxUAFaEGFyZW5hL3YxO2FyZW5hdjFiBnByb3RvMw", [file_arena_v1_game, file_arena_v1_log, file_arena_v1_nullern, file_arena_v1_sixth_sense, file_google_protobuf_any]);
 
 /**
- * From the bot.
+ * From the bot. The server handles the fields in this order: hello, heartbeat, capacity, declined, ready, resumed, answers, leave.
  *
  * @generated from message arena.v1.PlayRequest
  */
@@ -159,9 +159,10 @@ export type Hello = Message<"arena.v1.Hello"> & {
   features: string[];
 
   /**
-   * The number of the log's leaf of the last report that the bot has from this server. The server sends every later report, the oldest
-   * first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent: the server sends no report of the past. A bot that had no
-   * report yet sends Welcome.log.head.size of its first stream, minus 1, if that is not negative.
+   * LogEntry.number of the last report that the bot has from this server. After the welcome the server sends the reports of all matches of
+   * the bot whose leaves have higher numbers: the oldest first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent, or
+   * more than the log's leaves, so that it is of another log: the server sends no report of the past. After each welcome a bot sets its
+   * number to Welcome.log.head.size if it has none or a higher one; with each report it sets it to MatchReport.entry.number.
    *
    * @generated from field: optional uint64 reports_after = 9 [jstype = JS_NUMBER];
    */
@@ -239,7 +240,8 @@ export const AnswerSchema: GenMessage<Answer> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 3);
 
 /**
- * From the server.
+ * From the server. A bot handles the fields in this order: welcome, heartbeat, invitations, starts, closed, rounds, reports, notices,
+ * decisions.
  *
  * @generated from message arena.v1.PlayResponse
  */
@@ -280,7 +282,7 @@ export type PlayResponse = Message<"arena.v1.PlayResponse"> & {
   rounds: RoundReport[];
 
   /**
-   * Matches that are over.
+   * Matches that are over, in the order of their leaves in the log, also from one message of a stream to the next.
    *
    * @generated from field: repeated arena.v1.MatchReport reports = 6;
    */
@@ -387,7 +389,7 @@ export type Welcome = Message<"arena.v1.Welcome"> & {
 
   /**
    * The log of results as it is now: a bot that knew it before can ask LogService.GetConsistency whether it was only added to.
-   * Absent where the server has none.
+   * Every server has a log, except the private ones for matches on one machine.
    *
    * @generated from field: arena.v1.LogState log = 6;
    */
@@ -450,7 +452,7 @@ export type StreamLimits = Message<"arena.v1.StreamLimits"> & {
   heartbeatMs: number;
 
   /**
-   * Bytes of a message to the client, at most. What would be larger comes in several messages.
+   * Bytes of a message to the client, at most. What would be larger comes in several messages, in the order of PlayResponse.
    *
    * @generated from field: uint32 max_response = 5;
    */
@@ -1066,7 +1068,7 @@ export type MatchReport = Message<"arena.v1.MatchReport"> & {
   spoilt: boolean[];
 
   /**
-   * What the log of results says of the match, and the proof of it; absent where the server has no log. The leaf is how the match ended,
+   * What the log of results says of the match, and the proof of it; absent where Welcome.log is. The leaf is how the match ended,
    * also where the report is repeated: a void that came later is another leaf.
    *
    * @generated from field: arena.v1.LogEntry entry = 10;

@@ -50,7 +50,9 @@ def _needs_more(conversation: dict[str, Any]) -> bool:
     asked = [step["breaks"]["pause"] for step in conversation["steps"] if "pause" in step.get("breaks", {})]
     if any(not 0 <= int(each.get("seconds", 0)) <= 10 for each in asked):
         return True
-    return bool(steps & {"passes", "closes", "stops", "restarts"}) or "nullern" in json.dumps(conversation)
+    return bool(steps & {"while_thinking", "passes", "closes", "stops", "restarts"}) or "nullern" in json.dumps(
+        conversation
+    )
 
 
 @pytest.mark.process

@@ -164,8 +164,7 @@ class Caller:
                     self.thinking = False
                     if choice is not None or not decision.closed:
                         action = checked(decision, choice, done + 1, len(decisions))
-                        if session.plays(decision.match_id) or not decision.closed:
-                            self._answer(decision, action)  # a late answer earns a notice that says how late it was
+                        self._answer(decision, action, session)
                     done += 1
                     if self._held():
                         yield self._take()
@@ -179,7 +178,7 @@ class Caller:
                     raise
                 _log.exception("the bot failed; its first legal action is played instead")
                 if done < len(decisions):
-                    self._answer(decisions[done], decisions[done].legal[0])
+                    self._answer(decisions[done], decisions[done].legal[0], session)
                     done += 1
                     if self._held():
                         yield self._take()
@@ -187,7 +186,9 @@ class Caller:
                 self.thinking = False
             decisions, left = decisions[done:], left[done:]
 
-    def _answer(self, decision: Decision, action: int) -> None:
+    def _answer(self, decision: Decision, action: int, session: Session) -> None:
+        if decision.closed and not session.plays(decision.match_id):
+            return  # In a running match a late answer gets a notice that says how late it is.
         answer = self._reply().answers.add()
         answer.match_id = decision.match_id
         answer.decision_id = decision.decision_id

@@ -357,19 +357,21 @@ class Connection:
         return message
 
     async def _converse(self, stream: _Stream, session: Session, message: PlayResponse) -> None:
-        while True:
-            received = time.monotonic()
-            if (reply := session.receive(message)) is not None:
-                stream.send(reply)
-            if concerns_bot(message):
-                self._inbox.put(Delivery(session, message, received))
-            if self._progress.done:
-                break
-            del message, reply
-            message = await stream.read()
+        self._hear(stream, session, message)
+        del message
+        while not self._progress.done:
+            self._hear(stream, session, await stream.read())
         with contextlib.suppress(DroppedError, ArenaError, TimeoutError):  # Ignores all errors after the goodbye.
             async with asyncio.timeout(ANSWER_TIME):
                 await stream.finish()
+
+    def _hear(self, stream: _Stream, session: Session, message: PlayResponse) -> None:
+        """Apply a message, reply at once where necessary, and pass on the bot's part of it."""
+        received = time.monotonic()
+        if (reply := session.receive(message)) is not None:
+            stream.send(reply)
+        if concerns_bot(message):
+            self._inbox.put(Delivery(session, message, received))
 
 
 def _matches(count: int) -> str:

@@ -9,7 +9,7 @@ import asyncio
 import base64
 import json
 import selectors
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -93,26 +93,30 @@ class _Scripted(Bot):
 
     name = "bot"
 
-    def __init__(self, spec: Mapping[str, Any], loop: VirtualLoop, told: list[str]) -> None:
+    def __init__(
+        self, spec: Mapping[str, Any], loop: VirtualLoop, told: list[str], meanwhile: Callable[[], object]
+    ) -> None:
+        """`meanwhile`: a function that lets the script's messages arrive, called while the bot thinks."""
         super().__init__(games=spec["games"], capacity=spec["capacity"], version=spec["version"])
-        self._spec, self._loop, self._told = spec, loop, told
+        self._spec, self._loop, self._told, self._meanwhile = spec, loop, told, meanwhile
 
     def decide(self, decision: Decision) -> int:
-        self._tell(decision)
-        self._loop.now += self._spec["thinks_ms"] / 1000
+        self._think([decision])
         return decision.legal[0]
 
     def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int | None]:
         if self._spec["gives"] is None and not self._spec["batch"]:
             return super().decide_many(decisions)
-        for decision in decisions:
-            self._tell(decision)
-        self._loop.now += self._spec["thinks_ms"] / 1000
+        self._think(decisions)
         return self._spec["gives"] or [decision.legal[0] for decision in decisions]
 
-    def _tell(self, decision: Decision) -> None:
-        number = f"{decision.match_id}/{decision.decision_id}"
-        self._told.append(f"decide {number} {decision.soft_ms}+{decision.bank_ms}")
+    def _think(self, decisions: Sequence[Decision]) -> None:
+        numbers = [f"{decision.match_id}/{decision.decision_id}" for decision in decisions]
+        for number, decision in zip(numbers, decisions, strict=True):
+            self._told.append(f"decide {number} {decision.soft_ms}+{decision.bank_ms}")
+        self._loop.now += self._spec["thinks_ms"] / 1000
+        self._meanwhile()
+        self._told += [f"closed {number}" for number, each in zip(numbers, decisions, strict=True) if each.closed]
 
     def on_match_start(self, start: MatchStart) -> None:
         self._told.append(f"start {start.match_id}")
@@ -199,6 +203,8 @@ class _Play:
         self._tokens: dict[str, str] = {}
         """Tokens by their names in the conversation."""
         self._nonces: set[bytes] = set()
+        self._meanwhile: list[play_pb2.PlayResponse] = []
+        """Messages that arrive while the bot thinks the next time."""
         self._stopped = False
         self._tried: asyncio.Future[None] = loop.create_future()
         """Done at the next try."""
@@ -240,13 +246,14 @@ class _Play:
                 raise
         self._task.cancel()
         await asyncio.wait([self._task])
+        assert not self._meanwhile, "it has thought since"
         assert not self._tries, "it tries nothing more"
 
     def _start(self) -> None:
         spec = self._spec
         told: dict[str, Any] = {name: spec[name] for name in ("token", "owner", "invitation", "matches", "on_error")}
         told |= {name: spec[name] for name in ("challenges", "casual", "give_up_after")}
-        bot = _Scripted(spec, self._loop, self._lines)
+        bot = _Scripted(spec, self._loop, self._lines, self._arrive)
         self._caller = Caller(bot, spec["on_error"], self._loop.time)
         self._connection = connection.Connection(bot, "arena:1", token_file=self._token_file, receipts=False, **told)
         self._stopped = False
@@ -317,10 +324,19 @@ class _Play:
         return self._call
 
     async def _server(self, said: str | Mapping[str, Any]) -> None:
-        message: dict[str, Any] = MESSAGES[said] if isinstance(said, str) else dict(said)
-        if "like" in message:
-            message = MESSAGES[message.pop("like")] | message
-        self._open_call().say(ParseDict(message, play_pb2.PlayResponse()))
+        self._open_call().say(_message(said))
+
+    async def _while_thinking(self, said: Sequence[str | Mapping[str, Any]]) -> None:
+        self._meanwhile += map(_message, said)
+
+    def _arrive(self) -> None:
+        """Let the messages for a thinking bot arrive: in a program, the network's thread takes them."""
+        arriving, self._meanwhile[:] = self._meanwhile[:], []
+        stream, session = self._connection._stream, self._connection._session
+        for message in arriving:
+            assert stream is not None, "a stream is open"
+            assert session is not None, "it has had its welcome"
+            self._connection._hear(stream, session, message)
 
     async def _bytes(self, encoded: str) -> None:
         self._open_call().say(play_pb2.PlayResponse.FromString(base64.b64decode(encoded)))
@@ -382,6 +398,14 @@ class _Play:
         if error is not None and not isinstance(error, ArenaError):
             raise error
         assert (word(error), 0 if error is None else error.status) == (wanted["error"], wanted["status"])
+
+
+def _message(said: str | Mapping[str, Any]) -> play_pb2.PlayResponse:
+    """Return the server's message in a step."""
+    message: dict[str, Any] = MESSAGES[said] if isinstance(said, str) else dict(said)
+    if "like" in message:
+        message = MESSAGES[message.pop("like")] | message
+    return ParseDict(message, play_pb2.PlayResponse())
 
 
 def word(error: ArenaError | None) -> str | None:

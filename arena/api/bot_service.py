@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import grpc
 from arena_client.v1 import bots_pb2
 
-from arena.api.query_services import LARGEST_PAGE, numbers_before, row_limit
+from arena.api.list_pages import LARGEST_PAGE, cut, page_number, page_place, page_token, row_limit
 from arena.api.statuses import looked_up, refused
 from arena.protobuf.rows import pack
 from arena.replay.header import OfferOutcome
@@ -66,11 +66,14 @@ class BotService:
 
     async def ListBots(self, request: bots_pb2.ListBotsRequest, _: Call) -> bots_pb2.ListBotsResponse:  # noqa: N802
         """List bots with their state in the running server."""
-        job = partial(bots.list_bots, limit=row_limit(request, default=LARGEST_PAGE), after=request.after)
-        rows = await looked_up(self._arena.store.read(job))
+        limit, place = row_limit(request, default=LARGEST_PAGE), page_place(request, ".+")
+        job = partial(bots.list_bots, limit=limit + 1, after="" if place is None else place[0])
+        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
         here = {player.name: player for player in self._arena.players}
         entries = [pack(_now(row, here.get(row.name)), bots_pb2.BotEntry) for row in rows]
-        return bots_pb2.ListBotsResponse(bots=entries)
+        return bots_pb2.ListBotsResponse(
+            bots=entries, next_page_token=page_token(request, rows[-1].name) if more else ""
+        )
 
     async def UnparkBot(self, request: bots_pb2.UnparkBotRequest, call: Call) -> bots_pb2.UnparkBotResponse:  # noqa: N802
         """Give a parked bot seats again. Only the bot itself and the operator may do this."""
@@ -102,9 +105,13 @@ class BotService:
         self, request: bots_pb2.ListBotEventsRequest, _: Call
     ) -> bots_pb2.ListBotEventsResponse:
         """List the operator's decisions about bots and owners, newest first."""
-        job = partial(moderation.list_events, limit=row_limit(request), before=numbers_before(request))
-        rows = await looked_up(self._arena.store.read(job))
-        return bots_pb2.ListBotEventsResponse(events=[pack(row, bots_pb2.BotEvent) for row in rows])
+        limit = row_limit(request)
+        job = partial(moderation.list_events, limit=limit + 1, before=page_number(request))
+        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
+        return bots_pb2.ListBotEventsResponse(
+            events=[pack(row, bots_pb2.BotEvent) for row in rows],
+            next_page_token=page_token(request, rows[-1].number) if more else "",
+        )
 
     async def _require_control(self, call: Call, name: str) -> None:
         """Trust a call with the token of this bot or of the operator. Raises CallRefused for any other token."""

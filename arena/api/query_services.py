@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 import grpc
-import trio
-from arena_client.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2
+from arena_client.v1 import game_pb2, ladder_pb2, matches_pb2
 
 from arena.api.catalog import encode_catalog
 from arena.api.codec import encode_report
+from arena.api.list_pages import (
+    LARGEST_PAGE,
+    cut,
+    not_valid,
+    page_number,
+    page_offset,
+    page_place,
+    page_token,
+    row_limit,
+)
+from arena.api.paged_ladders import PagedLadders
 from arena.api.statuses import LARGEST_NUMBER, looked_up, refused
 from arena.api.watching import Watching
 from arena.protobuf.rows import pack
+from arena.rules import language_for, languages_of, rules_of
 from arena.server.ratings.fit_client import NotFitted
 from arena.server.runtime.wall_clock import now_us
-from arena.store.base.rows import LadderRows, MatchState, instant
+from arena.store.base.rows import LadderRows, MatchState, instant, microseconds
 from arena.store.bots import bots
 from arena.store.ladder import publishing, standings
 from arena.store.ladder.opponents import LAST, opponents
@@ -36,14 +46,12 @@ if TYPE_CHECKING:
 
 CHUNK: Final = 64 * 1024
 """Number of bytes of a replay in one message."""
-PAGE: Final = 50
-"""Number of rows in a list if the request sets no limit."""
-LARGEST_PAGE: Final = 1000
 HISTORY: Final = 1000
 """Number of matches in a history if the request sets no limit."""
 LARGEST_HISTORY: Final = 10_000
-LADDER_KEPT: Final = 60.0
-"""Seconds for which a ladder with further pages is cached, so that all pages belong to the same ladder."""
+_LADDER_PLACE: Final = r"(?P<ladder>[0-9a-f]{16}) (?P<first>[0-9]{1,10})"
+_PAST_PLACE: Final = r"(?P<published>[0-9]{1,16}) (?P<first>[0-9]{1,10})"
+"""Forms of the places in present and past ladders: the ladder, and the number of standings before the page."""
 
 
 class QueryServices:
@@ -52,66 +60,101 @@ class QueryServices:
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
         self._watching = Watching(arena)
-        self._ladders: dict[tuple[str, int], tuple[float, LadderRows]] = {}
-        """Ladders with further pages, by game and table size, each with the time at which it was read."""
+        self._ladders = PagedLadders()
 
     async def ListGames(self, _: game_pb2.ListGamesRequest, __: Call) -> game_pb2.ListGamesResponse:  # noqa: N802
         """Return the catalogues of the games that the server plays."""
         return game_pb2.ListGamesResponse(games=[encode_catalog(game) for game in self._arena.config.games])
 
+    async def GetRules(  # noqa: N802
+        self, request: game_pb2.GetRulesRequest, _: Call
+    ) -> game_pb2.GetRulesResponse:
+        """Return the rules of a game."""
+        game = self._game(request.game)
+        languages, language = languages_of(game.name), language_for(game.name, request.language)
+        if language is None:
+            text = f"the rules of {game.name} are there in {', '.join(languages)}, not in {request.language[:40]!r}"
+            if not languages:
+                text = f"the server has no rules of {game.name}"
+            raise refused(grpc.StatusCode.NOT_FOUND, "NO_RULES", text)
+        text = rules_of(game.name, language)
+        return game_pb2.GetRulesResponse(text=text, language=language, languages=languages)
+
     async def GetLadder(  # noqa: N802
         self, request: ladder_pb2.GetLadderRequest, _: Call
     ) -> ladder_pb2.GetLadderResponse:
         """Return a page of a game's ladder, for all tables or for one table size."""
-        game, limit, first = self._game(request.game), row_limit(request, default=LARGEST_PAGE), request.after
-        key = (game.name, request.seats if request.HasField("seats") else -1)
-        at, ladder = self._ladders.get(key, (-math.inf, None))
-        if not first or ladder is None or trio.current_time() - at > LADDER_KEPT:
+        game, limit = self._game(request.game), row_limit(request, default=LARGEST_PAGE)
+        place = page_place(request, _LADDER_PLACE)
+        if place is None:
+            name, first = "", 0
             ladder = await (
                 self._of_tables(game, request.seats) if request.HasField("seats") else self._of_all_tables(game)
             )
-            self._ladders.pop(key, None)
-            if max(len(ladder.standings), len(ladder.flags)) > limit:
-                self._ladders[key] = trio.current_time(), ladder
+        else:
+            name, first = place["ladder"], int(place["first"])
+            stored = self._ladders.find(name)
+            if stored is None:
+                raise not_valid("the ladder of this page was replaced since")
+            ladder = stored
         last = first + limit
-        page = replace(ladder, standings=ladder.standings[first:last], flags=ladder.flags[first:last])
-        return pack(page, ladder_pb2.GetLadderResponse)
+        page, further = replace(ladder, standings=ladder.standings[first:last], flags=ladder.flags[first:last]), ""
+        if max(len(ladder.standings), len(ladder.flags)) > last:
+            further = page_token(request, f"{name or self._ladders.store(ladder)} {last}")
+        return pack(page, ladder_pb2.GetLadderResponse, next_page_token=further)
 
     async def GetPastLadder(  # noqa: N802
         self, request: ladder_pb2.GetPastLadderRequest, _: Call
     ) -> ladder_pb2.GetPastLadderResponse:
         """Return the last ladder of a game that was published by a given instant."""
         self._game(request.game)
+        limit, place = row_limit(request, default=LARGEST_PAGE), page_place(request, _PAST_PLACE)
         try:
             at = request.at.ToMicroseconds() if request.HasField("at") else now_us()
         except ValueError as error:
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"at: {error}") from error
-        limit = row_limit(request, default=LARGEST_PAGE)
+        first = 0
+        if place is not None:
+            at, first = int(place["published"]), int(place["first"])
         job = partial(publishing.published_until, game=request.game, at=at)
         ladder = await looked_up(self._arena.store.read(job))
-        page = ladder.standings[request.after : request.after + limit]
-        return pack(replace(ladder, standings=page), ladder_pb2.GetPastLadderResponse)
+        if place is not None and (ladder.published is None or microseconds(ladder.published) != at):
+            raise not_valid("the ladder of this page is no longer stored")
+        last = first + limit
+        page, further = replace(ladder, standings=ladder.standings[first:last]), ""
+        if ladder.published is not None and len(ladder.standings) > last:
+            further = page_token(request, f"{microseconds(ladder.published)} {last}")
+        return pack(page, ladder_pb2.GetPastLadderResponse, next_page_token=further)
 
     async def GetHistory(  # noqa: N802
         self, request: ladder_pb2.GetHistoryRequest, _: Call
     ) -> ladder_pb2.GetHistoryResponse:
         """Return a bot's rating after each of its latest matches."""
         self._game(request.game)
-        limit = row_limit(request, HISTORY, LARGEST_HISTORY)
-        before = numbers_before(request)
-        job = partial(standings.history, bot=request.bot, game=request.game, limit=limit, before=before)
+        limit, before = row_limit(request, HISTORY, LARGEST_HISTORY), page_number(request)
+        job = partial(standings.history, bot=request.bot, game=request.game, limit=limit + 1, before=before)
         rows = await looked_up(self._arena.store.read(job))
-        return ladder_pb2.GetHistoryResponse(matches=[pack(row, ladder_pb2.RatedMatch) for row in rows])
+        further = ""
+        if len(rows) > limit:  # The rows are in the order of the results, the pages in that of the matches' numbers.
+            beyond = min(row.match_id for row in rows)
+            rows = tuple(row for row in rows if row.match_id != beyond)
+            further = page_token(request, beyond + 1)
+        return ladder_pb2.GetHistoryResponse(
+            matches=[pack(row, ladder_pb2.RatedMatch) for row in rows], next_page_token=further
+        )
 
     async def ListVersions(  # noqa: N802
         self, request: ladder_pb2.ListVersionsRequest, _: Call
     ) -> ladder_pb2.ListVersionsResponse:
         """List the versions of a bot in a game, the newest first."""
         self._game(request.game)
-        limit, before = row_limit(request), numbers_before(request)
-        job = partial(version_standings, bot=request.bot, game=request.game, limit=limit, before=before)
-        rows = await looked_up(self._arena.store.read(job))
-        return ladder_pb2.ListVersionsResponse(versions=[pack(row, ladder_pb2.VersionEntry) for row in rows])
+        limit, before = row_limit(request), page_number(request)
+        job = partial(version_standings, bot=request.bot, game=request.game, limit=limit + 1, before=before)
+        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
+        return ladder_pb2.ListVersionsResponse(
+            versions=[pack(row, ladder_pb2.VersionEntry) for row in rows],
+            next_page_token=page_token(request, rows[-1].number) if more else "",
+        )
 
     async def GetOpponents(  # noqa: N802
         self, request: ladder_pb2.GetOpponentsRequest, _: Call
@@ -121,16 +164,19 @@ class QueryServices:
         limit, last = row_limit(request), request.last if request.HasField("last") else LAST
         if not 1 <= last <= LAST:
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, f"last is 1 to {LAST}, not {last}")
-        after = request.after
-        job = partial(opponents, bot=request.bot, game=request.game, limit=limit, after=after, last=last)
-        rows = await looked_up(self._arena.store.read(job))
-        return ladder_pb2.GetOpponentsResponse(opponents=[pack(row, ladder_pb2.OpponentEntry) for row in rows])
+        after = page_offset(request)
+        job = partial(opponents, bot=request.bot, game=request.game, limit=limit + 1, after=after, last=last)
+        rows, more = cut(await looked_up(self._arena.store.read(job)), limit)
+        return ladder_pb2.GetOpponentsResponse(
+            opponents=[pack(row, ladder_pb2.OpponentEntry) for row in rows],
+            next_page_token=page_token(request, after + limit) if more else "",
+        )
 
     async def ListMatches(  # noqa: N802
         self, request: matches_pb2.ListMatchesRequest, _: Call
     ) -> matches_pb2.ListMatchesResponse:
         """List matches, the newest first."""
-        limit, before = row_limit(request), numbers_before(request)
+        limit, before = row_limit(request), page_number(request)
         if request.HasField("game"):
             self._game(request.game)
         wanted = MatchFilter(
@@ -144,11 +190,13 @@ class QueryServices:
             lost=request.lost,
             state=_state(request.state),
         )
-        page = await looked_up(
-            self._arena.store.read(partial(match_search.search, wanted=wanted, limit=limit, before=before))
-        )
+        job = partial(match_search.search, wanted=wanted, limit=limit + 1, before=before)
+        page = await looked_up(self._arena.store.read(job))
+        rows, more = cut(page.matches, limit)
+        further = rows[-1].match_id if more else page.next
         return matches_pb2.ListMatchesResponse(
-            matches=[pack(row, matches_pb2.MatchEntry) for row in page.matches], next=page.next
+            matches=[pack(row, matches_pb2.MatchEntry) for row in rows],
+            next_page_token="" if further is None else page_token(request, further),
         )
 
     async def GetMatch(  # noqa: N802
@@ -222,37 +270,6 @@ class QueryServices:
                 return game
         played = ", ".join(game.name for game in self._arena.config.games)
         raise CallRefused(grpc.StatusCode.NOT_FOUND, f"this server does not play {name!r}; it plays {played}")
-
-
-def row_limit(
-    request: ladder_pb2.GetLadderRequest
-    | ladder_pb2.GetPastLadderRequest
-    | ladder_pb2.GetHistoryRequest
-    | ladder_pb2.ListVersionsRequest
-    | ladder_pb2.GetOpponentsRequest
-    | matches_pb2.ListMatchesRequest
-    | bots_pb2.ListBotsRequest
-    | bots_pb2.ListBotEventsRequest,
-    default: int = PAGE,
-    largest: int = LARGEST_PAGE,
-) -> int:
-    """Return the number of rows that a request asks for. Raises CallRefused."""
-    if not request.HasField("limit"):
-        return default
-    if not 1 <= request.limit <= largest:
-        text = f"a limit is 1 to {largest}, not {request.limit}"
-        raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
-    return request.limit
-
-
-def numbers_before(
-    request: ladder_pb2.GetHistoryRequest
-    | ladder_pb2.ListVersionsRequest
-    | matches_pb2.ListMatchesRequest
-    | bots_pb2.ListBotEventsRequest,
-) -> int | None:
-    """Return the number below which the next page begins; None for the first page."""
-    return min(request.before, LARGEST_NUMBER) if request.HasField("before") else None
 
 
 def _instant(request: matches_pb2.ListMatchesRequest, field: Literal["since", "until"]) -> int | None:

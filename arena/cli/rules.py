@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from arena.queries.rules import LANGUAGES, rules_of, rulings
+from arena.rules import LANGUAGES, rules_of, rulings
 from engine.registry import GAMES
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ distinguishes absence.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache, partial
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, Final, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
 from google.protobuf.descriptor import Descriptor
@@ -35,13 +35,15 @@ class _Field(NamedTuple):
     """Converts a value to that of the other side; None if both sides have the same value."""
 
 
-def pack(row: object, message: type[MessageType]) -> MessageType:
+def pack(row: object, message: type[MessageType], **others: object) -> MessageType:
     """Convert a row to a message of this class; fields that only the row has are left out.
+
+    `others`: values of fields that the row lacks.
 
     Raises AttributeError for a field that only the message has, and ValueError for None in a field that cannot be
     absent.
     """
-    return message(**_values(row, message.DESCRIPTOR))
+    return message(**_values(row, message.DESCRIPTOR, others))
 
 
 def unpack(message: Message, row: type[RowType], **others: object) -> RowType:
@@ -59,10 +61,12 @@ def unpack(message: Message, row: type[RowType], **others: object) -> RowType:
     return row(**(values | others))
 
 
-def _values(row: object, message: Any) -> dict[str, Any]:
+def _values(row: object, message: Any, others: Mapping[str, object] = MappingProxyType({})) -> dict[str, Any]:
     """Return a message's field values, with nested messages as dictionaries, which protobuf converts faster."""
-    values = {}
+    values = dict(others)
     for name, optional, convert in _fields_of_message(message):
+        if name in others:
+            continue
         value = getattr(row, name)
         if value is not None:
             values[name] = value if convert is None else convert(value)

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arena.queries.source import LARGEST_PAGE
 from arena.store.base import leaves as log
 from arena.store.base.errors import Refused
 from arena.store.base.rows import microseconds
@@ -120,6 +121,13 @@ class Directory:
         if game:
             _require(game)
         return matches.list_matches(self._connection, game=game, bot=bot, limit=limit, before=before)
+
+    def all_matches(self, game: str = "", bot: str = "", before: int | None = None) -> Iterator[MatchRow]:
+        while rows := self.matches(game, bot, LARGEST_PAGE, before):
+            yield from rows
+            if len(rows) < LARGEST_PAGE:
+                return
+            before = rows[-1].match_id
 
     def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
         if wanted.game:

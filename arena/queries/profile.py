@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -12,7 +12,6 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Final
 
 from arena.queries.figures import flagged, is_house
-from arena.queries.source import LARGEST_PAGE
 from arena.replay.read import read
 from arena.replay.render.show import bids_kept, round_results
 from arena.replay.steps import Course
@@ -165,7 +164,7 @@ def _mean(values: Sequence[float]) -> tuple[float, float | None]:
 
 def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile | None:
     """Return a bot's profile from its latest matches of a game; None if it has finished no match."""
-    rows = [*islice(all_matches(source, game, name), last)]
+    rows = [*islice(source.all_matches(game, name), last)]
     found = profile(rows, name)
     if found is None:
         return None
@@ -183,12 +182,3 @@ def gathered(source: DataSource, game: str, name: str, last: int) -> BotProfile 
         think_95_us=None if standing is None else standing.think_95_us,
         flags=flagged(ladder.flags, found.bot),
     )
-
-
-def all_matches(source: DataSource, game: str, bot: str, before: int | None = None) -> Iterator[MatchRow]:
-    """Yield a bot's matches of a game (of all games for ""), newest first, page by page."""
-    while rows := source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before):
-        yield from rows
-        if len(rows) < LARGEST_PAGE:
-            return
-        before = rows[-1].match_id

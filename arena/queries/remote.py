@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 from urllib.parse import quote
 
 import grpc
@@ -53,9 +54,9 @@ CALL_TIMEOUT: Final = 10.0
 CHALLENGE_TIMEOUT: Final = 60.0
 """Time limit of a challenge in seconds: half a minute until all have room, and some more until all are ready."""
 PAGE: Final = 1000
-"""Number of bots, standings or flags requested at once."""
+"""Number of rows requested at once if all rows of a list are needed."""
 LADDER_TRIES: Final = 3
-"""Number of attempts to read a ladder with consistent pages, since a new one may be published in between."""
+"""Number of attempts to read all pages of a ladder, since it may be replaced in between."""
 FIT_TIMEOUT: Final = 120.0
 """Time limit, in seconds, of a call for which the server computes a ladder."""
 OPTIONS: Final = (
@@ -116,45 +117,17 @@ class Client:
         return tuple(game.name for game in answer.games)
 
     def ladder(self, game: str, seats: int = 0) -> LadderRows:
+        request = ladder_pb2.GetLadderRequest(game=game, seats=seats or None, limit=PAGE)
         with self._translated_errors():
-            for _ in range(LADDER_TRIES):
-                answer, whole = self._whole_ladder(game, seats)
-                if whole:
-                    break
+            answer = _whole(self._ladder.GetLadder, request, FIT_TIMEOUT if seats else CALL_TIMEOUT)
         ladder = unpack(answer, LadderRows, seats=seats)
         return replace(ladder, published=None) if seats else ladder  # Computed for this call, it was never published.
-
-    def _whole_ladder(self, game: str, seats: int) -> tuple[ladder_pb2.GetLadderResponse, bool]:
-        """Return all pages of a ladder as one, without repeated bots, and whether they belong to one ladder."""
-        request = ladder_pb2.GetLadderRequest(game=game, seats=seats or None, limit=PAGE)
-        timeout = FIT_TIMEOUT if seats else CALL_TIMEOUT
-        first = page = self._ladder.GetLadder(request, timeout=timeout)
-        bots, whole = {standing.bot for standing in first.standings}, True
-        while PAGE in (len(page.standings), len(page.flags)):  # A server without pages sends everything.
-            request.after += PAGE
-            page = self._ladder.GetLadder(request, timeout=timeout)
-            new = [standing for standing in page.standings if standing.bot not in bots]
-            whole = whole and page.digest == first.digest and len(new) == len(page.standings)
-            if page.standings and not new:
-                break  # A server without pages, with exactly that many bots.
-            bots.update(standing.bot for standing in new)
-            first.standings.extend(new)
-            first.flags.extend(page.flags)
-        return first, whole
 
     def past_ladder(self, game: str, at: datetime) -> PastLadder:
         request = ladder_pb2.GetPastLadderRequest(game=game, limit=PAGE)
         request.at.FromDatetime(at)
         with self._translated_errors():
-            answer = page = self._ladder.GetPastLadder(request, timeout=CALL_TIMEOUT)
-            while len(page.standings) == PAGE:
-                request.after += PAGE
-                request.at.CopyFrom(answer.published)
-                page = self._ladder.GetPastLadder(request, timeout=CALL_TIMEOUT)
-                if page.standings and page.standings[0] == answer.standings[0]:
-                    break  # A server without pages, with exactly that many bots.
-                answer.standings.extend(page.standings)
-        return unpack(answer, PastLadder)
+            return unpack(_whole(self._ladder.GetPastLadder, request, CALL_TIMEOUT), PastLadder)
 
     def history(self, bot: str, game: str, limit: int = 1000) -> tuple[RatedRow, ...]:
         request = ladder_pb2.GetHistoryRequest(game=game, bot=bot, limit=limit)
@@ -171,20 +144,27 @@ class Client:
     def opponents(
         self, bot: str, game: str, limit: int = 50, after: int = 0, last: int = 1000
     ) -> tuple[OpponentRow, ...]:
-        request = ladder_pb2.GetOpponentsRequest(game=game, bot=bot, limit=limit, after=after, last=last)
+        request = ladder_pb2.GetOpponentsRequest(game=game, bot=bot, limit=min(after + limit, PAGE), last=last)
         with self._translated_errors(bot):
-            answer = self._ladder.GetOpponents(request, timeout=CALL_TIMEOUT)
-        return tuple(unpack(opponent, OpponentRow) for opponent in answer.opponents)
+            found = (each for page in _pages(self._ladder.GetOpponents, request) for each in page.opponents)
+            return tuple(unpack(opponent, OpponentRow) for opponent in islice(found, after, after + limit))
 
     def matches(
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
     ) -> tuple[MatchRow, ...]:
-        request = matches_pb2.ListMatchesRequest(game=game or None, bot=bot or None, limit=limit, before=before)
+        return self.search(MatchFilter(game=game, bot=bot), limit, before).matches
+
+    def all_matches(self, game: str = "", bot: str = "", before: int | None = None) -> Iterator[MatchRow]:
         with self._translated_errors():
-            answer = self._matches.ListMatches(request, timeout=CALL_TIMEOUT)
-        return tuple(unpack(match, MatchRow) for match in answer.matches)
+            yield from self._found(MatchFilter(game=game, bot=bot), PAGE, before)
 
     def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
+        with self._translated_errors():
+            found = tuple(islice(self._found(wanted, limit, before), limit))
+        return MatchPage(found, found[-1].match_id if len(found) == limit else None)
+
+    def _found(self, wanted: MatchFilter, limit: int, before: int | None) -> Iterator[MatchRow]:
+        """Yield the wanted matches below `before`, newest first, asking for `limit` matches at once."""
         request = matches_pb2.ListMatchesRequest(
             game=wanted.game or None,
             bot=wanted.bot or None,
@@ -196,16 +176,31 @@ class Client:
                 "MATCH_STATE_" + ("UNSPECIFIED" if wanted.state is None else wanted.state.name)
             ),
             limit=limit,
-            before=before,
         )
         if wanted.since is not None:
             request.since.FromMicroseconds(wanted.since)
-        if wanted.until is not None:
-            request.until.FromMicroseconds(wanted.until)
-        with self._translated_errors():
-            answer = self._matches.ListMatches(request, timeout=CALL_TIMEOUT)
-        found = tuple(unpack(match, MatchRow) for match in answer.matches)
-        return MatchPage(found, answer.next if answer.HasField("next") else None)
+        until = [each for each in (wanted.until, self._begun_by(before)) if each is not None]
+        if until:
+            request.until.FromMicroseconds(min(until))
+        for page in _pages(self._matches.ListMatches, request):
+            for match in page.matches:
+                if before is None or match.match_id < before:
+                    yield unpack(match, MatchRow)
+
+    def _begun_by(self, before: int | None) -> int | None:
+        """Return an instant, in microseconds since 1970, by which all matches with numbers below `before` had begun.
+
+        Return None if there is no such match. Matches are numbered as they begin.
+        """
+        if before is None:
+            return None
+        try:
+            answer = self._matches.GetMatch(matches_pb2.GetMatchRequest(match_id=before), timeout=CALL_TIMEOUT)
+        except grpc.RpcError as error:
+            if cast("grpc.Call", error).code() is grpc.StatusCode.NOT_FOUND:
+                return None
+            raise
+        return int(answer.match.started.ToMicroseconds()) + 1
 
     def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
         with self._translated_errors():
@@ -229,20 +224,16 @@ class Client:
                 watch.cancel()
 
     def bots(self) -> tuple[BotRow, ...]:
-        request, listed = bots_pb2.ListBotsRequest(limit=PAGE), list[bots_pb2.BotEntry]()
+        request = bots_pb2.ListBotsRequest(limit=PAGE)
         with self._translated_errors():
-            while True:
-                page = self._bots.ListBots(request, timeout=CALL_TIMEOUT).bots
-                listed += page
-                if len(page) != PAGE:  # A server without pages sends everything.
-                    return tuple(unpack(bot, BotRow) for bot in listed)
-                request.after = page[-1].name
+            return tuple(unpack(bot, BotRow) for page in _pages(self._bots.ListBots, request) for bot in page.bots)
 
     def bot_events(self, limit: int = 50, before: int | None = None) -> tuple[BotEventRow, ...]:
-        request = bots_pb2.ListBotEventsRequest(limit=limit, before=before)
+        request = bots_pb2.ListBotEventsRequest(limit=limit if before is None else PAGE)
         with self._translated_errors():
-            answer = self._bots.ListBotEvents(request, timeout=CALL_TIMEOUT)
-        return tuple(unpack(event, BotEventRow) for event in answer.events)
+            listed = (event for page in _pages(self._bots.ListBotEvents, request) for event in page.events)
+            older = (event for event in listed if before is None or event.number < before)
+            return tuple(unpack(event, BotEventRow) for event in islice(older, limit))
 
     def invite(self, owner: str, operator_token: str) -> str:
         """Return the code of a new invitation for one bot of this owner."""
@@ -379,6 +370,33 @@ class Client:
                     raise Declined(f"what answers at {self._address} is no arena, or one of another version") from error
                 case _:
                     raise Declined(text) from error
+
+
+def _pages(call: Callable[..., Any], request: Any, timeout: float = CALL_TIMEOUT) -> Iterator[Any]:
+    """Yield the pages of a list one after the other, each when it is needed."""
+    while True:
+        page = call(request, timeout=timeout)
+        yield page
+        if not page.next_page_token:
+            return
+        request.page_token = page.next_page_token
+
+
+def _whole(call: Callable[..., Any], request: Any, timeout: float) -> Any:
+    """Return all pages of a ladder as one. If the ladder is replaced in between, begin again with the first page."""
+    for further_tries in reversed(range(LADDER_TRIES)):
+        request.ClearField("page_token")
+        pages = _pages(call, request, timeout)
+        try:
+            answer = next(pages)
+            for page in pages:
+                answer.MergeFrom(page)
+        except grpc.RpcError as error:
+            if not further_tries or _reason(cast("grpc.Call", error)) != "PAGE_TOKEN_NOT_VALID":
+                raise
+        else:
+            break
+    return answer
 
 
 def _reason(call: grpc.Call) -> str:

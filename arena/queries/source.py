@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from arena.log.head import LogEntry, LogState
@@ -55,6 +56,9 @@ class DataSource(Protocol):
         self, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
     ) -> tuple[MatchRow, ...]:
         """Return the newest matches, newest first, at most 1000; see `arena.store.matches.matches.list_matches`."""
+
+    def all_matches(self, game: str = "", bot: str = "", before: int | None = None) -> Iterator[MatchRow]:
+        """Yield the matches below `before`, newest first, reading them page by page."""
 
     def search(self, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
         """Return a page of the wanted matches, newest first; see `arena.store.matches.search.search`."""

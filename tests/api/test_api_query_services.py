@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
 from math import sqrt
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any, cast
 
 import grpc
@@ -14,115 +14,72 @@ import pytest
 import trio
 from arena_client.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2, operator_pb2
 from google.protobuf.timestamp_pb2 import Timestamp
-from sqlalchemy import Connection
 from trio.testing import MockClock
 
+import engine
 from arena.api.bot_service import BotService
 from arena.api.catalog import encode_catalog
+from arena.api.list_pages import PAGE
 from arena.api.operator_service import OperatorService
-from arena.api.query_services import CHUNK, LADDER_KEPT, PAGE, QueryServices
+from arena.api.query_services import CHUNK
 from arena.api.statuses import LARGEST_NUMBER, STATUS
-from arena.replay.hash_chain import PackedReplay, pack, with_chain
-from arena.server.arena import Arena
+from arena.replay.hash_chain import pack, with_chain
 from arena.server.ratings.publisher import Unfitted
 from arena.server.sessions.messages import Hello
 from arena.server.sessions.session import Session
 from arena.store.base import errors
 from arena.store.base.errors import StoreError
-from arena.store.bots.bots import BotId
 from arena.store.ladder import baselines
 from arena.store.ladder.fits import Fits
 from arena.store.ladder.publishing import publish
-from arena.store.matches import matches
 from engine.registry import GAMES
-from tests.server.server_rig import CODEC, Line, MemoryStore, running, turns
+from tests.api.services_rig import CALL, GAME, Rig, UnaryCall, refused, services
+from tests.conformance.high_card import HighCard
+from tests.server.server_rig import CODEC, Line, turns
 from trio_grpc.grpc.call import CallRefused
-
-GAME = GAMES["sixth_sense"]
-
-
-class UnaryCall:
-    """A call with this header "authorization", if any, that notes whether it is trusted."""
-
-    peer = "ipv4:127.0.0.1:4711"
-
-    def __init__(self, authorization: str = "") -> None:
-        self.metadata = {"authorization": authorization} if authorization else {}
-        self.trusted = False
-
-    def trust(self) -> None:
-        self.trusted = True
-
-
-CALL = UnaryCall()
-
-
-class Rig:
-    def __init__(self, arena: Arena, store: MemoryStore) -> None:
-        self.arena = arena
-        self.store = store
-        self.query_services = QueryServices(arena)
-        self.accounts = BotService(arena)
-        self.operator = UnaryCall(f"Bearer {store.operator_token}")
-
-    def bots(self, *names: str) -> list[BotId]:
-        return [self.store.register(name).id for name in names]
-
-    def begin(self, players: list[BotId], game: str = "sixth_sense") -> matches.MatchId:
-        return self.store.now(partial(matches.begin, game=game, options={}, bots=players, at=1_500_000))
-
-    def finish(self, match_id: matches.MatchId, scores: list[int], replay: bytes = b"replay") -> None:
-        def job(connection: Connection) -> None:
-            places = [1 + sum(other > score for other in scores) for score in scores]
-            forced = list(range(len(scores)))
-            matches.finish(
-                connection,
-                match_id,
-                scores=scores,
-                places=places,
-                forced=forced,
-                counts=[True] * len(scores),
-                at=2_000_001,
-                replay=lambda _: PackedReplay(replay, None),
-            )
-
-        self.store.now(job)
-
-    def interrupt(self, match_id: matches.MatchId) -> None:
-        self.store.now(partial(matches.interrupt, match_ids=[match_id], reason="the server was stopped", at=3_000_000))
-
-    async def listed(self, **request: Any) -> list[matches_pb2.MatchEntry]:
-        answer = await self.query_services.ListMatches(matches_pb2.ListMatchesRequest(**request), CALL)
-        return list(answer.matches)
-
-    async def replay(self, match_id: int) -> list[bytes]:
-        chunks: list[bytes] = []
-
-        async def send(message: matches_pb2.GetReplayResponse) -> None:
-            chunks.append(message.chunk)
-
-        await self.query_services.GetReplay(
-            matches_pb2.GetReplayRequest(match_id=match_id), cast("Any", SimpleNamespace(send=send))
-        )
-        return chunks
 
 
 @pytest.fixture
 async def rig(autojump_clock: MockClock) -> AsyncIterator[Rig]:
-    store = MemoryStore()
-    async with running(store, games=(GAME,)) as arena:
-        yield Rig(arena, store)
-
-
-async def refused(answer: Awaitable[object]) -> tuple[grpc.StatusCode, str]:
-    with pytest.raises(CallRefused) as caught:
-        await answer
-    return caught.value.code, caught.value.text
+    async with services() as rig:
+        yield rig
 
 
 async def test_the_catalogues_of_the_games_are_listed(rig: Rig, autojump_clock: MockClock) -> None:
     answer = await rig.query_services.ListGames(game_pb2.ListGamesRequest(), CALL)
     assert list(answer.games) == [encode_catalog(GAME)]
+
+
+async def test_the_rules_are_sent_in_the_language_that_is_asked_for(rig: Rig, autojump_clock: MockClock) -> None:
+    for tag, language in (
+        ("", "en"),
+        ("en", "en"),
+        ("en-GB", "en"),
+        ("nl-BE", "nl"),
+        ("DE", "de"),
+        ("de-Latn-AT", "de"),
+    ):
+        answer = await rig.query_services.GetRules(game_pb2.GetRulesRequest(game=GAME.name, language=tag), CALL)
+        text = (Path(engine.__file__).parent / GAME.name / f"rules.{language}.md").read_text(encoding="utf-8")
+        assert (answer.language, answer.text, [*answer.languages]) == (language, text, ["en", "nl", "de"])
+
+
+async def test_rules_that_are_not_there_are_refused(
+    rig: Rig, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for tag in ("fr", "eng", "-", "en_GB", "x" * 1_000_000):
+        with pytest.raises(CallRefused) as caught:
+            await rig.query_services.GetRules(game_pb2.GetRulesRequest(game=GAME.name, language=tag), CALL)
+        assert caught.value.code is grpc.StatusCode.NOT_FOUND
+        assert b"NO_RULES" in caught.value.details
+        assert caught.value.text == f"the rules of sixth_sense are there in en, nl, de, not in {tag[:40]!r}"
+    code, text = await refused(rig.query_services.GetRules(game_pb2.GetRulesRequest(game="chess"), CALL))
+    assert (code, text) == (grpc.StatusCode.NOT_FOUND, "this server does not play 'chess'; it plays sixth_sense")
+    monkeypatch.setitem(cast("dict[str, Any]", GAMES), HighCard.name, HighCard())
+    offer = replace(rig.arena.config.offers[0], game=HighCard())
+    rig.arena.config = replace(rig.arena.config, offers=(offer,))
+    code, text = await refused(rig.query_services.GetRules(game_pb2.GetRulesRequest(game=HighCard.name), CALL))
+    assert (code, text) == (grpc.StatusCode.NOT_FOUND, "the server has no rules of high_card")
 
 
 async def test_a_bot_registers_and_its_token_is_good(rig: Rig, autojump_clock: MockClock) -> None:
@@ -192,15 +149,10 @@ async def test_a_store_in_trouble_is_unavailable(rig: Rig, autojump_clock: MockC
     )
 
 
-async def test_bots_are_listed_in_pages(rig: Rig, autojump_clock: MockClock) -> None:
+async def test_bots_are_listed_by_name(rig: Rig, autojump_clock: MockClock) -> None:
     rig.bots("Dan", "ann", "cleo", "Bob")
-
-    async def page(**request: Any) -> list[str]:
-        return [bot.name for bot in (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(**request), CALL)).bots]
-
-    assert await page() == ["ann", "Bob", "cleo", "Dan"]
-    assert await page(limit=3) == ["ann", "Bob", "cleo"]
-    assert await page(limit=3, after="CLEO") == ["Dan"]
+    listed = (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    assert [bot.name for bot in listed] == ["ann", "Bob", "cleo", "Dan"]
     code, _ = await refused(rig.accounts.ListBots(bots_pb2.ListBotsRequest(limit=1001), CALL))
     assert code is grpc.StatusCode.INVALID_ARGUMENT
 
@@ -281,8 +233,6 @@ async def test_matches_are_chosen_by_bot_game_and_page(rig: Rig, autojump_clock:
     assert await rig.listed(bot="nobody") == []
     assert len(await rig.listed()) == PAGE
     assert len(await rig.listed(limit=1000, game="sixth_sense")) == PAGE + 1
-    assert [match.match_id for match in await rig.listed(limit=2, before=3)] == [2, 1]
-    assert len(await rig.listed(before=(1 << 64) - 1)) == PAGE, "larger than the store can hold"
 
 
 async def test_too_high_a_limit_is_refused(rig: Rig, autojump_clock: MockClock) -> None:
@@ -434,7 +384,6 @@ async def test_versions_come_in_pages_the_newest_first(rig: Rig, autojump_clock:
     rig.store.now(partial(publish, game=GAME.name, ladder=ladder, at=7_000_000))
     (entry,) = (await rig.query_services.ListVersions(ask(bot="ann"), CALL)).versions
     assert (entry.shown, entry.fitted) == (True, ladder.lines[0].rating)
-    assert not (await rig.query_services.ListVersions(ask(bot="ann", before=entry.number), CALL)).versions
     for request, code in (
         (ask(bot="eve"), grpc.StatusCode.NOT_FOUND),
         (ask(bot="ann", limit=1001), grpc.StatusCode.INVALID_ARGUMENT),
@@ -456,8 +405,6 @@ async def test_opponents_come_in_pages_those_met_most_often_first(rig: Rig, auto
         ("ida", 1, 0.0),
     ]
     assert found[1].error == pytest.approx(sqrt(0.4 * 0.6 / 5)), "of 0 in 1 as of 2 in 5"
-    page = (await rig.query_services.GetOpponents(ask(bot="ann", limit=1, after=1), CALL)).opponents
-    assert [each.opponent for each in page] == ["eve"]
     newest = (await rig.query_services.GetOpponents(ask(bot="ann", last=1), CALL)).opponents
     assert [each.opponent for each in newest] == ["ida"]
     for request, code in (
@@ -505,35 +452,18 @@ async def test_only_the_operator_bans_and_everybody_sees_it(rig: Rig, autojump_c
     assert (first.number, first.kind, first.name, first.reason) == (1, bots_pb2.BOT_EVENT_KIND_BANNED, "eve", "a ring")
     assert (second.number, second.kind, second.name) == (2, bots_pb2.BOT_EVENT_KIND_UNBANNED, "Eve")
     assert list((await listing(bots_pb2.ListBotEventsRequest(limit=1), CALL)).events) == [second]
-    assert list((await listing(bots_pb2.ListBotEventsRequest(before=2), CALL)).events) == [first]
-    assert len((await listing(bots_pb2.ListBotEventsRequest(before=(1 << 64) - 1), CALL)).events) == 2
     for limit in (0, 1001):
         code, _ = await refused(listing(bots_pb2.ListBotEventsRequest(limit=limit), CALL))
         assert code is grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_a_ladder_comes_in_pages_that_are_of_one_ladder_for_a_minute(rig: Rig, autojump_clock: MockClock) -> None:
-    players = rig.bots("ann", "bob", "cleo")
-    rig.finish(rig.begin(players), [3, 2, 1])
-    ask = partial(ladder_pb2.GetLadderRequest, game=GAME.name)
-
-    async def page(**request: Any) -> list[str]:
-        return [row.bot for row in (await rig.query_services.GetLadder(ask(**request), CALL)).standings]
-
-    assert await page() == await page(limit=3) == ["ann", "bob", "cleo"]
-    assert await page(limit=2) == ["ann", "bob"]
-    for _ in range(9):
-        rig.finish(rig.begin(players), [1, 2, 3])
-    assert await page(limit=2, after=2) == ["cleo"], "of the ladder whose first page was sent"
-    assert await page(limit=2, after=4) == []
-    await trio.sleep(LADDER_KEPT + 1)
-    assert await page(limit=2, after=2) == ["ann"]
-    assert await page(limit=2) == ["cleo", "bob"]
+async def test_a_ladder_has_at_most_so_many_standings(rig: Rig, autojump_clock: MockClock) -> None:
     for limit in (0, 1001):
-        whole = rig.query_services.GetLadder(ask(limit=limit), CALL)
-        assert (await refused(whole))[0] is grpc.StatusCode.INVALID_ARGUMENT
-        past = ladder_pb2.GetPastLadderRequest(game=GAME.name, limit=limit)
-        assert (await refused(rig.query_services.GetPastLadder(past, CALL)))[0] is grpc.StatusCode.INVALID_ARGUMENT
+        for request, call in (
+            (ladder_pb2.GetLadderRequest(game=GAME.name, limit=limit), rig.query_services.GetLadder),
+            (ladder_pb2.GetPastLadderRequest(game=GAME.name, limit=limit), rig.query_services.GetPastLadder),
+        ):
+            assert (await refused(call(cast("Any", request), CALL)))[0] is grpc.StatusCode.INVALID_ARGUMENT
 
 
 async def test_only_the_operator_hides_and_deletes_and_the_pages_say_so(rig: Rig, autojump_clock: MockClock) -> None:

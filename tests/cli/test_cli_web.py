@@ -19,8 +19,8 @@ import pytest
 import trio
 
 from arena.queries.directory import open_directory
-from arena.queries.rules import LANGUAGES
 from arena.queries.source import DataSource
+from arena.rules import LANGUAGES
 from arena.store.base.rows import LadderRows, RatedRow
 from arena.web.drawing.ratings import HEIGHT, LEFT, WIDTH, rating_curve
 from arena.web.reading.reader import Missing, Reader, TableLadders

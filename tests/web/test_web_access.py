@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser
 
-from arena.queries.rules import LANGUAGES
+from arena.rules import LANGUAGES
 from tests.web.browser import DARK_DESKTOP, PHONE, Look, looking, needs_browser, overflow, picture_name
 from tests.web.pages import pages
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
+from itertools import takewhile
 from pathlib import Path
 from shlex import quote
 from types import TracebackType
@@ -23,7 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.analysis.verdict import prove, verified
-from arena.cli.data_source import LARGEST_PAGE, DataPlace
+from arena.cli.data_source import DataPlace
 from arena.cli.ladder.table import ladder_table
 from arena.cli.replay.source import finished
 from arena.cli.replay.verify_report import drawn_verdict
@@ -111,13 +112,7 @@ class MatchCounter:
 
     def _unsettled(self) -> list[MatchRow]:
         """Return the matches that are not settled, newest first."""
-        found: list[MatchRow] = []
-        while True:
-            page = self._source.matches(limit=LARGEST_PAGE, before=found[-1].match_id if found else None)
-            new = [row for row in page if row.match_id > self._settled]
-            found += new
-            if len(new) < LARGEST_PAGE:
-                return found
+        return [*takewhile(lambda row: row.match_id > self._settled, self._source.all_matches())]
 
 
 def newest(source: DataSource) -> int:

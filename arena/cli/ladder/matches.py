@@ -49,9 +49,7 @@ def command(
     with place.open() as source:
         chosen_games(source.games(), game)
         if only_lost:
-            from arena.queries.profile import all_matches
-
-            found = (row for row in all_matches(source, game, bot, before) if lost(row, bot))
+            found = (row for row in source.all_matches(game, bot, before) if lost(row, bot))
             rows = tuple(islice(found, limit))
         else:
             rows = source.matches(game=game, bot=bot, limit=limit, before=before)

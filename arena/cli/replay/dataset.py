@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arena.cli.data_source import LARGEST_PAGE, chosen_games, takes_source
+from arena.cli.data_source import chosen_games, takes_source
 from arena.cli.terminal.screen import json_option, print_json
 
 if TYPE_CHECKING:
@@ -101,14 +101,8 @@ def _replays(
 def _finished(source: DataSource, bot: str, game: str, since: datetime | None) -> Iterator[Any]:
     """Page through the finished matches that have a replay, newest first."""
     chosen_games(source.games(), game)
-    before: int | None = None
-    while True:
-        page = source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before)
-        for row in page:
-            if since is not None and row.started < since:
-                return
-            if row.state.value == "finished" and not row.pruned:
-                yield row
-        if len(page) < LARGEST_PAGE:
+    for row in source.all_matches(game, bot):
+        if since is not None and row.started < since:
             return
-        before = page[-1].match_id
+        if row.state.value == "finished" and not row.pruned:
+            yield row

@@ -30,15 +30,16 @@ def finished(source: DataSource, game: str, bot: str, limit: int, before: int | 
     """
     chosen_games(source.games(), game)
     found: list[MatchRow] = []
-    while len(found) < limit:
-        page = source.matches(game=game, bot=bot, limit=LARGEST_PAGE, before=before)
-        found += [row for row in page if row.state.value == "finished" and not row.pruned]
-        if len(page) < LARGEST_PAGE or page[-1].pruned:  # All older replays are pruned, too.
+    pruned = 0
+    for row in source.all_matches(game, bot, before):
+        if len(found) == limit or pruned == LARGEST_PAGE:  # All older replays are pruned, too.
             break
-        before = page[-1].match_id
+        pruned = pruned + 1 if row.pruned else 0
+        if row.state.value == "finished" and not row.pruned:
+            found.append(row)
     if bot and not found:
         known_bot(source, bot)
-    return found[:limit]
+    return found
 
 
 def named_replays(sources: Sequence[str], place: DataPlace) -> Iterator[Replay]:

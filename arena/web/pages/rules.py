@@ -13,7 +13,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.queries.rules import LANGUAGES, rules_of
+from arena.rules import LANGUAGES, rules_of
 from arena.web.answers.responses import page
 from arena.web.pages.asked import game_asked
 from arena.web.reading.reader import Missing

@@ -1,0 +1,117 @@
+"""Pages of lists: how many rows a page has, and the token that names the place at which the next page begins.
+
+A token is valid for one query and one build of the server only, since its place means nothing to any other. It holds a
+digest of query, build and place, so that a token that was changed, shortened or made up is refused. It holds no secret:
+whoever computes the digest can only begin a page elsewhere in a list that everybody may read.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, urlsafe_b64encode
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+
+import grpc
+
+from arena.api.statuses import LARGEST_NUMBER, refused
+from arena.version import __version__
+from trio_grpc.grpc.call import CallRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from arena_client.v1 import bots_pb2, ladder_pb2, matches_pb2
+
+    Listing: TypeAlias = (
+        bots_pb2.ListBotEventsRequest
+        | bots_pb2.ListBotsRequest
+        | ladder_pb2.GetHistoryRequest
+        | ladder_pb2.GetLadderRequest
+        | ladder_pb2.GetOpponentsRequest
+        | ladder_pb2.GetPastLadderRequest
+        | ladder_pb2.ListVersionsRequest
+        | matches_pb2.ListMatchesRequest
+    )
+    """A request for a page of a list."""
+
+    Row = TypeVar("Row")
+
+PAGE: Final = 50
+"""Number of rows on a page if the request sets no limit."""
+LARGEST_PAGE: Final = 1000
+FORMAT: Final = 1
+"""Number of the meaning of the places; a build that changes it increases the number."""
+DIGEST: Final = 12
+"""Number of bytes of the digest in a token."""
+LONGEST: Final = 200
+"""Maximum number of characters of a token."""
+
+
+def row_limit(request: Listing, default: int = PAGE, largest: int = LARGEST_PAGE) -> int:
+    """Return the number of rows on the requested page. Raises CallRefused for a limit that is not allowed."""
+    if not request.HasField("limit"):
+        return default
+    if not 1 <= request.limit <= largest:
+        text = f"a limit is 1 to {largest}, not {request.limit}"
+        raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
+    return request.limit
+
+
+def page_token(request: Listing, place: str | int) -> str:
+    """Return the token of the page that begins at this place in the list that a request asks for."""
+    content = str(place).encode()
+    return urlsafe_b64encode(_digest(request, content) + content).decode().rstrip("=")
+
+
+def page_place(request: Listing, form: str) -> re.Match[str] | None:
+    """Return the place at which the requested page begins, matched with its form; None for the first page.
+
+    Raises CallRefused for a token that this build did not make for the same query.
+    """
+    token = request.page_token
+    if not token:
+        return None
+    try:
+        if len(token) > LONGEST:
+            raise ValueError("no token is so long")
+        place = b64decode(token + "=" * (-len(token) % 4), b"-_", validate=True)[DIGEST:].decode()
+    except ValueError as error:
+        raise not_valid() from error
+    found = re.fullmatch(form, place)
+    if found is None or token != page_token(request, place):
+        raise not_valid()
+    return found
+
+
+def page_number(request: Listing) -> int | None:
+    """Return the number below which the requested page begins; None for the first page. Raises as `page_place`."""
+    found = page_place(request, "[0-9]{1,19}")
+    return None if found is None else min(int(found[0]), LARGEST_NUMBER)
+
+
+def page_offset(request: Listing) -> int:
+    """Return the number of rows before the requested page. Raises as `page_place`."""
+    found = page_place(request, "[0-9]{1,10}")
+    return 0 if found is None else int(found[0])
+
+
+def cut(rows: Sequence[Row], limit: int) -> tuple[Sequence[Row], bool]:
+    """Return the first `limit` rows of one more than the page has, and whether there are more."""
+    return rows[:limit], len(rows) > limit
+
+
+def not_valid(text: str = "") -> CallRefused:
+    """Return the refusal of a page token."""
+    why = text or "the page token is not of this list and query, or the server has another version now"
+    return refused(grpc.StatusCode.INVALID_ARGUMENT, "PAGE_TOKEN_NOT_VALID", f"{why}: ask for the first page again")
+
+
+def _digest(request: Listing, place: bytes) -> bytes:
+    query = cast("Any", type(request)())
+    query.CopyFrom(request)
+    for field in ("limit", "page_token"):
+        query.ClearField(field)
+    query.DiscardUnknownFields()
+    build = f"{FORMAT} {__version__} {request.DESCRIPTOR.full_name} {len(place)}".encode()
+    return sha256(build + b"\0" + place + query.SerializeToString(deterministic=True)).digest()[:DIGEST]

@@ -10,31 +10,31 @@ import re
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from engine.registry import GAMES
-
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+
+    from engine.game import Game
 
 LANGUAGES: Final = ("en", "nl", "de")
 
 
-def rules_of(game: str, language: str) -> str:
+def rules_of(game: Game, language: str) -> str:
     """Return the rules of a game as Markdown."""
     return _file(game, language).read_text(encoding="utf-8")
 
 
-def languages_of(game: str) -> tuple[str, ...]:
+def languages_of(game: Game) -> tuple[str, ...]:
     """Return the languages in which a game has rules, the first of them for who names none."""
     return tuple(language for language in LANGUAGES if _file(game, language).is_file())
 
 
-def language_for(game: str, tag: str) -> str | None:
+def language_for(game: Game, tag: str) -> str | None:
     """Return the language of a game's rules for a tag of BCP 47, such as "nl" for "nl-BE"; None if there are none.
 
     The empty tag selects the first language.
     """
     languages = languages_of(game)
-    return next((each for each in languages if tag.lower().split("-")[0] in ("", each)), None)
+    return next((each for each in languages if not tag or tag.lower().split("-")[0] == each), None)
 
 
 def rulings(text: str) -> dict[str, str]:
@@ -43,6 +43,6 @@ def rulings(text: str) -> dict[str, str]:
     return {found[1]: paragraph for paragraph in paragraphs if (found := re.match(r"\*\*([A-Z]+\d+) ", paragraph))}
 
 
-def _file(game: str, language: str) -> Traversable:
-    module = type(GAMES[game]).__module__.rpartition(".")[0]
+def _file(game: Game, language: str) -> Traversable:
+    module = type(game).__module__.rpartition(".")[0]
     return files(module) / f"rules.{language}.md"

@@ -71,13 +71,13 @@ class QueryServices:
     ) -> game_pb2.GetRulesResponse:
         """Return the rules of a game."""
         game = self._game(request.game)
-        languages, language = languages_of(game.name), language_for(game.name, request.language)
+        languages, language = languages_of(game), language_for(game, request.language)
         if language is None:
             text = f"the rules of {game.name} are there in {', '.join(languages)}, not in {request.language[:40]!r}"
             if not languages:
                 text = f"the server has no rules of {game.name}"
             raise refused(grpc.StatusCode.NOT_FOUND, "NO_RULES", text)
-        text = rules_of(game.name, language)
+        text = rules_of(game, language)
         return game_pb2.GetRulesResponse(text=text, language=language, languages=languages)
 
     async def GetLadder(  # noqa: N802

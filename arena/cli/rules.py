@@ -33,7 +33,7 @@ def command(game: str, ruling: str | None, language: str | None) -> None:
     In a terminal, the rules are formatted, and shown in a pager (see $PAGER) if they are longer than the screen.
     Otherwise they are printed as Markdown.
     """
-    text = rules_of(game, language or language_of(os.environ))
+    text = rules_of(GAMES[game], language or language_of(os.environ))
     if ruling is not None:
         found = rulings(text)
         if ruling.upper() not in found:

@@ -33,15 +33,15 @@ def test_a_pipe_gets_the_markdown_that_lies_beside_the_engine(game: str, languag
 
 @EVERY_TEXT
 def test_every_language_has_the_same_sections_and_every_ruling(game: str, language: str) -> None:
-    text = rules_of(game, language)
-    assert shape(text) == shape(rules_of(game, "en"))
-    assert list(rulings(text)) == RULINGS.get(game, list(rulings(rules_of(game, "en"))))
+    text = rules_of(GAMES[game], language)
+    assert shape(text) == shape(rules_of(GAMES[game], "en"))
+    assert list(rulings(text)) == RULINGS.get(game, list(rulings(rules_of(GAMES[game], "en"))))
 
 
 @EVERY_TEXT
 def test_every_language_names_the_same_numbers(game: str, language: str) -> None:
     """A number in one language only is most likely a mistake in one of them."""
-    said, original = rulings(rules_of(game, language)), rulings(rules_of(game, "en"))
+    said, original = rulings(rules_of(GAMES[game], language)), rulings(rules_of(GAMES[game], "en"))
     for number, paragraph in said.items():
         assert _numbers(paragraph) == _numbers(original[number]), number
 
@@ -52,7 +52,7 @@ def _numbers(text: str) -> set[str]:
 
 @EVERY_TEXT
 def test_no_line_is_longer_than_the_house_allows(game: str, language: str) -> None:
-    assert max(map(len, rules_of(game, language).splitlines())) <= 140
+    assert max(map(len, rules_of(GAMES[game], language).splitlines())) <= 140
 
 
 def test_one_ruling() -> None:
@@ -75,7 +75,7 @@ def test_one_ruling() -> None:
 )
 def test_the_locale_decides_which_language(environment: dict[str, str], language: str) -> None:
     assert language_of(environment) == language
-    assert shown("rules", "nullern", env={**QUIET, **environment}) == rules_of("nullern", language)
+    assert shown("rules", "nullern", env={**QUIET, **environment}) == rules_of(GAMES["nullern"], language)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from arena.rules import LANGUAGES, rules_of
 from arena.web.answers.responses import page
 from arena.web.pages.asked import game_asked
 from arena.web.reading.reader import Missing
+from engine.registry import GAMES
 
 _MARKDOWN: Final = MarkdownIt("commonmark", {"html": False}).enable("table")
 NAMES: Final = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
@@ -37,7 +38,12 @@ async def rules(request: Request) -> Response:
     if language not in LANGUAGES:
         raise Missing(f"the rules are written in {', '.join(LANGUAGES)}, not in {language[:40]!r}")
     return page(
-        request, "rules.html", game=game, language=language, languages=NAMES, text=_as_html(rules_of(game, language))
+        request,
+        "rules.html",
+        game=game,
+        language=language,
+        languages=NAMES,
+        text=_as_html(rules_of(GAMES[game], language)),
     )
 
 

@@ -6,11 +6,12 @@ import logging
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Self
+from typing import Any, Self
 
 from arena_client.decision import GAMES, Decision
+from arena_client.descriptors import pool_of, unpacked
 from arena_client.source_digest import source_digest
-from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, NoticeKind, RoundReport
+from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, NoticeKind, RoundReport, Welcome
 
 _log = logging.getLogger("arena_client")
 
@@ -51,6 +52,8 @@ class Bot:
 
     They are relative to the folder of the bot's module.
     """
+    features: Sequence[str] = ()
+    """Features of later versions of the protocol that the bot's own code understands, besides those of this client."""
     version: str | None = None
     """The bot's version, of at most 40 printable characters; None for the bot's `digest`.
 
@@ -58,6 +61,11 @@ class Bot:
     whenever the bot changes.
     """
 
+    welcome: Welcome
+    """The server's first message on the latest connection, with its rules, its limits and the features that hold.
+
+    It is empty before the first connection.
+    """
     _made_with: tuple[Sequence[object], Mapping[str, object]]
     _games_by_match: dict[int, str]
     """Games of the matches that the bot plays, for the log."""
@@ -87,6 +95,7 @@ class Bot:
     def __new__(cls, *positional: object, **named: object) -> Self:
         """Create a bot, and store the arguments for its digest."""
         bot = super().__new__(cls)
+        bot.welcome = Welcome()
         bot._made_with = positional, named
         bot._games_by_match = {}
         bot._faults_logged = {}
@@ -123,7 +132,16 @@ class Bot:
         """Handle the beginning of a match; `start` has the seat and all names. Called again after a reconnect."""
 
     def on_round(self, report: RoundReport) -> None:
-        """Handle the end of a round; the report shows all cards."""
+        """Handle the end of a round; the report shows all cards, which `record` returns."""
+
+    def record(self, report: RoundReport) -> Any:
+        """Return what a round's report shows: a message of the game's own type, as a decision's view is.
+
+        Raises `ProtocolMismatchError` if the catalogues do not describe it.
+        """
+        if (name := report.WhichOneof("record")) is not None:
+            return getattr(report, name)
+        return unpacked(report.other, pool_of(self.welcome.games))
 
     def on_match_end(self, report: MatchReport) -> None:
         """Handle the end of a match. The default logs place, points and rating."""

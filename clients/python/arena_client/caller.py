@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar, get_args
 
 from arena_client.bot import Bot
 from arena_client.decision import Catalog, Decision
+from arena_client.descriptors import pool_of, unpacked
 from arena_client.errors import ArgumentError, BadAnswerError, ProtocolMismatchError
 from arena_client.options import OnError
 from arena_client.v1 import play_pb2
@@ -211,9 +212,18 @@ class Caller:
 def as_decision(
     message: play_pb2.Decision, games: Mapping[str, Catalog], open_ones: Collection[tuple[int, int]] | None = None
 ) -> Decision:
-    """Convert a message to a decision for the bot. Raises `ProtocolMismatchError` if its game has no catalogue."""
-    game = message.WhichOneof("view") or ""
-    if (catalog := games.get(game)) is None:
+    """Convert a message to a decision for the bot.
+
+    Raises `ProtocolMismatchError` if no catalogue is that of its game, or describes its view.
+    """
+    if (name := message.WhichOneof("view")) is not None:
+        catalog, view, other = games.get(name), getattr(message, name), None
+    else:
+        other = message.other
+        kind = other.TypeName()
+        catalog = next((each for each in games.values() if kind and each.message.view_type == kind), None)
+        view = None if catalog is None else unpacked(other, pool_of([catalog.message]))
+    if catalog is None:
         raise ProtocolMismatchError(
             "the server asks for a decision in a game unknown to this client: update arena-client"
         )
@@ -221,10 +231,11 @@ def as_decision(
         message.match_id,
         message.decision_id,
         catalog,
-        getattr(message, game),
+        view,
         message.legal[:],
         message.soft_ms,
         message.bank_ms,
+        other,
         open_ones,
     )
 
@@ -235,8 +246,10 @@ def _where(decision: Decision, of: int) -> str:
 
     view = MessageToString(decision.view, as_one_line=True)
     batch = "" if of == 1 else f", the first unanswered of {of}"
+    number = getattr(decision.view, "round", None)
+    where = "" if number is None else f"round {number + 1}, "
     return (
-        f"in match {decision.match_id} of {decision.game.name}, round {decision.view.round + 1}, "
+        f"in match {decision.match_id} of {decision.game.name}, {where}"
         f"decision {decision.decision_id}{batch}; legal: {decision.legal}; view: {view}"
     )
 

@@ -68,6 +68,8 @@ LONG_OUTAGE = 120.0
 """Time without a connection, in seconds, after which a restart is no longer likely."""
 LONGEST_OUTAGE_WAIT = 30.0
 """Maximum time in seconds between two tries during a long outage."""
+FEATURES: tuple[str, ...] = ()
+"""Features of later versions of the protocol that this client understands; none is defined yet."""
 LONGEST_VERSION = 40
 """Maximum number of characters of a bot's version."""
 LEAVE_TIME = 2.0
@@ -346,6 +348,7 @@ class Connection:
             version=self._version,
             casual=self._casual,
             challenges=self._challenges,
+            features=dict.fromkeys((*FEATURES, *self._bot.features)),
         )
         stream.send(PlayRequest(hello=hello))
         try:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
+
+from google.protobuf.any_pb2 import Any as AnyMessage
 
 from arena_client.v1 import game_pb2, play_pb2
 from arena_client.v1.nullern_pb2 import NullernView
 from arena_client.v1.sixth_sense_pb2 import SixthSenseView
 
-View: TypeAlias = SixthSenseView | NullernView
-"""The game as one seat sees it: a message of the game's own type."""
+View: TypeAlias = SixthSenseView | NullernView | Any
+"""The game as one seat sees it: a message of the game's own type; of another game, one that its catalogue describes."""
 GAMES: Final = tuple(
     field.name
     for field in sorted(play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields, key=lambda field: field.number)
 )
-"""Names, as used in requests, of the games whose views this client can read; the oldest game first."""
+"""Names, as used in requests, of the games whose messages this client has; the oldest game first.
+
+A bot may also name other games: their catalogues describe their messages.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,8 @@ class Catalog:
     colours: tuple[str, ...]
     cards: tuple[Card, ...]
     actions: tuple[Action, ...]
+    message: game_pb2.GameCatalog = field(default_factory=game_pb2.GameCatalog, repr=False)
+    """The catalogue as the server sent it, with the options and the descriptors of the game's messages."""
 
     @classmethod
     def of(cls, message: game_pb2.GameCatalog) -> Catalog:
@@ -79,6 +86,7 @@ class Catalog:
                 Action(each.name, each.kind, given(each, "card"), given(each, "value"), given(each, "place"))
                 for each in message.actions
             ),
+            message=message,
         )
 
 
@@ -98,6 +106,8 @@ class Decision:
     """Milliseconds left before the bank is used."""
     bank_ms: int
     """Milliseconds left in the bank, for the rest of the match."""
+    other: AnyMessage | None = field(default=None, repr=False)
+    """The view as the server sent it, with the name of its type; None for the games in `GAMES`."""
     _open: Collection[tuple[int, int]] | None = field(default=None, repr=False)
     """The open decisions of the stream; None without a stream."""
 
@@ -111,9 +121,9 @@ class Decision:
 
     @property
     def hand(self) -> list[Card]:
-        """The seat's own cards, in the order of `view.hand`; empty if it may not see them."""
+        """The seat's own cards, in the order of `view.hand`; empty if it may not see them, or the view has no hand."""
         cards = self.game.cards
-        return [cards[number] for number in self.view.hand]
+        return [cards[number] for number in getattr(self.view, "hand", ())]
 
     @property
     def actions(self) -> list[Action]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from arena_client.caller import as_decision
 from arena_client.decision import Catalog, Decision
+from arena_client.descriptors import pool_of
 from arena_client.v1.play_pb2 import PlayResponse
 
 
@@ -27,7 +28,8 @@ def read_decisions(file: str | Path) -> Iterator[Decision]:
     with Path(file).open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             try:
-                message = Parse(line, PlayResponse(), ignore_unknown_fields=True)
+                described = pool_of(game.message for game in games.values())
+                message = Parse(line, PlayResponse(), ignore_unknown_fields=True, descriptor_pool=described)
             except ParseError as error:
                 raise ValueError(f"{file}, line {number}, is no message of a server: {error}") from None
             games |= {game.name: Catalog.of(game) for game in message.welcome.games}

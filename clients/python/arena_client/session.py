@@ -114,6 +114,7 @@ class Session:
         """Open decisions, as pairs of match and decision. The bot's thread only reads it."""
         self._ended: deque[int] = deque(maxlen=MOST_ENDED)
         """The latest matches that ended."""
+        bot.welcome = welcome
         self._bot = bot
         self._capacity = bot.capacity
         self._progress = progress

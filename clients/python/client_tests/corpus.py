@@ -113,7 +113,10 @@ class _Scripted(Bot):
     def _think(self, decisions: Sequence[Decision]) -> None:
         numbers = [f"{decision.match_id}/{decision.decision_id}" for decision in decisions]
         for number, decision in zip(numbers, decisions, strict=True):
-            self._told.append(f"decide {number} {decision.soft_ms}+{decision.bank_ms}")
+            told = f"decide {number} {decision.soft_ms}+{decision.bank_ms}"
+            if decision.other is not None:
+                told += f" {decision.game.name} {base64.b64encode(decision.other.value).decode()}"
+            self._told.append(told)
         self._loop.now += self._spec["thinks_ms"] / 1000
         self._meanwhile()
         self._told += [f"closed {number}" for number, each in zip(numbers, decisions, strict=True) if each.closed]

@@ -150,6 +150,30 @@ def test_the_hello_says_what_the_bot_can_do(token_file: Path) -> None:
     assert hellos[0].client == f"arena-client-python {arena_client.__version__}"
 
 
+def test_a_bot_names_the_features_it_understands_and_is_told_which_hold(
+    token_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "FEATURES", ("of-the-client",))
+
+    class Modern(First):
+        features = ("made-up", "of-the-client")
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        assert list(talk.next().hello.features) == ["of-the-client", "made-up"]
+        greeting = welcome()
+        greeting.welcome.features.append("made-up")
+        yield greeting
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    bot = Modern()
+    assert not bot.welcome.features
+    with Peer([script]) as peer:
+        Playing(bot, peer.address, token_file, matches=1).result()
+    assert list(bot.welcome.features) == ["made-up"]
+    assert bot.welcome.bot == "bot"
+
+
 def test_one_message_answers_one_message(token_file: Path) -> None:
     def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         assert talk.next().hello.capacity == 8

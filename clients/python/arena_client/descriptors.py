@@ -1,0 +1,47 @@
+"""Messages of the games that have no field of their own in the protocol, read by what their catalogues describe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
+
+from arena_client.errors import ProtocolMismatchError
+from arena_client.v1.game_pb2 import GameCatalog
+
+MOST_POOLS = 16
+"""Number of pools to keep, so that a bot that reconnects gets messages of the same classes."""
+
+
+def pool_of(games: Iterable[GameCatalog]) -> DescriptorPool:
+    """Return a pool of the messages that these catalogues describe, and of no others.
+
+    Raises `ProtocolMismatchError` if the catalogues contradict each other or themselves.
+    """
+    return _pool(tuple(dict.fromkeys(game.descriptors for game in games if game.descriptors)))
+
+
+@lru_cache(maxsize=MOST_POOLS)
+def _pool(descriptors: tuple[bytes, ...]) -> DescriptorPool:
+    pool = DescriptorPool()
+    try:
+        for described in descriptors:
+            for file in FileDescriptorSet.FromString(described).file:
+                pool.AddSerializedFile(file.SerializeToString())
+    except (DecodeError, TypeError) as error:
+        raise ProtocolMismatchError(f"the server describes a game's messages wrongly: {error}") from None
+    return pool
+
+
+def unpacked(packed: AnyMessage, pool: DescriptorPool) -> Message:
+    """Return the message that is packed in an `Any`. Raises `ProtocolMismatchError` if the pool cannot read it."""
+    name = packed.TypeName()
+    try:
+        return GetMessageClass(pool.FindMessageTypeByName(name)).FromString(packed.value)
+    except (KeyError, DecodeError) as error:
+        raise ProtocolMismatchError(f"a message {name or 'without a type'} cannot be read: {error}") from None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -43,6 +44,9 @@ from engine.sixth_sense import SixthSenseRound, SixthSenseView
 LARGEST_HELLO: Final = 4096
 LONGEST_VERSION: Final = 40
 """Maximum number of characters of a bot's version."""
+MOST_FEATURES: Final = 32
+LONGEST_FEATURE: Final = 40
+"""Maximum number of features in a hello, and of characters of each."""
 MOST_AT_ONCE: Final = 10_000
 """Maximum number of acceptances and answers in one message: more than any bot owes, but still quickly processed."""
 RECENT: Final = 128
@@ -67,6 +71,7 @@ ROUNDS: Final[dict[type[RoundReport], GameCodec]] = {
 }
 """Codecs of the fields of `RoundReport.record`, whose encoders return messages."""
 
+_FEATURE: Final = re.compile(f"[a-z0-9-]{{1,{LONGEST_FEATURE}}}")
 _DECISIONS: Final = FieldPrefix(play_pb2.PlayResponse, "decisions")
 _ROUNDS: Final = FieldPrefix(play_pb2.PlayResponse, "rounds")
 _OF_MATCH: Final = FieldPrefix(play_pb2.RoundReport, "match_id")
@@ -91,6 +96,13 @@ def decode_hello(message: bytes) -> Hello:
     if len(hello.version) > LONGEST_VERSION or not hello.version.isprintable():
         text = f"hello.version has at most {LONGEST_VERSION} printable characters; it is {hello.version[:60]!r}"
         raise Closed(Reason.BAD_MESSAGE, text)
+    if len(hello.features) > MOST_FEATURES:
+        text = f"hello.features has at most {MOST_FEATURES} names, not {len(hello.features)}"
+        raise Closed(Reason.BAD_MESSAGE, text)
+    for name in hello.features:
+        if not _FEATURE.fullmatch(name):
+            text = f"a name in hello.features has 1 to {LONGEST_FEATURE} of a-z, 0-9 and '-'; one is {name[:60]!r}"
+            raise Closed(Reason.BAD_MESSAGE, text)
     return Hello(
         tuple(dict.fromkeys(hello.games)),
         hello.capacity,
@@ -99,6 +111,7 @@ def decode_hello(message: bytes) -> Hello:
         tuple(hello.playing),
         hello.casual,
         hello.challenges,
+        tuple(dict.fromkeys(hello.features)),
     )
 
 
@@ -233,6 +246,7 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
             heartbeat_ms=round(welcome.heartbeat * 1000),
         ),
         log=None if welcome.log is None else encode_state(welcome.log),
+        features=welcome.features,
     )
 
 

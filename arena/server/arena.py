@@ -29,6 +29,7 @@ from arena.server.runtime.turns import Turns
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.accounts import Accounts, parked_notice
 from arena.server.sessions.admission import Admission, Authorization
+from arena.server.sessions.features import held
 from arena.server.sessions.kept_paces import KeptPaces
 from arena.server.sessions.messages import NOT_STORING, STORING, Closed, Notice, NoticeKind, Reason, Welcome
 from arena.server.sessions.missed_results import missed
@@ -307,6 +308,7 @@ class Arena:
             config.heartbeat,
             config.transport,
             log_state,
+            held(hello.features),
         )
 
     async def void(self, match_id: int, reason: str) -> None:

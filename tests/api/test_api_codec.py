@@ -93,10 +93,29 @@ def test_a_hello_is_taken() -> None:
             pb.PlayRequest(hello=pb.Hello(games=["a"], capacity=1, version="1\n2")),
             "hello.version has at most 40 printable characters; it is '1\\n2'",
         ),
+        (
+            pb.PlayRequest(hello=pb.Hello(games=["a"], features=map(str, range(33)))),
+            "hello.features has at most 32 names, not 33",
+        ),
+        *(
+            (
+                pb.PlayRequest(hello=pb.Hello(games=["a"], features=["good-1", name])),
+                f"a name in hello.features has 1 to 40 of a-z, 0-9 and '-'; one is {name!r}",
+            )
+            for name in ("", "x" * 41, "Big", "under_score", "a b", "line\n", "é")
+        ),
     ],
 )
 def test_a_first_message_that_is_no_good_hello_says_why(request_: pb.PlayRequest, text: str) -> None:
     assert closed(request_, hello=True) == (Reason.BAD_MESSAGE, text)
+
+
+def test_a_hello_names_as_many_features_as_it_may() -> None:
+    names = [f"{number:0>40}" for number in range(32)]
+    hello = pb.Hello(games=["a"], features=names)
+    assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).features == tuple(names)
+    hello = pb.Hello(games=["a"], features=["b", "a", "b"])
+    assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).features == ("b", "a")
 
 
 def test_a_bot_may_come_without_room() -> None:

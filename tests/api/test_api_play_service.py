@@ -15,6 +15,7 @@ from trio.testing import MockClock
 
 from arena.api.play_service import PlayService
 from arena.server.arena import Arena
+from arena.server.sessions import features
 from arena.store.base.errors import StoreError
 from arena.store.bots import bots
 from engine.registry import GAMES
@@ -109,6 +110,21 @@ async def test_a_store_in_trouble_is_no_bug_of_the_server(
         status = await ended(call(nursery, arena, bearer("x")))
     assert status is not None
     assert (status.code, status.text) == (grpc.StatusCode.UNAVAILABLE, "the disk is on fire")
+
+
+async def test_a_welcome_names_those_features_of_the_client_that_the_server_has(
+    store: MemoryStore, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def greeted(name: str) -> list[str]:
+        async with running(store, games=(GAME,)) as arena:
+            peer = call(nursery, arena, bearer(token(store, name)))
+            hello = pb.Hello(games=["sixth_sense"], capacity=1, features=["of-tomorrow", "made-up", "other"])
+            peer.send(pb.PlayRequest(hello=hello).SerializeToString())
+            return list((await until(peer, lambda message: message.HasField("welcome"))).welcome.features)
+
+    assert await greeted("ann") == [], "none is defined"
+    monkeypatch.setattr(features, "FEATURES", ("made-up", "of-tomorrow", "asked-by-nobody"))
+    assert await greeted("bob") == ["of-tomorrow", "made-up"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from arena.server.sessions.admission import Admission, Authorization
+from arena.server.sessions.features import held
 from arena.server.sessions.messages import Closed, Reason, Welcome
 from arena.server.sessions.player import BotPlayer
 from arena.server.sessions.session import Session
@@ -54,6 +55,7 @@ async def let_play(
             min(hello.capacity, config.matches_per_bot),
             config.heartbeat,
             config.transport,
+            features=held(hello.features),
         )
     )
     player.connected(trio.current_time(), session)

@@ -32,6 +32,8 @@ class Hello(NamedTuple):
     """True if it wants only casual matches."""
     challenges: bool = False
     """True if it accepts challenges."""
+    features: tuple[str, ...] = ()
+    """The features that its client understands."""
 
 
 class Ready(NamedTuple):
@@ -116,6 +118,8 @@ class Welcome:
     transport: TransportSettings
     log: LogState | None = None
     """The log of results; None if the server has none."""
+    features: tuple[str, ...] = ()
+    """The features that hold on this stream."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -23,7 +24,7 @@ from arena.local.check.checks import CHECKS
 from tests.cli.cli_rig import ARENA, arena, let_play, serving
 from tests.clients.sdks import ALIKE, SDKS, Command, Sdk, started
 from tests.documents import first_bots
-from tests.interop.interop_rig import tool
+from tests.interop.interop_rig import built, tool
 
 GAMES: Final = ("sixth_sense", "nullern")
 LONG: Final = ("cpp",)
@@ -121,6 +122,19 @@ def test_the_packed_file_has_what_is_imported_and_nothing_of_the_tests(sdk: Sdk)
     names = subprocess.run(["tar", "tzf", packed], capture_output=True, text=True, check=True).stdout.split()
     assert {"package/dist/src/index.js", "package/dist/src/worker.js", "package/README.md"} <= {*names}
     assert not [name for name in names if "/tests/" in name]
+
+
+@of_each("java")
+def test_a_bot_can_be_a_module_and_the_sources_lie_beside_the_jar(sdk: Sdk, tmp_path: Path) -> None:
+    (tmp_path / "module-info.java").write_text("module mine { requires arena.client; requires jdk.unsupported; }")
+    (tmp_path / "Mine.java").write_text(f"package mine;\n{sdk.mine.replace('class Mine', 'public class Mine')}")
+    path = f"{sdk.build}/arena-client.jar:{sdk.build}/jars"
+    built("javac", "-p", path, "-d", "out", "module-info.java", "Mine.java", where=tmp_path)
+    words = ("java", "-p", f"{path}:out", "-m", "mine/mine.Mine")
+    with started(words, tmp_path, ARENA_SERVER="nowhere", MATCHES="1") as program:
+        assert "mine: BAD_ARGUMENT: the address 'nowhere' is not" in program.communicate(timeout=PATIENCE)[1]
+    with zipfile.ZipFile(sdk.build / "arena-client-sources.jar") as sources:
+        assert {"arena/client/Bot.java", "arena/v1/Decision.java"} <= {*sources.namelist()}
 
 
 @of_each()

@@ -3,28 +3,23 @@ package arena.client;
 import arena.v1.PlayRequest;
 import arena.v1.PlayResponse;
 import java.util.ArrayDeque;
-import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Function;
-import java.util.stream.Collectors;
 
 /** Queue of messages for a bot, in order; it takes them out and calls the bot. */
 final class Answering implements Connection.Inbox {
     /** Sends a message on the stream of a session. */
     interface Speaker {
-        void say(int session, PlayRequest request);
+        void say(Session session, PlayRequest request);
     }
 
-    private record Delivery(int session, PlayResponse message, long received) {}
+    private record Delivery(Session session, PlayResponse message, long received) {}
 
     private final Caller caller;
     private final Speaker speaker;
     private final Queue<Delivery> deliveries = new ArrayDeque<>();
     /** The end, with its error or null. A bot that still computes after a stop is not waited for. */
     final CompletableFuture<RuntimeException> over = new CompletableFuture<>();
-    private Map<String, Catalog> games = Map.of();
-    private int lost;
     private boolean ended;
     private RuntimeException why;
 
@@ -34,14 +29,9 @@ final class Answering implements Connection.Inbox {
     }
 
     @Override
-    public synchronized void deliver(int session, PlayResponse message, long received) {
+    public synchronized void deliver(Session session, PlayResponse message, long received) {
         deliveries.add(new Delivery(session, message, received));
         notifyAll();
-    }
-
-    @Override
-    public synchronized void over(int session) {
-        lost = session;
     }
 
     @Override
@@ -89,21 +79,14 @@ final class Answering implements Connection.Inbox {
     /** Calls the bot for the delivery that has waited longest, if there is one. */
     void one() {
         Delivery next;
-        boolean asked;
         synchronized (this) {
             next = deliveries.poll();
-            asked = next != null && next.session > lost;
         }
         if (next == null) {
             return;
         }
-        if (next.message.hasWelcome()) {
-            games = next.message.getWelcome().getGamesList().stream()
-                    .map(Catalog::of)
-                    .collect(Collectors.toMap(Catalog::name, Function.identity(), (one, other) -> other));
-        }
         try {
-            caller.react(next.message, games, next.received, asked, request -> speaker.say(next.session, request));
+            caller.react(next.message, next.session, next.received, request -> speaker.say(next.session, request));
         } catch (Caller.Interrupted stopped) { // after a stop the bot makes no more decisions
             clear();
         }

@@ -64,7 +64,7 @@ public abstract class Bot {
     /**
      * Chooses for all open decisions at once: one action for each decision, in their order. Use it if many decisions together
      * are cheaper than one by one. The result may be a list, or an iterable that computes actions one by one: each is sent
-     * while it continues.
+     * while it continues. For a closed decision ({@link Decision#isClosed}) it may be null.
      */
     public Iterable<Integer> decideMany(List<Decision> decisions) {
         return () -> {
@@ -77,7 +77,8 @@ public abstract class Bot {
 
                 @Override
                 public Integer next() {
-                    return decide(due.next());
+                    Decision decision = due.next();
+                    return decision.isClosed() ? null : decide(decision);
                 }
             };
         };

@@ -12,7 +12,6 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.util.JsonFormat;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.function.Consumer;
 
 /** The one place where a bot's code is called, one call at a time. It does no input or output. */
@@ -35,6 +34,7 @@ final class Caller {
     private PlayRequest.Builder out;
     /** The time when the pending message was begun, or its last part was sent. */
     private long since;
+    private Session session;
     private Consumer<PlayRequest> say;
 
     Caller(Bot bot, boolean playOn, Clock clock) {
@@ -46,12 +46,15 @@ final class Caller {
     /**
      * Sends the bot's replies to a message: no reply, one, or several if the bot takes long.
      *
+     * <p>The bot is not asked about closed decisions, nor about any decision of a stream that has ended.
+     *
+     * @param session the conversation of the message's stream
      * @param received when the message arrived, by the clock
-     * @param decide whether the bot is asked for decisions
      * @throws ArenaException for the bot's error, or PROTOCOL_MISMATCH
      * @throws Interrupted if the bot was told to stop
      */
-    void react(PlayResponse message, Map<String, Catalog> games, long received, boolean decide, Consumer<PlayRequest> say) {
+    void react(PlayResponse message, Session session, long received, Consumer<PlayRequest> say) {
+        this.session = session;
         this.say = say;
         out = null;
         since = clock.now();
@@ -59,9 +62,9 @@ final class Caller {
         message.getRoundsList().forEach(round -> tell(() -> bot.onRound(round)));
         message.getReportsList().forEach(report -> tell(() -> bot.onMatchEnd(report)));
         message.getNoticesList().forEach(this::notice);
-        if (decide) {
+        if (!session.over && message.getDecisionsCount() > 0) {
             List<Decision> decisions = new ArrayList<>();
-            message.getDecisionsList().forEach(each -> decisions.add(Decision.of(each, games)));
+            message.getDecisionsList().forEach(each -> decisions.add(Decision.of(each, session.games, session)));
             answers(decisions, received);
         }
         if (out != null) {
@@ -71,7 +74,7 @@ final class Caller {
 
     private void notice(Notice notice) {
         tell(() -> bot.onNotice(notice));
-        if (notice.getKind() == NoticeKind.NOTICE_KIND_SUSPENDED && notice.hasMatchId()) {
+        if (notice.getKind() == NoticeKind.NOTICE_KIND_SUSPENDED && notice.hasMatchId() && session.plays(notice.getMatchId())) {
             reply().addResumed(notice.getMatchId()); // a bot that receives this notice is back
         }
         part();
@@ -92,7 +95,11 @@ final class Caller {
 
     private void answers(List<Decision> decisions, long received) {
         List<Decision> left = decisions;
-        while (!left.isEmpty()) {
+        while (true) {
+            left = left.stream().filter(each -> !each.isClosed()).toList();
+            if (left.isEmpty()) {
+                return;
+            }
             int[] done = {0};
             List<Decision> asked = left;
             try {
@@ -128,13 +135,17 @@ final class Caller {
             if (at == of) {
                 throw new ArenaException(Kind.BAD_ANSWER, "decideMany gave more than " + of + " answers to " + of + " decisions");
             }
-            List<Integer> legal = decisions.get(at).legal();
-            if (choice == null || !legal.contains(choice)) {
-                throw new ArenaException(
-                        Kind.BAD_ANSWER,
-                        "answer " + (at + 1) + " of " + of + " is " + choice + ", which is not legal here; decision.legal() is " + legal);
+            Decision decision = decisions.get(at);
+            if (choice != null || !decision.isClosed()) {
+                List<Integer> legal = decision.legal();
+                if (choice == null || !legal.contains(choice)) {
+                    throw new ArenaException(
+                            Kind.BAD_ANSWER,
+                            "answer " + (at + 1) + " of " + of + " is " + choice + ", which is not legal here; decision.legal() is "
+                                    + legal);
+                }
+                answer(decision, choice);
             }
-            answer(decisions.get(at), choice);
             done[0] = at + 1;
             part();
             if (done[0] < of) {
@@ -157,7 +168,11 @@ final class Caller {
         }
     }
 
+    /** Adds an answer to the reply; a late one too, whose notice says how late it was, unless its match is over. */
     private void answer(Decision decision, int action) {
+        if (decision.isClosed() && !session.plays(decision.matchId())) {
+            return;
+        }
         reply().addAnswers(
                 Answer.newBuilder().setMatchId(decision.matchId()).setDecisionId(decision.decisionId()).setAction(action));
     }

@@ -22,13 +22,10 @@ import java.util.function.Supplier;
  * Times are in nanoseconds.
  */
 final class Connection {
-    /** Receiver of everything for the bot. Sessions are numbered, one per stream. */
+    /** Receiver of everything for the bot. */
     interface Inbox {
-        /** A message of the server, and when it arrived; the first of a session has the welcome. */
-        void deliver(int session, PlayResponse message, long received);
-
-        /** A session is over; the next one repeats its open decisions. */
-        void over(int session);
+        /** A message of the server on a session's stream, and when it arrived. */
+        void deliver(Session session, PlayResponse message, long received);
 
         /** No time is left, and the bot must not be called any more. */
         void hurry();
@@ -79,7 +76,6 @@ final class Connection {
     private Channel channel;
     private Channel.Call call;
     private Session session;
-    private int number;
     /** True if the token of this try was known before the try. */
     private boolean known;
     /** True if there was a welcome on this try. */
@@ -185,9 +181,9 @@ final class Connection {
     }
 
     /** Sends a message on a session's stream, if it still exists. */
-    void say(int session, PlayRequest request) {
+    void say(Session session, PlayRequest request) {
         locked(() -> {
-            if (session == number && greeted && call != null) {
+            if (session == this.session && call != null) {
                 call.write(request);
             }
         });
@@ -226,8 +222,8 @@ final class Connection {
     /** Ends the stream and connection of the current try, if any. */
     private void hangUp() {
         attempt++;
-        if (greeted) {
-            around.inbox.over(number);
+        if (session != null) {
+            session.over = true;
         }
         if (call != null) {
             call.cancel();
@@ -325,7 +321,7 @@ final class Connection {
             call.write(reply);
         }
         if (first || Session.concernsBot(message)) {
-            around.inbox.deliver(number, message, received);
+            around.inbox.deliver(session, message, received);
         }
         if (progress.done()) {
             finishing = true;
@@ -338,10 +334,10 @@ final class Connection {
         News.info("%s is connected to %s (Arena %s)", welcome.getBot(), profile.address, welcome.getServer());
         name = welcome.getBot();
         progress.reconnect();
+        progress.shown(welcome.getLog());
         session = new Session(welcome, profile, progress, around.receipts);
         greeted = true;
         reached = true;
-        number++;
         if (around.receipts != null) {
             around.receipts.recordLog(welcome.getLog());
         }

@@ -10,13 +10,15 @@ import java.util.Map;
 public final class Decision {
     private final arena.v1.Decision message;
     private final Catalog game;
+    private final Session session;
     private final List<Integer> legal;
     private int softMs;
     private int bankMs;
 
-    private Decision(arena.v1.Decision message, Catalog game) {
+    private Decision(arena.v1.Decision message, Catalog game, Session session) {
         this.message = message;
         this.game = game;
+        this.session = session;
         legal = List.copyOf(message.getLegalList());
         softMs = message.getSoftMs();
         bankMs = message.getBankMs();
@@ -24,6 +26,11 @@ public final class Decision {
 
     /** Converts a message to a decision for a bot; PROTOCOL_MISMATCH if `games` lacks its game's catalogue. */
     public static Decision of(arena.v1.Decision message, Map<String, Catalog> games) {
+        return of(message, games, null);
+    }
+
+    /** Converts a message to a decision of a session, which knows whether it is open; of no session if null. */
+    static Decision of(arena.v1.Decision message, Map<String, Catalog> games, Session session) {
         Catalog game = switch (message.getViewCase()) {
             case SIXTH_SENSE -> games.get("sixth_sense");
             case NULLERN -> games.get("nullern");
@@ -34,7 +41,7 @@ public final class Decision {
                     ArenaException.Kind.PROTOCOL_MISMATCH,
                     "the server asks for a decision in a game unknown to this client: update clients/java");
         }
-        return new Decision(message, game);
+        return new Decision(message, game, session);
     }
 
     /** The match's number, unsigned. */
@@ -80,6 +87,14 @@ public final class Decision {
     /** The milliseconds left in the bank for the rest of the match. */
     public int bankMs() {
         return bankMs;
+    }
+
+    /**
+     * True if more thinking is useless: the server has decided for the bot, or the match is over. A long search can look at it
+     * now and then, in any thread, and return any legal action.
+     */
+    public boolean isClosed() {
+        return session != null && !session.isOpen(message.getMatchId(), message.getDecisionId());
     }
 
     /** Sets the time left, `ms` milliseconds after the decision arrived. */

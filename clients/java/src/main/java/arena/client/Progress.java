@@ -1,6 +1,7 @@
 package arena.client;
 
 import arena.v1.Hello;
+import arena.v1.LogState;
 import arena.v1.PlayRequest;
 import com.google.protobuf.ByteString;
 import java.util.HashMap;
@@ -20,6 +21,8 @@ final class Progress {
     final Map<Long, ByteString> accepted = new HashMap<>();
     /** The known facts of the matches that have begun. */
     final Map<Long, Seat> seats = new HashMap<>();
+    /** The number of the log's leaf of the last report, or of the log's last leaf before any report; null before the first welcome. */
+    Long reportsAfter;
     /** True if no more matches are to begin, whatever `wanted` says. */
     boolean ending;
     /** The server's reason for giving the bot no seats; empty if it gives seats. */
@@ -63,6 +66,13 @@ final class Progress {
         accepted.clear();
     }
 
+    /** Applies the log that a welcome shows: a number that it has not reached is of another log. */
+    void shown(LogState log) {
+        if (log.hasHead() && (reportsAfter == null || Long.compareUnsigned(reportsAfter, log.getHead().getSize()) > 0)) {
+            reportsAfter = log.getHead().getSize();
+        }
+    }
+
     /** The first message of a stream. */
     PlayRequest hello(Profile profile) {
         Hello.Builder hello = Hello.newBuilder()
@@ -73,6 +83,9 @@ final class Progress {
                 .addAllPlaying(playing)
                 .setCasual(profile.casual)
                 .setChallenges(profile.challenges);
+        if (reportsAfter != null) {
+            hello.setReportsAfter(reportsAfter);
+        }
         return PlayRequest.newBuilder().setHello(hello).build();
     }
 }

@@ -5,7 +5,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** A running bot: its connection, its code in a separate thread, and its orderly end. */
-public final class Run {
+public final class Run implements AutoCloseable {
     private final Connection connection;
     private final Answering answering;
 
@@ -33,7 +33,7 @@ public final class Run {
         connection.start();
     }
 
-    private void say(int session, arena.v1.PlayRequest request) {
+    private void say(Session session, arena.v1.PlayRequest request) {
         connection.say(session, request);
     }
 
@@ -65,6 +65,19 @@ public final class Run {
     public void leave() {
         answering.hurry();
         connection.leave();
+    }
+
+    /** Leaves its matches as {@link #leave} does, and waits until the server knows, for 2 s at most. Errors of the run are those of {@link #await}. */
+    @Override
+    public void close() {
+        leave();
+        try {
+            answering.over.get();
+        } catch (InterruptedException stopped) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException impossible) {
+            throw new AssertionError(impossible);
+        }
     }
 
     /**

@@ -12,14 +12,35 @@ import arena.v1.Ready;
 import arena.v1.Welcome;
 import com.google.protobuf.ByteString;
 import java.security.SecureRandom;
+import java.util.ArrayDeque;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /**
  * The conversation of one stream from the welcome on, as far as it does not need the bot: heartbeats, invitations, the
- * running matches. So it continues while the bot thinks. It never waits and does no input or output.
+ * running matches. So it continues while the bot thinks. It never waits and does no input or output. The bot's thread reads
+ * the games, the open decisions and the ended matches, and nothing else of it.
  */
 final class Session {
+    private record Key(long match, int decision) {}
+
     private static final SecureRandom CHANCE = new SecureRandom();
+    /** Maximum number of ended matches to remember, since their messages may still wait for the bot. */
+    private static final int MOST_ENDED = 1000;
+
+    /** The games that the server plays, by name. */
+    final Map<String, Catalog> games;
+    /** True if the stream has ended; the next one repeats its open decisions. */
+    volatile boolean over;
+    private final Set<Key> open = ConcurrentHashMap.newKeySet();
+    /** The latest matches that ended, and the order in which they did. */
+    private final Set<Long> ended = ConcurrentHashMap.newKeySet();
+    private final Queue<Long> endings = new ArrayDeque<>();
 
     private final Profile profile;
     private final Progress progress;
@@ -38,6 +59,9 @@ final class Session {
                     ArenaException.Kind.NO_GAME_IN_COMMON,
                     "the server plays none of the bot's games (" + String.join(", ", profile.games) + ")");
         }
+        games = welcome.getGamesList().stream()
+                .map(Catalog::of)
+                .collect(Collectors.toMap(Catalog::name, Function.identity(), (one, other) -> other));
         this.profile = profile;
         this.progress = progress;
         this.receipts = receipts;
@@ -50,12 +74,19 @@ final class Session {
                         + message.getNoticesCount() > 0;
     }
 
+    /** True unless a decision was made without the bot, or its match is over. */
+    boolean isOpen(long match, int decision) {
+        return open.contains(new Key(match, decision));
+    }
+
+    /** True if a match is still running on this stream, as far as is known. */
+    boolean plays(long match) {
+        return !over && !ended.contains(match);
+    }
+
     /** Applies a message; returns an immediate reply, null for none. */
     PlayRequest receive(PlayResponse message) {
         PlayRequest.Builder reply = PlayRequest.newBuilder();
-        for (Decision decision : message.getDecisionsList()) {
-            progress.playing.add(decision.getMatchId());
-        }
         if (message.hasHeartbeat()) {
             reply.setHeartbeat(message.getHeartbeat());
         }
@@ -63,8 +94,13 @@ final class Session {
             invited(invitation, reply);
         }
         message.getStartsList().forEach(this::start);
+        message.getClosedList().forEach(closed -> open.remove(new Key(closed.getMatchId(), closed.getDecisionId())));
         message.getReportsList().forEach(this::end);
         message.getNoticesList().forEach(this::notice);
+        for (Decision decision : message.getDecisionsList()) {
+            progress.playing.add(decision.getMatchId());
+            open.add(new Key(decision.getMatchId(), decision.getDecisionId()));
+        }
         int wanted = progress.room(profile.capacity);
         if (wanted > room) {
             room = wanted;
@@ -120,10 +156,21 @@ final class Session {
     }
 
     private void end(MatchReport report) {
-        progress.playing.remove(report.getMatchId());
-        Seat seat = progress.seats.remove(report.getMatchId());
+        long match = report.getMatchId();
+        open.removeIf(key -> key.match == match);
+        if (ended.add(match)) {
+            endings.add(match);
+        }
+        if (endings.size() > MOST_ENDED) {
+            ended.remove(endings.remove());
+        }
+        progress.playing.remove(match);
+        Seat seat = progress.seats.remove(match);
         if (report.hasEntry() && receipts != null) {
             receipts.recordMatch(report, seat);
+        }
+        if (report.hasEntry()) {
+            progress.reportsAfter = report.getEntry().getNumber();
         }
         if (report.getInterrupted().isEmpty()) {
             progress.finished++;

@@ -36,6 +36,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -129,6 +130,7 @@ class ConversationsTest {
         private final Deque<Object> tries = new ArrayDeque<>();
         private final Map<String, String> tokens = new HashMap<>();
         private final Set<ByteString> nonces = new HashSet<>();
+        private final Queue<PlayResponse> meanwhile = new ArrayDeque<>();
         private ScriptedCall call;
         private ScriptedRegistration registration;
         private Connection connection;
@@ -140,7 +142,7 @@ class ConversationsTest {
         Performance(Corpus.Conversation script, Path tokenFile) {
             this.script = script;
             this.tokenFile = tokenFile;
-            bot = new ScriptedBot(script.bot(), clock);
+            bot = new ScriptedBot(script.bot(), clock, this::arrive);
             if (bot.token() != null) {
                 tokens.put(bot.token(), bot.token());
             }
@@ -164,6 +166,7 @@ class ConversationsTest {
             }
             connection.end(null);
             settle();
+            assertTrue(meanwhile.isEmpty(), "the bot has not thought since");
             assertTrue(tries.isEmpty(), () -> "it tries at last: " + tries);
         }
 
@@ -222,7 +225,8 @@ class ConversationsTest {
                 case "registered" -> registered(value.getAsJsonObject());
                 case "refused" -> registration.registered.answered(null, status(value.getAsJsonObject()));
                 case "opens" -> opens(value.getAsJsonObject());
-                case "server" -> open().events.message(Corpus.message(whole(value), PlayResponse.newBuilder()));
+                case "server" -> open().events.message(message(value));
+                case "while_thinking" -> value.getAsJsonArray().forEach(each -> meanwhile.add(message(each)));
                 case "bytes" -> bytes(value.getAsString());
                 case "says" -> says(value.getAsJsonArray());
                 case "told" -> {
@@ -314,6 +318,17 @@ class ConversationsTest {
             JsonObject made = SHARED.getAsJsonObject(fields.get("like").getAsString()).deepCopy();
             fields.entrySet().stream().filter(each -> !each.getKey().equals("like")).forEach(each -> made.add(each.getKey(), each.getValue()));
             return made;
+        }
+
+        private static PlayResponse message(JsonElement value) {
+            return Corpus.message(whole(value), PlayResponse.newBuilder());
+        }
+
+        /** Lets the messages for a thinking bot arrive; in a program they come in the network's thread. */
+        private void arrive() {
+            while (!meanwhile.isEmpty()) {
+                open().events.message(meanwhile.remove());
+            }
         }
 
         private void bytes(String encoded) {

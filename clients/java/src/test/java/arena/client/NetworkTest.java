@@ -4,7 +4,9 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import arena.v1.Answer;
 import arena.v1.BotServiceGrpc;
+import arena.v1.ClosedDecision;
 import arena.v1.Decision;
 import arena.v1.GameCatalog;
 import arena.v1.LogState;
@@ -30,8 +32,10 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -51,7 +55,9 @@ class NetworkTest {
     /** Registers every bot and asks one decision. */
     private static final class SmallServer extends PlayServiceGrpc.PlayServiceImplBase implements ServerInterceptor {
         final CompletableFuture<String> shown = new CompletableFuture<>();
-        final CompletableFuture<PlayRequest> left = new CompletableFuture<>();
+        /** What its bot said after the hello. */
+        final BlockingQueue<PlayRequest> said = new LinkedBlockingQueue<>();
+        final CompletableFuture<StreamObserver<PlayResponse>> stream = new CompletableFuture<>();
         LogState log = LogState.getDefaultInstance();
 
         final BotServiceGrpc.BotServiceImplBase bots = new BotServiceGrpc.BotServiceImplBase() {
@@ -76,14 +82,13 @@ class NetworkTest {
                 @Override
                 public void onNext(PlayRequest request) {
                     if (!request.hasHello()) {
-                        left.complete(request);
+                        said.add(request);
                         return;
                     }
                     Welcome welcome = Welcome.newBuilder()
                             .setBot("bot").addGames(GameCatalog.newBuilder().setName("sixth_sense")).setLog(log).build();
-                    Decision decision = Decision.newBuilder()
-                            .setMatchId(1).setDecisionId(1).addLegal(0).setSixthSense(SixthSenseView.newBuilder().setSeats(2)).build();
-                    out.onNext(PlayResponse.newBuilder().setWelcome(welcome).addDecisions(decision).build());
+                    out.onNext(PlayResponse.newBuilder().setWelcome(welcome).addDecisions(decision(1)).build());
+                    stream.complete(out);
                 }
 
                 @Override
@@ -97,8 +102,27 @@ class NetworkTest {
         }
     }
 
+    private static Decision decision(int number) {
+        return Decision.newBuilder()
+                .setMatchId(1).setDecisionId(number).addLegal(0).setSixthSense(SixthSenseView.newBuilder().setSeats(2)).build();
+    }
+
+    /** Computes until each decision is closed, but for the third. */
+    private static final class Slow extends Endless {
+        final BlockingQueue<Integer> asked = new LinkedBlockingQueue<>();
+
+        @Override
+        public int decide(arena.client.Decision decision) {
+            asked.add(decision.decisionId());
+            while (!decision.isClosed() && decision.decisionId() != 3) {
+                Thread.onSpinWait();
+            }
+            return 0;
+        }
+    }
+
     /** Computes for ever once it is asked. */
-    private static final class Endless extends Bot {
+    private static class Endless extends Bot {
         final CountDownLatch computes = new CountDownLatch(1);
 
         Endless() {
@@ -148,12 +172,42 @@ class NetworkTest {
         Run run = new Run(bot, address(), new Options().tokenFile(file));
         assertTrue(bot.computes.await(30, SECONDS), "it is not asked");
         run.leave();
-        assertEquals(PlayRequest.newBuilder().setLeave(true).build(), small.left.get(30, SECONDS));
+        assertEquals(PlayRequest.newBuilder().setLeave(true).build(), small.said.poll(30, SECONDS));
         run.await();
         assertEquals("Bearer " + Files.readString(file).strip(), small.shown.get(30, SECONDS));
         assertEquals("rw-------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file)));
         assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(file.getParent())));
         assertEquals(false, Files.exists(folder.resolve("tokens").resolve("bot.receipts")), "the server shows no log");
+    }
+
+    @Test
+    void aSearchSeesThatItsDecisionIsClosedAndTheNextClosedOneIsNotAsked() throws Exception {
+        Slow bot = new Slow();
+        try (Run run = new Run(bot, address(), new Options().tokenFile(folder.resolve("bot")))) {
+            assertEquals(1, bot.asked.poll(30, SECONDS));
+            StreamObserver<PlayResponse> stream = small.stream.get(30, SECONDS);
+            stream.onNext(PlayResponse.newBuilder().addDecisions(decision(2)).build());
+            stream.onNext(PlayResponse.newBuilder().addClosed(closed(2)).addClosed(closed(1)).addDecisions(decision(3)).build());
+            assertEquals(3, bot.asked.poll(30, SECONDS));
+            assertEquals(List.of(1), small.said.poll(30, SECONDS).getAnswersList().stream().map(Answer::getDecisionId).toList());
+            assertEquals(List.of(3), small.said.poll(30, SECONDS).getAnswersList().stream().map(Answer::getDecisionId).toList());
+        }
+    }
+
+    private static ClosedDecision closed(int number) {
+        return ClosedDecision.newBuilder().setMatchId(1).setDecisionId(number).build();
+    }
+
+    @Test
+    void aRunThatIsClosedHasLeftAndIsOver() throws Exception {
+        Endless bot = new Endless();
+        Run run = new Run(bot, address(), new Options().tokenFile(folder.resolve("bot")));
+        try (run) {
+            assertTrue(bot.computes.await(30, SECONDS), "it is not asked");
+        }
+        assertEquals(PlayRequest.newBuilder().setLeave(true).build(), small.said.poll());
+        run.await();
+        run.close();
     }
 
     @Test

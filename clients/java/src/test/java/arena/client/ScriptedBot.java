@@ -23,14 +23,17 @@ final class ScriptedBot extends Bot {
     final List<String> told = new ArrayList<>();
     private final JsonObject spec;
     private final VirtualClock clock;
+    private final Runnable meanwhile;
 
-    ScriptedBot(JsonObject spec, VirtualClock clock) {
+    /** `meanwhile` lets messages arrive while the bot thinks. */
+    ScriptedBot(JsonObject spec, VirtualClock clock, Runnable meanwhile) {
         super("bot", spec.has("games") ? texts(spec.get("games")).toArray(String[]::new) : new String[0]);
         if (!WORDS.containsAll(spec.keySet())) {
             throw new IllegalArgumentException("there is no such word: " + spec.keySet());
         }
         this.spec = spec;
         this.clock = clock;
+        this.meanwhile = meanwhile;
     }
 
     private static List<String> texts(JsonElement list) {
@@ -87,18 +90,20 @@ final class ScriptedBot extends Bot {
         return text("version", "1");
     }
 
-    private void asked(Decision decision) {
-        told.add("decide " + decision.matchId() + "/" + decision.decisionId() + " " + decision.softMs() + "+" + decision.bankMs());
+    private void think(List<Decision> decisions) {
+        decisions.forEach(each -> told.add("decide " + numbers(each) + " " + each.softMs() + "+" + each.bankMs()));
+        clock.time += number("thinks_ms", 0) * 1_000_000L;
+        meanwhile.run();
+        decisions.stream().filter(Decision::isClosed).forEach(each -> told.add("closed " + numbers(each)));
     }
 
-    private void think() {
-        clock.time += number("thinks_ms", 0) * 1_000_000L;
+    private static String numbers(Decision decision) {
+        return Long.toUnsignedString(decision.matchId()) + "/" + Integer.toUnsignedString(decision.decisionId());
     }
 
     @Override
     public int decide(Decision decision) {
-        asked(decision);
-        think();
+        think(List.of(decision));
         return decision.legal().get(0);
     }
 
@@ -108,8 +113,7 @@ final class ScriptedBot extends Bot {
         if (!batch && !spec.has("gives")) {
             return super.decideMany(decisions);
         }
-        decisions.forEach(this::asked);
-        think();
+        think(decisions);
         List<Integer> given = new ArrayList<>();
         if (spec.has("gives")) {
             for (JsonElement each : spec.getAsJsonArray("gives")) {

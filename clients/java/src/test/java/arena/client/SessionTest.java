@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import arena.v1.GameCatalog;
+import arena.v1.Hello;
 import arena.v1.Invitation;
 import arena.v1.LogEntry;
 import arena.v1.LogHead;
+import arena.v1.LogState;
 import arena.v1.MatchReport;
 import arena.v1.MatchStart;
 import arena.v1.PlayResponse;
@@ -53,7 +55,7 @@ class SessionTest {
     }
 
     private Session session() {
-        Bot bot = new ScriptedBot(new JsonObject(), new VirtualClock());
+        Bot bot = new ScriptedBot(new JsonObject(), new VirtualClock(), () -> { });
         Profile profile = new Profile(bot, "", new Options().token("given"), Map.of());
         Welcome welcome = Welcome.newBuilder().addGames(GameCatalog.newBuilder().setName("sixth_sense")).build();
         return new Session(welcome, profile, progress, new Receipts(file()));
@@ -111,6 +113,33 @@ class SessionTest {
         starts(1, 7, COMMITMENT);
         assertEquals("", reports(7).get("nonce").getAsString());
         assertEquals(false, reports(8).has("nonce"), "nothing is known of its beginning");
+    }
+
+    @Test
+    void aHelloNamesTheLeafOfTheLastReportUnlessItIsOfAnotherLog() {
+        assertEquals(List.of(), reportsAfter());
+        progress.shown(log(5));
+        assertEquals(List.of(5L), reportsAfter());
+        MatchReport report = MatchReport.newBuilder().setMatchId(1).setEntry(LogEntry.newBuilder().setNumber(7)).build();
+        session.receive(PlayResponse.newBuilder().addReports(report).build());
+        progress.shown(log(9));
+        assertEquals(List.of(7L), reportsAfter());
+        progress.shown(LogState.getDefaultInstance());
+        assertEquals(List.of(7L), reportsAfter(), "the server shows no log");
+        progress.shown(log(0));
+        assertEquals(List.of(0L), reportsAfter(), "a log without leaves is another one");
+    }
+
+    private static LogState log(long size) {
+        return LogState.newBuilder().setHead(LogHead.newBuilder().setSize(size)).build();
+    }
+
+    /** The number in its next hello, none where there is none. */
+    private List<Long> reportsAfter() {
+        Profile profile = new Profile(
+                new ScriptedBot(new JsonObject(), new VirtualClock(), () -> { }), "", new Options().token("given"), Map.of());
+        Hello hello = progress.hello(profile).getHello();
+        return hello.hasReportsAfter() ? List.of(hello.getReportsAfter()) : List.of();
     }
 
     @Test

@@ -112,6 +112,7 @@ def decode_hello(message: bytes) -> Hello:
         hello.casual,
         hello.challenges,
         tuple(dict.fromkeys(hello.features)),
+        hello.reports_after if hello.HasField("reports_after") else None,
     )
 
 

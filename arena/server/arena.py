@@ -33,11 +33,11 @@ from arena.server.sessions.features import held
 from arena.server.sessions.kept_paces import KeptPaces
 from arena.server.sessions.messages import NOT_STORING, STORING, Closed, Notice, NoticeKind, Reason, Welcome
 from arena.server.sessions.missed_results import missed
+from arena.server.sessions.past import past
 from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
 from arena.server.workers.baselines import Baselines
 from arena.server.workers.pool import WorkerPool
-from arena.store.base import leaves as log_store
 from arena.store.ladder import pair_days
 from arena.store.matches import matches
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from arena.server.matches.ready_check import ReadyCheck
     from arena.server.matches.seated_match import SeatedMatch
     from arena.server.ratings.fit_client import FitClient
-    from arena.server.sessions.messages import Hello, Link, MessageCodec
+    from arena.server.sessions.messages import Hello, Link, MatchOver, MessageCodec
     from arena.server.sessions.player import BotPlayer
     from arena.store.base.errors import StoreError
     from arena.store.bots.bots import Bot
@@ -250,25 +250,27 @@ class Arena:
         if hello.casual and not self.matchmaker.gives_casual(game.name for game in games):
             text = "this server gives no casual matches: it has no house bots for them, or casual_per_owner is 0"
             raise Closed(Reason.NO_CASUAL, text)
-        bot = await authorize()
-        reports = await missed(
-            self.store, self.players, bot, [each for each in hello.playing if each <= self._lifecycle.newest]
-        )
-        known = await self.store.read(partial(matches.has_finished, bot_id=bot.id))
-        log_state = await self.store.read(log_store.state)
-        bot = await authorize()  # catches a ban since the first check; a later ban will find the session
+        reports: Sequence[MatchOver] = ()
+        if hello.reports_after is None and hello.playing:
+            reports = await missed(
+                self.store,
+                self.players,
+                await authorize(),
+                [each for each in hello.playing if each <= self._lifecycle.newest],
+            )
+        bot, found = await past(self.store, self.players, authorize, hello.reports_after)
         if isinstance(link, RemoteCall) and link.over:
             raise trio.BrokenResourceError  # its process ended since, or the bot left
         bot_player = self.players.enter(bot.id, bot.name, bot.owner)
-        bot_player.newcomer = bot_player.newcomer and not known
+        bot_player.newcomer = bot_player.newcomer and found.newcomer
         if bot_player.session is not None:
             bot_player.session.close(Reason.TAKEN_OVER, f"another connection of {bot.name} took over")
         session = self._session(link, codec, hello, bot_player)
-        session.welcome(self._welcome(bot, games, hello, log_state))
+        session.welcome(self._welcome(bot, games, hello, found.log_state))
         bot_player.parked = bot.parked is not None
         if bot_player.parked:
             session.notify(parked_notice(bot))
-        for report in reports:
+        for report in (*reports, *found.reports):
             session.report(report)
         bot_player.connected(trio.current_time(), session)
         self.players.changed(bot_player)

@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-REVISION: Final = "0021"
+REVISION: Final = "0022"
 """The newest migration, and so the schema that this program reads and writes."""
 OLDEST: Final = "0017"
 """The oldest schema from which migrations lead to the newest one."""
@@ -207,7 +207,9 @@ match_seats = Table(
         server_default="0",
         comment="house bots played too much of it to move its opponents' ratings",
     ),
+    Column("leaf", Int, comment="number of the leaf with which the match ended"),
     Index(None, "bot_id", "match_id"),
+    Index(None, "bot_id", "leaf"),
 )
 
 ratings = Table(

@@ -27,7 +27,7 @@ from arena.store.base.errors import StoreError
 from arena.store.bots import bots
 from arena.store.matches import matches
 from arena.store.moderation import parking
-from arena.store.writer.group_commit import AtEnd
+from arena.store.writer.group_commit import AtEnd, Job
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,6 +111,9 @@ class MatchPersistence:
     def __init__(self, config: Config, store: Store) -> None:
         self._config = config
         self._store = store
+        self._last_end = trio.Event()
+        """Set when the write of the latest end of a match has returned."""
+        self._last_end.set()
 
     async def begin(
         self, header: Header, options: Mapping[str, Option], players: Sequence[Player], elsewhere: Beginnings | None
@@ -182,7 +185,7 @@ class MatchPersistence:
                     quota=tuple(quota_in_force(self._config)),
                     kind=recording.header.kind,
                 )
-                figures, parked, entry = await self._store.write(finish)
+                figures, parked, entry = await self._write_end(finish)
                 break
             except StoreError as error:
                 log.error("result not stored yet", match_id=number, error=str(error), retry_in=RETRY)
@@ -204,12 +207,25 @@ class MatchPersistence:
         """Record that a match has no result, retrying until it is stored; return its entry in the log."""
         while True:
             try:
-                entry = await self._store.write(partial(_interrupt, match_id=number, reason=reason, at=now_us()))
+                entry = await self._write_end(partial(_interrupt, match_id=number, reason=reason, at=now_us()))
                 break
             except StoreError as error:
                 log.error("void match not stored yet", match_id=number, error=str(error), retry_in=RETRY)
                 await trio.sleep(RETRY)
         return _entry(entry)
+
+    async def _write_end(self, job: Job) -> Any:
+        """Write the end of a match; calls return in their order, so that reports have the order of their leaves."""
+        before, written = self._last_end, trio.Event()
+        self._last_end = written
+        try:
+            return await self._store.write(job)
+        finally:
+            try:
+                if not before.is_set():
+                    await before.wait()
+            finally:
+                written.set()
 
 
 def _interrupt(connection: Connection, match_id: int, reason: str, at: int) -> Any:

@@ -34,6 +34,8 @@ class Hello(NamedTuple):
     """True if it accepts challenges."""
     features: tuple[str, ...] = ()
     """The features that its client understands."""
+    reports_after: int | None = None
+    """The number of the leaf of the last report that it has; None if it wants no report of the past."""
 
 
 class Ready(NamedTuple):

@@ -199,6 +199,8 @@ class BotMatches:
     def __init__(self) -> None:
         self.running: dict[int, RunningMatch] = {}
         """The matches it plays, by number."""
+        self.ended = 0
+        """Number of its matches that are over."""
         self.absence = 0
         """The number of its latest absence, from 1."""
         self._counted_absence = 0
@@ -222,6 +224,7 @@ class BotMatches:
     def end(self, match_id: int) -> None:
         """Remove a finished match. Answers that crossed the report on the way are no mistake."""
         if self.running.pop(match_id, None) is not None:
+            self.ended += 1
             self._ended.append(match_id)
 
     def leave(self, bot_player: BotPlayer, now: float, in_order: bool = False) -> None:

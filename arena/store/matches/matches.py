@@ -37,7 +37,8 @@ _GAME_AND_STATE: Final = Statement(select(_COLUMNS.game, _COLUMNS.state).where(_
 _SEATED: Final = Statement(select(_SEATS.node).where(_SEATS.match_id == bindparam("of_match")).order_by(_SEATS.seat))
 _RESULT: Final = Statement(
     update(schema.match_seats).where(_SEATS.match_id == bindparam("of_match"), _SEATS.seat == bindparam("of_seat")),
-    *("score", "place", "forced", "rating_before", "deviation_before", "rating_after", "deviation_after", "spoilt"),
+    *("score", "place", "forced", "rating_before", "deviation_before", "rating_after", "deviation_after"),
+    *("spoilt", "leaf"),
 )
 _END: Final = Statement(update(schema.matches).where(_COLUMNS.id == bindparam("of_match")), "state", "ended", "kind")
 
@@ -113,6 +114,9 @@ def finish(
         counted = pair_days.count(connection, game, match_id, at, quota) if quota.bounds else pair_days.Counted()
         changes = ratings.rate(connection, game, nodes, places, scores, counts, at, spoilt, thinking, counted)
         events.add_result(connection, game, match_id, nodes, places, counts, spoilt, at)
+    content, text = replay(changes)
+    leaf = LeafKind.RATED if kind is MatchKind.RATED else LeafKind.CASUAL
+    number = log.append_result(connection, leaf, at, match_id, game, places, counts, scores, text)
     results = [
         {
             "of_match": match_id,
@@ -125,6 +129,7 @@ def finish(
             "rating_after": change and change.after.value,
             "deviation_after": change and change.after.deviation,
             "spoilt": int(unmoving),
+            "leaf": number,
         }
         for seat, (score, place, server_made, change, unmoving) in enumerate(
             zip(scores, places, forced, changes or (None,) * len(places), spoilt or (False,) * len(places), strict=True)
@@ -133,9 +138,6 @@ def finish(
     _RESULT.run_all(connection, results)
     ended = {"of_match": match_id, "state": MatchState.FINISHED.value, "ended": at, "kind": kind.value}
     _END.run(connection, ended)
-    content, text = replay(changes)
-    leaf = LeafKind.RATED if kind is MatchKind.RATED else LeafKind.CASUAL
-    log.append_result(connection, leaf, at, match_id, game, places, counts, scores, text)
     replays.keep(connection, match_id, game, content)
     return changes
 
@@ -176,7 +178,8 @@ def interrupt(connection: Connection, match_ids: Sequence[MatchId], reason: str,
         change = update(schema.matches).where(_COLUMNS.id == match_id)
         connection.execute(change.values(state=MatchState.INTERRUPTED.value, reason=reason, ended=at))
         seats = log.seated(connection, match_id)
-        log.append(connection, LeafKind.INTERRUPTED, at, match=match_id, game=game, **seats, reason=reason)
+        number = log.append(connection, LeafKind.INTERRUPTED, at, match=match_id, game=game, **seats, reason=reason)
+        connection.execute(update(schema.match_seats).where(_SEATS.match_id == match_id).values(leaf=number))
 
 
 def seated(connection: Connection, match_id: int) -> tuple[Bot, ...]:

@@ -1,0 +1,72 @@
+"""The past of a bot that connects: its reports after the last one that it has, and the log."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from arena.server.sessions.messages import MatchOver, RatingMove
+from arena.store.base import leaves as log
+from arena.store.matches import ended, matches
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Sequence
+
+    from sqlalchemy import Connection
+
+    from arena.log.head import LogState
+    from arena.server.sessions.players import Players
+    from arena.store.bots.bots import Bot
+    from arena.store.store import Store
+
+
+class Past(NamedTuple):
+    """One committed state of the store."""
+
+    reports: Sequence[MatchOver]
+    """Reports that the bot asks for, in the order of their leaves."""
+    newcomer: bool
+    """True if the bot has not finished a match."""
+    log_state: LogState | None
+
+
+async def past(
+    store: Store, players: Players, authorize: Callable[[], Awaitable[Bot]], reports_after: int | None
+) -> tuple[Bot, Past]:
+    """Return a bot and its past up to this instant: every later report will be given to its session.
+
+    Raises what `authorize` raises, and StoreError.
+    """
+    bot = await authorize()
+    while True:
+        player = players.get(bot.id)
+        ended_before = 0 if player is None else player.playing.ended
+        running = () if player is None else tuple(player.playing.running)
+        found = await store.read(partial(_read, bot_id=bot.id, reports_after=reports_after, running=running))
+        bot = await authorize()  # catches a ban since the first check; a later ban will find the session
+        unchanged = player is players.get(bot.id) and (player is None or player.playing.ended == ended_before)
+        if found is not None and unchanged:  # otherwise a match has ended since, or is about to be reported
+            return bot, found
+
+
+def _read(connection: Connection, bot_id: int, reports_after: int | None, running: Collection[int]) -> Past | None:
+    """Return the past; None if a match that counts as running is over in this state of the store."""
+    if ended.any_over(connection, running):
+        return None
+    over = [] if reports_after is None else ended.after(connection, bot_id, reports_after)
+    return Past([_report(each) for each in over], not matches.has_finished(connection, bot_id), log.state(connection))
+
+
+def _report(match: ended.EndedMatch) -> MatchOver:
+    return MatchOver(
+        match.match_id,
+        match.seat,
+        match.scores,
+        match.places,
+        None if match.rating is None else RatingMove(*match.rating),
+        match.counts,
+        match.interrupted,
+        match.kind,
+        match.spoilt,
+        match.entry,
+    )

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"time"
@@ -10,9 +11,10 @@ import (
 
 // delivery is one message of the server.
 type delivery struct {
-	session  int
-	message  *arenav1.PlayResponse
-	received time.Duration
+	session   int
+	message   *arenav1.PlayResponse
+	questions *questions
+	received  time.Duration
 }
 
 // answering is a queue of messages for a bot, in order; it takes them out and calls the bot.
@@ -27,21 +29,22 @@ type answering struct {
 	lost       int
 	ended      bool
 	err        error
-	// hurried is closed when the bot must not be called any more.
-	hurried chan struct{}
-	once    sync.Once
+	// hurry: the bot must not be called any more.
+	hurry context.CancelFunc
 }
 
-func newAnswering(caller *caller, say func(session int, request *arenav1.PlayRequest)) *answering {
-	a := &answering{caller: caller, say: say, hurried: make(chan struct{})}
+// newAnswering returns an empty queue; when the context is done, the bot is not called any more.
+func newAnswering(ctx context.Context, caller *caller, say func(session int, request *arenav1.PlayRequest)) *answering {
+	a := &answering{caller: caller, say: say}
+	caller.ctx, a.hurry = context.WithCancel(ctx)
 	a.changed = sync.NewCond(&a.mutex)
 	return a
 }
 
-func (a *answering) deliver(session int, message *arenav1.PlayResponse, received time.Duration) {
+func (a *answering) deliver(session int, message *arenav1.PlayResponse, questions *questions, received time.Duration) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	a.deliveries = append(a.deliveries, delivery{session, message, received})
+	a.deliveries = append(a.deliveries, delivery{session, message, questions, received})
 	a.changed.Broadcast()
 }
 
@@ -49,11 +52,6 @@ func (a *answering) over(session int) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
 	a.lost = session
-}
-
-func (a *answering) hurry() {
-	a.caller.interrupted.Store(true)
-	a.once.Do(func() { close(a.hurried) })
 }
 
 // end closes the queue; err: the reason if the connection ended badly.
@@ -110,7 +108,10 @@ func (a *answering) one() error {
 		}
 	}
 	say := func(request *arenav1.PlayRequest) { a.say(next.session, request) }
-	err := a.caller.react(next.message, a.games, next.received, asked, say)
+	if !asked {
+		next.message.Decisions = nil
+	}
+	err := a.caller.react(next.message, a.games, next.questions, next.received, say)
 	if errors.Is(err, errInterrupted) { // after a stop the bot makes no more decisions
 		a.mutex.Lock()
 		defer a.mutex.Unlock()

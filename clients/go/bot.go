@@ -31,7 +31,7 @@ type Bot struct {
 	Decide func(decision *Decision) int
 	// DecideMany chooses for all open decisions at once: one action for each decision, in their order (slices.Values gives those
 	// of a slice). Set it instead of Decide if many decisions together are cheaper than one by one. Finished answers are sent
-	// while it continues.
+	// while it continues. For a decision whose context is done it may give None.
 	DecideMany func(decisions []*Decision) iter.Seq[int]
 	// OnMatchStart is called at the beginning of a match, with the seat and the names of all bots; called again after a
 	// reconnect.
@@ -50,7 +50,11 @@ func (b *Bot) choices(decisions []*Decision) iter.Seq[int] {
 	}
 	return func(yield func(int) bool) {
 		for _, decision := range decisions {
-			if !yield(b.Decide(decision)) {
+			choice := None
+			if decision.asking == nil || !decision.asking.isClosed() {
+				choice = b.Decide(decision)
+			}
+			if !yield(choice) {
 				return
 			}
 		}

@@ -1,12 +1,12 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -27,31 +27,37 @@ type caller struct {
 	// playOn: if true, an error in the bot is logged and the first legal action played; else it ends the run.
 	playOn bool
 	now    func() time.Duration
-	// interrupted: the bot must not be called any more.
-	interrupted atomic.Bool
-	out         *arenav1.PlayRequest
+	// ctx is done when the bot must not be called any more.
+	ctx context.Context
+	out *arenav1.PlayRequest
+	// questions are those of the stream of the message.
+	questions *questions
 	// since: the time when the message was begun, or its last part was removed.
 	since time.Duration
 }
 
 // react sends the bot's replies to a message: no reply, one, or several if the bot takes long.
 //
-// received: when the message arrived, by the clock. Without decide the bot is not asked for decisions.
-// The error is the bot's *Error, ProtocolMismatch, or errInterrupted.
-func (c *caller) react(message *arenav1.PlayResponse, games map[string]*Catalog, received time.Duration, decide bool, say func(*arenav1.PlayRequest)) error {
-	c.out, c.since = nil, c.now()
+// questions: those of the message's stream. received: when the message arrived, by the clock. The bot is not asked about closed
+// decisions. The error is the bot's *Error, ProtocolMismatch, or errInterrupted.
+func (c *caller) react(message *arenav1.PlayResponse, games map[string]*Catalog, questions *questions, received time.Duration, say func(*arenav1.PlayRequest)) error {
+	c.out, c.since, c.questions = nil, c.now(), questions
 	if err := c.news(message, say); err != nil {
 		return err
 	}
-	if decide && len(message.Decisions) > 0 {
-		decisions := make([]*Decision, len(message.Decisions))
-		for at, each := range message.Decisions {
-			var err error
-			if decisions[at], err = DecisionOf(each, games); err != nil {
+	if len(message.Decisions) > 0 {
+		decisions := make([]*Decision, 0, len(message.Decisions))
+		for _, each := range message.Decisions {
+			decision, err := DecisionOf(each, games)
+			if err != nil {
 				return err
 			}
+			decision.asking, decision.parent = questions.find(each.MatchId, each.DecisionId), c.ctx
+			if decision.asking != nil {
+				decisions = append(decisions, decision)
+			}
 		}
-		if err := c.answers(decisions, message.Decisions, received, say); err != nil {
+		if err := c.answers(decisions, received, say); err != nil {
 			return err
 		}
 	}
@@ -93,7 +99,7 @@ func (c *caller) news(message *arenav1.PlayResponse, say func(*arenav1.PlayReque
 		if !told(func() { onNotice(notice) }) {
 			return wrong
 		}
-		if notice.Kind == arenav1.NoticeKind_NOTICE_KIND_SUSPENDED && notice.MatchId != nil {
+		if notice.Kind == arenav1.NoticeKind_NOTICE_KIND_SUSPENDED && notice.MatchId != nil && c.questions.plays(*notice.MatchId) {
 			reply := c.reply()
 			reply.Resumed = append(reply.Resumed, *notice.MatchId) // a bot that receives this notice is back
 		}
@@ -104,7 +110,7 @@ func (c *caller) news(message *arenav1.PlayResponse, say func(*arenav1.PlayReque
 
 // tell calls a function of the bot that returns no answer.
 func (c *caller) tell(call func()) error {
-	if c.interrupted.Load() {
+	if c.ctx.Err() != nil {
 		return errInterrupted
 	}
 	err := guarded(func() error { call(); return nil })
@@ -115,10 +121,14 @@ func (c *caller) tell(call func()) error {
 	return err
 }
 
-func (c *caller) answers(decisions []*Decision, messages []*arenav1.Decision, received time.Duration, say func(*arenav1.PlayRequest)) error {
+func (c *caller) answers(decisions []*Decision, received time.Duration, say func(*arenav1.PlayRequest)) error {
+	left := make([][2]int, len(decisions)) // the times on arrival
+	for at, each := range decisions {
+		left[at] = [2]int{each.SoftMs, each.BankMs}
+	}
 	for len(decisions) > 0 {
 		done := 0
-		err := guarded(func() error { return c.ask(decisions, messages, received, &done, say) })
+		err := guarded(func() error { return c.ask(decisions, left, received, &done, say) })
 		if errors.Is(err, errInterrupted) {
 			return err
 		}
@@ -137,22 +147,22 @@ func (c *caller) answers(decisions []*Decision, messages []*arenav1.Decision, re
 				c.part(say)
 			}
 		}
-		decisions, messages = decisions[done:], messages[done:]
+		decisions, left = decisions[done:], left[done:]
 	}
 	return nil
 }
 
 // ask asks the bot for all decisions; done counts the answered ones.
-func (c *caller) ask(decisions []*Decision, messages []*arenav1.Decision, received time.Duration, done *int, say func(*arenav1.PlayRequest)) error {
+func (c *caller) ask(decisions []*Decision, left [][2]int, received time.Duration, done *int, say func(*arenav1.PlayRequest)) error {
 	tellTime := func(at int) {
-		soft, bank := int(messages[at].SoftMs), int(messages[at].BankMs)
+		soft, bank := left[at][0], left[at][1]
 		passed := max(0, int((c.now() - received).Round(time.Millisecond).Milliseconds()))
 		decisions[at].SoftMs, decisions[at].BankMs = max(0, soft-passed), max(0, bank-max(0, passed-soft))
 	}
 	for at := range decisions {
 		tellTime(at)
 	}
-	if c.interrupted.Load() {
+	if c.ctx.Err() != nil {
 		return errInterrupted
 	}
 	asked := slices.Clone(decisions) // so that the bot may change it
@@ -161,7 +171,8 @@ func (c *caller) ask(decisions []*Decision, messages []*arenav1.Decision, receiv
 		if at == of {
 			return &Error{Kind: BadAnswer, Text: fmt.Sprintf("DecideMany gave more than %d answers to %d decisions", of, of)}
 		}
-		if !slices.Contains(decisions[at].Legal, choice) {
+		unneeded := choice == None && decisions[at].asking.isClosed()
+		if !unneeded && !slices.Contains(decisions[at].Legal, choice) {
 			text := fmt.Sprintf("answer %d of %d is %d, which is not legal here; decision.Legal is %v", at+1, of, choice, decisions[at].Legal)
 			return &Error{Kind: BadAnswer, Text: text}
 		}
@@ -170,7 +181,7 @@ func (c *caller) ask(decisions []*Decision, messages []*arenav1.Decision, receiv
 		c.part(say)
 		if *done < of {
 			tellTime(*done)
-			if c.interrupted.Load() {
+			if c.ctx.Err() != nil {
 				return errInterrupted
 			}
 		}
@@ -182,6 +193,10 @@ func (c *caller) ask(decisions []*Decision, messages []*arenav1.Decision, receiv
 }
 
 func (c *caller) answer(decision *Decision, action int) {
+	if action == None || decision.asking.isClosed() && !c.questions.plays(decision.MatchID) {
+		return // in a running match a late answer gets a notice that says how late it is
+	}
+	c.questions.answered(decision.MatchID, uint32(decision.DecisionID))
 	reply := c.reply()
 	answer := &arenav1.Answer{MatchId: decision.MatchID, DecisionId: uint32(decision.DecisionID), Action: uint32(action)}
 	reply.Answers = append(reply.Answers, answer)

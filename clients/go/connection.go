@@ -190,7 +190,7 @@ func (c *connection) hear(message *arenav1.PlayResponse) {
 		c.call.write(reply)
 	}
 	if first || concernsBot(message) {
-		c.inbox.deliver(c.number, message, received)
+		c.inbox.deliver(c.number, message, c.session.questions, received)
 	}
 	if c.progress.done() {
 		c.finishing = true

@@ -17,12 +17,12 @@ func TestWhatALostStreamAskedIsNotDecided(t *testing.T) {
 	p.begin()
 	asks := json.RawMessage(`{"like": "welcome", "decisions": [{"matchId": "1", "decisionId": 7, "legal": [2, 3], "sixthSense": {}}]}`)
 	p.call = next[*scriptedCall](p)
-	p.server(asks)
+	p.open().events.message(p.message(asks))
 	p.call.events.ended(status.New(codes.Unavailable, "not now")) // before the bot handles it
 	p.clock.pass(firstWait, func() {}, func() bool { return false })
 	before := p.call
 	p.call = next[*scriptedCall](p)
-	p.server(asks)
+	p.open().events.message(p.message(asks))
 	p.settle()
 	if !slices.Equal(p.told, []string{"decide 1/7 0+0"}) {
 		t.Errorf("it is told %v", p.told)

@@ -5,6 +5,7 @@ package client
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -120,6 +121,7 @@ type performance struct {
 	spec         botSpec
 	tokenFile    string
 	told         []string
+	meanwhile    []*arenav1.PlayResponse
 	tries        []any
 	tokens       map[string]string
 	nonces       map[string]bool
@@ -175,15 +177,26 @@ func (p *performance) options() Options {
 // bot returns the bot that the conversation describes.
 func (p *performance) bot() *Bot {
 	tell := func(text string, values ...any) { p.told = append(p.told, fmt.Sprintf(text, values...)) }
-	asked := func(decision *Decision) {
-		tell("decide %d/%d %d+%d", decision.MatchID, decision.DecisionID, decision.SoftMs, decision.BankMs)
+	think := func(decisions ...*Decision) {
+		for _, each := range decisions {
+			tell("decide %d/%d %d+%d", each.MatchID, each.DecisionID, each.SoftMs, each.BankMs)
+		}
+		p.clock.time += time.Duration(p.spec.ThinksMs) * time.Millisecond
+		arriving := p.meanwhile
+		p.meanwhile = nil
+		for _, message := range arriving {
+			p.open().events.message(message)
+		}
+		for _, each := range decisions {
+			if each.Context().Err() != nil {
+				tell("closed %d/%d", each.MatchID, each.DecisionID)
+			}
+		}
 	}
-	think := func() { p.clock.time += time.Duration(p.spec.ThinksMs) * time.Millisecond }
 	bot := &Bot{
 		Name: "bot", Games: p.spec.Games, Capacity: p.spec.Capacity, Version: p.spec.Version,
 		Decide: func(decision *Decision) int {
-			asked(decision)
-			think()
+			think(decision)
 			return decision.Legal[0]
 		},
 		OnMatchStart: func(start *MatchStart) { tell("start %d", start.MatchId) },
@@ -204,11 +217,10 @@ func (p *performance) bot() *Bot {
 	if p.spec.Batch || p.spec.Gives != nil {
 		bot.DecideMany = func(decisions []*Decision) iter.Seq[int] {
 			var given []int
+			think(decisions...)
 			for _, each := range decisions {
-				asked(each)
 				given = append(given, each.Legal[0])
 			}
-			think()
 			if p.spec.Gives != nil {
 				given = nil
 			}
@@ -232,11 +244,12 @@ func (p *performance) begin() {
 	p.must(err)
 	var made *connection
 	caller := &caller{bot: bot, playOn: options.PlayOn, now: p.clock.now}
-	answering := newAnswering(caller, func(session int, request *arenav1.PlayRequest) { made.say(session, request) })
+	answering := newAnswering(context.Background(), caller, func(session int, request *arenav1.PlayRequest) { made.say(session, request) })
 	made = newConnection(profile, surroundings{
 		open:   func() (channel, error) { return p, nil },
 		clock:  &p.clock,
 		inbox:  answering,
+		hurry:  answering.hurry,
 		chance: func() float64 { return 1 },
 		done: func(err error) {
 			if p.connection == made {
@@ -352,7 +365,8 @@ func decoded[T any](p *performance, value json.RawMessage) (made T) {
 	return made
 }
 
-func (p *performance) server(value json.RawMessage) {
+// message returns the server's message in a step.
+func (p *performance) message(value json.RawMessage) *arenav1.PlayResponse {
 	var fields object
 	if value[0] == '"' {
 		fields = sharedMessages[decoded[string](p, value)]
@@ -371,7 +385,7 @@ func (p *performance) server(value json.RawMessage) {
 	p.must(err)
 	message := &arenav1.PlayResponse{}
 	p.must(protojson.Unmarshal(text, message))
-	p.open().events.message(message)
+	return message
 }
 
 func (p *performance) opens(wanted object) {
@@ -446,7 +460,11 @@ func (p *performance) step(name string, value json.RawMessage) bool {
 	case "opens":
 		p.opens(decoded[object](p, value))
 	case "server":
-		p.server(value)
+		p.open().events.message(p.message(value))
+	case "while_thinking":
+		for _, each := range decoded[[]json.RawMessage](p, value) {
+			p.meanwhile = append(p.meanwhile, p.message(each))
+		}
 	case "bytes":
 		encoded, err := base64.StdEncoding.DecodeString(decoded[string](p, value))
 		p.must(err)
@@ -518,6 +536,7 @@ func perform(t *testing.T, script conversation) {
 	}
 	p.connection.end(nil)
 	p.settle()
+	p.check(len(p.meanwhile) == 0, "it has not thought since")
 	p.check(len(p.tries) == 0, "it tries %v at last", p.tries)
 }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"slices"
 
 	arenav1 "arena/client/v1"
@@ -77,6 +78,18 @@ type Decision struct {
 	Legal []int
 	// SoftMs is the time until the bank is used, and BankMs the time left in the bank for the rest of the match.
 	SoftMs, BankMs int
+
+	asking *asking
+	parent context.Context
+}
+
+// Context returns a context that is done when more thinking is useless: the server has decided for the bot, the match is over, or the
+// bot has answered or must stop. A search can poll its Err or pass it on; any goroutine may do so.
+func (d *Decision) Context() context.Context {
+	if d.asking == nil {
+		return context.Background()
+	}
+	return d.asking.context(d.parent)
 }
 
 // Hand returns the seat's own cards, in the order of the view's hand; empty if the seat may not see them.

@@ -30,7 +30,7 @@ func (c *connection) drain(limit time.Duration) {
 		}
 		c.after(limit, func() {
 			c.leaveNow()
-			c.inbox.hurry()
+			c.hurry()
 		})
 	})
 }

@@ -25,7 +25,7 @@ func Run(bot Bot, address string, options Options) error {
 	if err != nil {
 		return err
 	}
-	made, err := newRun(&bot, address, options)
+	made, err := newRun(context.Background(), &bot, address, options)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func Run(bot Bot, address string, options Options) error {
 // Play is like Run, but without signal handling: when the context is done, the bot leaves its
 // matches properly, house bots take its seats, and nil is returned.
 func Play(ctx context.Context, bot Bot, address string, options Options) error {
-	made, err := newRun(&bot, address, options)
+	made, err := newRun(ctx, &bot, address, options)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ type run struct {
 	over chan error
 }
 
-func newRun(bot *Bot, address string, options Options) (*run, error) {
+func newRun(ctx context.Context, bot *Bot, address string, options Options) (*run, error) {
 	profile, err := profileOf(bot, address, options)
 	if err != nil {
 		return nil, err
@@ -89,11 +89,12 @@ func newRun(bot *Bot, address string, options Options) (*run, error) {
 	clock := machineClock{time.Now()}
 	made := &run{over: make(chan error, 1)}
 	caller := &caller{bot: bot, playOn: options.PlayOn, now: clock.now}
-	made.answering = newAnswering(caller, func(session int, request *arenav1.PlayRequest) { made.connection.say(session, request) })
+	made.answering = newAnswering(ctx, caller, func(session int, request *arenav1.PlayRequest) { made.connection.say(session, request) })
 	around := surroundings{
 		open:     func() (channel, error) { return openNetwork(profile) },
 		clock:    clock,
 		inbox:    made.answering,
+		hurry:    made.answering.hurry,
 		chance:   rand.Float64,
 		obstacle: func(found func(string)) { go func() { found(obstacle(profile)) }() },
 		done:     made.answering.end,
@@ -114,8 +115,9 @@ func (r *run) start() {
 		select {
 		case err := <-answered:
 			r.connection.end(nil)
+			r.answering.hurry()
 			r.over <- err
-		case <-r.answering.hurried: // a bot that still computes is not waited for
+		case <-r.answering.caller.ctx.Done(): // a bot that still computes is not waited for
 			r.over <- r.answering.wait()
 		}
 	}()

@@ -82,6 +82,7 @@ type session struct {
 	keep func(report *arenav1.MatchReport, seat *seat)
 	// challengers: lower-case names of the bots whose challenges it accepts; nil for all.
 	challengers map[string]bool
+	questions   *questions
 	// room is the capacity last sent to the server; negative if it must be sent again.
 	room int
 }
@@ -93,12 +94,13 @@ func newSession(welcome *arenav1.Welcome, profile *profile, progress *progress, 
 		text := fmt.Sprintf("the server plays none of the bot's games (%s)", strings.Join(profile.games, ", "))
 		return nil, &Error{Kind: NoGameInCommon, Text: text}
 	}
-	return &session{profile.capacity, progress, keep, profile.challengers, progress.room(profile.capacity)}, nil
+	return &session{profile.capacity, progress, keep, profile.challengers, newQuestions(), progress.room(profile.capacity)}, nil
 }
 
 // receive applies a message; it returns an immediate reply, nil for none.
 func (s *session) receive(message *arenav1.PlayResponse) *arenav1.PlayRequest {
 	reply, said := &arenav1.PlayRequest{}, false
+	s.questions.receive(message)
 	for _, decision := range message.Decisions {
 		s.progress.playing[decision.MatchId] = true
 	}

@@ -43,11 +43,9 @@ type channel interface {
 // inbox receives everything for the bot. Sessions are numbered, one per stream.
 type inbox interface {
 	// deliver passes on a message of the server; the first message of a session is the welcome. received: its time of arrival.
-	deliver(session int, message *arenav1.PlayResponse, received time.Duration)
+	deliver(session int, message *arenav1.PlayResponse, questions *questions, received time.Duration)
 	// over: a session has ended; the next one repeats its open decisions.
 	over(session int)
-	// hurry: there is no time left, and the bot must not be called any more.
-	hurry()
 }
 
 // surroundings is everything that a connection needs besides the bot's profile.
@@ -55,6 +53,8 @@ type surroundings struct {
 	open  func() (channel, error)
 	clock clock
 	inbox inbox
+	// hurry: there is no time left, and the bot must not be called any more.
+	hurry func()
 	// chance returns a number from 0 to 1.
 	chance func() float64
 	// obstacle finds a description of a permanent obstacle, if the first connection fails.

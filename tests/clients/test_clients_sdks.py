@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -23,7 +24,7 @@ from client_tests.test_client_programs import one_decision
 from arena.local.check.checks import CHECKS
 from tests.cli.cli_rig import ARENA, arena, let_play, serving
 from tests.clients.sdks import ALIKE, SDKS, Command, Sdk, started
-from tests.documents import first_bots
+from tests.documents import ROOT, first_bots
 from tests.interop.interop_rig import built, tool
 
 GAMES: Final = ("sixth_sense", "nullern")
@@ -346,6 +347,44 @@ def test_a_sample_says_what_is_wrong_and_has_a_status(sdk: Sdk, tmp_path: Path) 
             errors = bot.communicate(timeout=PATIENCE)[1]
         assert bot.returncode == status, errors
         assert re.fullmatch(line, errors.splitlines()[-1]), errors
+
+
+@of_each("cpp")
+def test_the_installed_package_needs_no_checkout_and_has_a_version(sdk: Sdk, tmp_path: Path) -> None:
+    prefix, project = tmp_path / "prefix", tmp_path / "project"
+    project.mkdir()
+    built("cmake", "--install", sdk.build, "--prefix", prefix, where=project)
+    assert not [path for path in prefix.rglob("*.cmake") if str(ROOT) in path.read_text(encoding="utf-8")]
+    shutil.copy(sdk.source / "samples" / "random_bot.cc", project / "bot.cc")
+    for version, found in (("9", False), ("0.1", True)):
+        lists = sdk.shown("cmake").replace("find_package(arena_client", f"find_package(arena_client {version}")
+        (project / "CMakeLists.txt").write_text(lists, encoding="utf-8")
+        command = ["cmake", "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={prefix}"]
+        ran = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        assert (ran.returncode == 0, "requested version" in ran.stderr) == (found, not found), ran.stderr
+    built("cmake", "--build", "build", where=project)
+    with started((str(project / "build" / "my_bot"),), tmp_path, "--help") as bot:
+        assert bot.communicate(timeout=PATIENCE)[0].startswith("usage: my_bot ")
+
+
+@of_each("cpp")
+def test_a_project_around_the_sdk_has_its_library_and_not_its_tests(sdk: Sdk, tmp_path: Path) -> None:
+    (tmp_path / "bot.cc").touch()
+    (tmp_path / "CMakeLists.txt").write_text(f"""
+cmake_minimum_required(VERSION 3.20)
+project(around CXX)
+enable_testing()
+add_subdirectory({sdk.source} arena_client EXCLUDE_FROM_ALL)
+add_executable(my_bot bot.cc)
+target_link_libraries(my_bot arena::client)
+add_test(NAME mine COMMAND my_bot)
+""")
+    built("cmake", "-S", ".", "-B", "build", where=tmp_path)
+    assert "Total Tests: 1\n" in built("ctest", "--test-dir", "build", "-N", where=tmp_path)
+    targets = built("cmake", "--build", "build", "--target", "help", where=tmp_path)
+    assert "arena_client" in targets
+    assert "corpus" not in targets
+    assert "CMAKE_BUILD_TYPE:STRING=\n" in (tmp_path / "build" / "CMakeCache.txt").read_text(encoding="utf-8")
 
 
 @of_each("cpp")

@@ -83,7 +83,9 @@ std::string from_base64(const std::string& text) {
 
 class ScriptedBot : public arena::Bot {
  public:
-  ScriptedBot(const Struct& spec, VirtualClock& clock, std::vector<std::string>& told) : clock_(clock), told_(told) {
+  /// `meanwhile`: lets the script's messages arrive; called while the bot thinks.
+  ScriptedBot(const Struct& spec, VirtualClock& clock, std::vector<std::string>& told, std::function<void()> meanwhile)
+      : clock_(clock), told_(told), meanwhile_(std::move(meanwhile)) {
     for (const auto& [name, _] : spec.fields()) demand(WORDS.count(name), "the bot is described by words that there are: " + name);
     const auto& fields = spec.fields();
     if (fields.count("games")) {
@@ -103,15 +105,15 @@ class ScriptedBot : public arena::Bot {
   }
 
   int decide(const arena::Decision& decision) override {
-    tell(decision);
-    clock_.time += thinks_ms_;
+    think({&decision});
     return decision.legal[0];
   }
 
   void decide_many(const std::vector<arena::Decision>& decisions, const arena::Give& give) override {
     if (!scripted_ && !batch_) return Bot::decide_many(decisions, give);
-    for (const auto& decision : decisions) tell(decision);
-    clock_.time += thinks_ms_;
+    std::vector<const arena::Decision*> asked;
+    for (const auto& decision : decisions) asked.push_back(&decision);
+    think(asked);
     if (scripted_) std::for_each(gives_.begin(), gives_.end(), give);
     else for (const auto& decision : decisions) give(decision.legal[0]);
   }
@@ -129,13 +131,24 @@ class ScriptedBot : public arena::Bot {
   }
 
  private:
-  void tell(const arena::Decision& decision) {
-    told_.push_back("decide " + std::to_string(decision.match_id) + "/" + std::to_string(decision.decision_id) + " " +
-                    std::to_string(decision.soft_ms) + "+" + std::to_string(decision.bank_ms));
+  static std::string name_of(const arena::Decision& decision) {
+    return std::to_string(decision.match_id) + "/" + std::to_string(decision.decision_id);
+  }
+
+  void think(const std::vector<const arena::Decision*>& decisions) {
+    for (const auto* each : decisions) {
+      told_.push_back("decide " + name_of(*each) + " " + std::to_string(each->soft_ms) + "+" + std::to_string(each->bank_ms));
+    }
+    clock_.time += thinks_ms_;
+    meanwhile_();
+    for (const auto* each : decisions) {
+      if (each->closed()) told_.push_back("closed " + name_of(*each));
+    }
   }
 
   VirtualClock& clock_;
   std::vector<std::string>& told_;
+  const std::function<void()> meanwhile_;
   double thinks_ms_ = 0;
   bool batch_ = false, scripted_ = false;
   std::vector<int> gives_;
@@ -212,6 +225,7 @@ class Play {
     }
     current().connection->end();
     settle();
+    demand(meanwhile_.empty(), "it has thought since");
     demand(tries_.empty(), "it tries nothing more");
   }
 
@@ -232,7 +246,7 @@ class Play {
     runs_.push_back(std::make_unique<Run>());
     Run& run = current();
     const auto& fields = spec_.fields();
-    run.bot = std::make_unique<ScriptedBot>(spec_, clock_, told_);
+    run.bot = std::make_unique<ScriptedBot>(spec_, clock_, told_, [this] { arrive(); });
     arena::Options options;
     options.address = "arena:1";
     const auto token = fields.find("token");
@@ -303,7 +317,7 @@ class Play {
     call->events.ended(status);
   }
 
-  void server_says(const Value& said) {
+  std::shared_ptr<const v1::PlayResponse> server_message(const Value& said) {
     Struct message = said.kind_case() == Value::kStringValue
                          ? messages_.fields().at(said.string_value()).struct_value()
                          : said.struct_value();
@@ -312,7 +326,14 @@ class Play {
       message.mutable_fields()->erase("like");
       for (const auto& [name, value] : messages_.fields().at(like).struct_value().fields()) message.mutable_fields()->insert({name, value});
     }
-    open().events.message(std::make_shared<v1::PlayResponse>(message_from<v1::PlayResponse>(message)));
+    return std::make_shared<v1::PlayResponse>(message_from<v1::PlayResponse>(message));
+  }
+
+  /// Let the messages for a thinking bot arrive.
+  void arrive() {
+    std::vector<std::shared_ptr<const v1::PlayResponse>> arriving;
+    arriving.swap(meanwhile_);
+    for (auto& message : arriving) open().events.message(std::move(message));
   }
 
   void bot_says(const ListValue& wanted) {
@@ -380,7 +401,9 @@ class Play {
     } else if (name == "opens") {
       opens(fields);
     } else if (name == "server") {
-      server_says(wanted);
+      open().events.message(server_message(wanted));
+    } else if (name == "while_thinking") {
+      for (const auto& each : wanted.list_value().values()) meanwhile_.push_back(server_message(each));
     } else if (name == "bytes") {
       auto message = std::make_shared<v1::PlayResponse>();
       demand(message->ParseFromString(from_base64(wanted.string_value())), "the bytes are a message");
@@ -430,6 +453,7 @@ class Play {
   std::deque<Try> tries_;
   std::map<std::string, std::string> tokens_;
   std::set<std::string> nonces_;
+  std::vector<std::shared_ptr<const v1::PlayResponse>> meanwhile_;  // arrive while the bot thinks the next time
   std::shared_ptr<ScriptedCall> call_;
   std::shared_ptr<ScriptedRegistration> registration_;
   std::vector<std::unique_ptr<Run>> runs_;

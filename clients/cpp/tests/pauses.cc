@@ -1,5 +1,6 @@
 // The times of reconnecting: pauses that a server asks for, the usual waits, and the end of the tries.
 #include <iostream>
+#include <type_traits>
 
 #include "arena_client/connection.h"
 #include "arena_client/log.h"
@@ -9,6 +10,8 @@
 #include "virtual_clock.h"
 
 namespace {
+
+static_assert(!std::is_copy_constructible_v<arena::Connection>, "alarms and calls refer to a connection");
 
 /// A server that ends each stream with a status.
 struct Refusing : arena::Channel {
@@ -30,8 +33,7 @@ struct Refusing : arena::Channel {
 };
 
 struct Nobody : arena::Inbox {
-  void deliver(std::uint64_t, std::shared_ptr<const arena::v1::PlayResponse>, double) override {}
-  void over(std::uint64_t) override {}
+  void deliver(arena::Delivery) override {}
   void hurry() override {}
   void end(std::exception_ptr) override {}
 };

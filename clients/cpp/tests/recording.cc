@@ -16,8 +16,7 @@ namespace v1 = arena::v1;
 std::vector<std::string> said;
 
 struct Nobody : arena::Inbox {
-  void deliver(std::uint64_t, std::shared_ptr<const v1::PlayResponse>, double) override {}
-  void over(std::uint64_t) override {}
+  void deliver(arena::Delivery) override {}
   void hurry() override {}
   void end(std::exception_ptr) override {}
 };

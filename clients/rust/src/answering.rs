@@ -1,22 +1,19 @@
 //! Passes a bot's waiting messages to its caller, one at a time.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use crate::bot::Bot;
 use crate::caller::{Caller, Games, Stop};
 use crate::errors::Error;
+use crate::open_decisions::OpenDecisions;
 use crate::v1::{PlayRequest, PlayResponse};
 
 /// One message of the server.
+#[derive(Debug)]
 pub(crate) struct Delivery {
     pub session: u64,
+    /// The open decisions of that session.
+    pub open: Arc<OpenDecisions>,
     pub message: PlayResponse,
     pub received: Duration,
 }
@@ -24,24 +21,21 @@ pub(crate) struct Delivery {
 pub(crate) struct Answering<B> {
     caller: Caller<B>,
     games: Games,
-    /// The newest session that is over; the next one repeats its open decisions.
-    lost: Arc<AtomicU64>,
 }
 
 impl<B: Bot> Answering<B> {
-    pub fn new(caller: Caller<B>, lost: Arc<AtomicU64>) -> Self {
-        Self { caller, games: HashMap::new(), lost }
+    pub fn new(caller: Caller<B>) -> Self {
+        Self { caller, games: HashMap::new() }
     }
 
     /// Calls the bot for one message; the error is the bot's, or `ProtocolMismatch`.
     pub fn answer(&mut self, delivery: Delivery, say: &mut dyn FnMut(u64, PlayRequest)) -> Result<(), Error> {
-        let Delivery { session, message, received } = delivery;
-        let asked = session > self.lost.load(Ordering::SeqCst);
+        let Delivery { session, open, message, received } = delivery;
         if let Some(welcome) = &message.welcome {
             self.games = welcome.games.iter().map(|game| (game.name.clone(), Arc::new(game.into()))).collect();
         }
         let mut say = |request| say(session, request);
-        match self.caller.react(message, &self.games, received, asked, &mut say) {
+        match self.caller.react(message, &self.games, received, &open, &mut say) {
             Ok(()) | Err(Stop::Interrupted) => Ok(()), // after a stop the bot makes no more decisions
             Err(Stop::Failed(failure)) => Err(failure),
         }

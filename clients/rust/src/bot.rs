@@ -32,8 +32,8 @@ impl Profile {
     }
 }
 
-/// The choices of a bot, one by one.
-pub type Choices<'a> = Box<dyn Iterator<Item = usize> + 'a>;
+/// The choices of a bot, one by one; `None` for a closed decision without a choice.
+pub type Choices<'a> = Box<dyn Iterator<Item = Option<usize>> + 'a>;
 
 /// A player. It is called for decisions in one thread, one call at a time.
 pub trait Bot {
@@ -44,9 +44,10 @@ pub trait Bot {
     fn decide(&mut self, decision: &Decision) -> usize;
 
     /// Chooses for all open decisions at once: one action for each decision, in their order. Use it if many decisions together
-    /// are cheaper than one by one. Finished answers are sent while it continues.
+    /// are cheaper than one by one. Finished answers are sent while it continues. For a [closed](Decision::closed) decision it
+    /// may give `None`.
     fn decide_many<'a>(&'a mut self, decisions: &'a [Decision]) -> Choices<'a> {
-        Box::new(decisions.iter().map(|decision| self.decide(decision)))
+        one_by_one(self, decisions)
     }
 
     /// Called at the beginning of a match, with the seat and the names of all bots; called again after a reconnect.
@@ -64,6 +65,11 @@ pub trait Bot {
     fn on_notice(&mut self, notice: &Notice) {
         log_notice(notice);
     }
+}
+
+/// Asks a bot about each decision that is still open when its turn comes.
+pub(crate) fn one_by_one<'a, B: Bot + ?Sized>(bot: &'a mut B, decisions: &'a [Decision]) -> Choices<'a> {
+    Box::new(decisions.iter().map(|decision| (!decision.closed()).then(|| bot.decide(decision))))
 }
 
 /// Logs place, points and rating.

@@ -16,6 +16,7 @@ use log::error;
 use crate::bot::Bot;
 use crate::decision::{Catalog, Clock, Decision};
 use crate::errors::{Error, Kind};
+use crate::open_decisions::OpenDecisions;
 use crate::v1::{Answer, NoticeKind, PlayRequest, PlayResponse};
 
 /// Maximum time that finished answers wait for further answers before they are sent.
@@ -51,24 +52,25 @@ impl<B: Bot> Caller<B> {
 
     /// Sends the bot's replies to a message: no reply, one, or several if the bot takes long.
     ///
-    /// `received`: when the message arrived, by the clock. Without `decide` the bot is not asked for decisions.
+    /// `received`: when the message arrived, by the clock. `open`: the open decisions of its stream. The bot is not asked about
+    /// closed decisions, nor about any decision of a stream that has ended.
     pub fn react(
         &mut self,
         mut message: PlayResponse,
         games: &Games,
         received: Duration,
-        decide: bool,
+        open: &Arc<OpenDecisions>,
         say: Say<'_>,
     ) -> Result<(), Stop> {
         self.take();
-        self.news(&message, say)?;
-        if decide {
+        self.news(&message, open, say)?;
+        if !open.lost() {
             let decisions = std::mem::take(&mut message.decisions)
                 .into_iter()
-                .map(|each| Decision::at(each, games, received, self.clock.clone()))
+                .map(|each| Decision::at(each, games, received, self.clock.clone(), Some(open.clone())))
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(Stop::Failed)?;
-            self.answers(&decisions, say)?;
+            self.answers(decisions, open, say)?;
         }
         if self.out != PlayRequest::default() {
             say(self.take());
@@ -76,7 +78,7 @@ impl<B: Bot> Caller<B> {
         Ok(())
     }
 
-    fn news(&mut self, message: &PlayResponse, say: Say<'_>) -> Result<(), Stop> {
+    fn news(&mut self, message: &PlayResponse, open: &OpenDecisions, say: Say<'_>) -> Result<(), Stop> {
         for start in &message.starts {
             self.tell(|bot| bot.on_match_start(start))?;
         }
@@ -88,7 +90,7 @@ impl<B: Bot> Caller<B> {
         }
         for notice in &message.notices {
             self.tell(|bot| bot.on_notice(notice))?;
-            if notice.kind() == NoticeKind::Suspended {
+            if notice.kind() == NoticeKind::Suspended && open.plays(notice.match_id()) {
                 self.out.resumed.extend(notice.match_id); // a bot that receives this notice is back
             }
             self.part(say);
@@ -115,10 +117,14 @@ impl<B: Bot> Caller<B> {
         if self.interrupted.load(Ordering::SeqCst) { Err(Stop::Interrupted) } else { Ok(()) }
     }
 
-    fn answers(&mut self, mut decisions: &[Decision], say: Say<'_>) -> Result<(), Stop> {
-        while !decisions.is_empty() {
+    fn answers(&mut self, mut decisions: Vec<Decision>, open: &OpenDecisions, say: Say<'_>) -> Result<(), Stop> {
+        loop {
+            decisions.retain(|decision| !decision.closed());
+            if decisions.is_empty() {
+                return Ok(());
+            }
             let mut done = 0;
-            match guarded(|| self.ask(decisions, &mut done, say)) {
+            match guarded(|| self.ask(&decisions, open, &mut done, say)) {
                 Err(Stop::Failed(mut failure)) => {
                     let place = describe(&decisions[done.min(decisions.len() - 1)], decisions.len());
                     if !self.play_on {
@@ -127,20 +133,25 @@ impl<B: Bot> Caller<B> {
                     }
                     error!("the bot failed; its first legal action is played instead: {failure}\n{place}");
                     if let Some(decision) = decisions.get(done) {
-                        answer(&mut self.out, decision, decision.legal[0]);
+                        answer(&mut self.out, decision, decision.legal[0], open);
                         done += 1;
                         self.part(say);
                     }
                 }
                 other => other?,
             }
-            decisions = &decisions[done..];
+            decisions.drain(..done);
         }
-        Ok(())
     }
 
     /// Asks the bot for all decisions; `done` counts the answered ones.
-    fn ask(&mut self, decisions: &[Decision], done: &mut usize, say: Say<'_>) -> Result<(), Stop> {
+    fn ask(
+        &mut self,
+        decisions: &[Decision],
+        open: &OpenDecisions,
+        done: &mut usize,
+        say: Say<'_>,
+    ) -> Result<(), Stop> {
         self.check()?;
         let wrong = |text| Err(Stop::Failed(Error::new(Kind::BadAnswer, text)));
         let of = decisions.len();
@@ -148,13 +159,17 @@ impl<B: Bot> Caller<B> {
             let Some(decision) = decisions.get(*done) else {
                 return wrong(format!("decide_many gave more than {of} answers to {of} decisions"));
             };
-            if !decision.legal.contains(&choice) {
-                let (at, legal) = (*done + 1, &decision.legal);
-                return wrong(format!(
-                    "answer {at} of {of} is {choice}, which is not legal here; decision.legal is {legal:?}"
-                ));
+            let (at, legal) = (*done + 1, &decision.legal);
+            match choice {
+                Some(choice) if legal.contains(&choice) => answer(&mut self.out, decision, choice, open),
+                Some(choice) => {
+                    return wrong(format!(
+                        "answer {at} of {of} is {choice}, which is not legal here; decision.legal is {legal:?}"
+                    ));
+                }
+                None if decision.closed() => {}
+                None => return wrong(format!("answer {at} of {of} is None, but the decision is open")),
             }
-            answer(&mut self.out, decision, choice);
             *done += 1;
             part(&mut self.out, &mut self.since, (self.clock)(), say);
             if *done < of && self.interrupted.load(Ordering::SeqCst) {
@@ -185,7 +200,11 @@ fn part(out: &mut PlayRequest, since: &mut Duration, now: Duration, say: Say<'_>
     }
 }
 
-fn answer(out: &mut PlayRequest, decision: &Decision, action: usize) {
+/// Adds an answer, also a late one, whose notice says how late it was; but none to a match that is over.
+fn answer(out: &mut PlayRequest, decision: &Decision, action: usize, open: &OpenDecisions) {
+    if !open.plays(decision.match_id) {
+        return;
+    }
     let action = action as u32; // legal, so it fits
     out.answers.push(Answer { match_id: decision.match_id, decision_id: decision.decision_id, action });
 }

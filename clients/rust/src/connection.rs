@@ -16,6 +16,7 @@ use tonic::Status;
 
 use self::alarms::{Alarm, Alarms};
 pub(crate) use self::effect::Effect;
+use crate::answering::Delivery;
 use crate::errors::{Error, Kind};
 use crate::options::{Settings, Token};
 use crate::session::{Progress, Session, concerns_bot};
@@ -150,13 +151,14 @@ impl Connection {
         let reply = session.receive(&mut self.progress, &message, &mut |report, seat| {
             effects.push_back(Effect::RecordMatch { report: report.clone().into(), seat });
         });
+        let open = session.open.clone();
         self.session = Some(session);
         if let Some(reply) = reply {
             self.write(reply);
         }
         if message.welcome.is_some() || concerns_bot(&message) {
-            let deliver = Effect::Deliver { session: self.number, message: message.into(), received: now };
-            self.effects.push_back(deliver);
+            let delivery = Delivery { session: self.number, open, message, received: now };
+            self.effects.push_back(Effect::Deliver(delivery.into()));
         }
         if self.progress.done() {
             self.finishing = true;
@@ -204,13 +206,13 @@ impl Connection {
     /// Ends the stream and connection of the current try, if any.
     fn hang_up(&mut self) {
         self.attempt += 1;
-        if self.greeted {
-            self.effects.push_back(Effect::Over { session: self.number });
+        if let Some(session) = self.session.take() {
+            session.open.lose();
         }
         self.effects.push_back(Effect::HangUp);
         self.alarms.call_off(Alarm::NoWelcome);
         self.alarms.call_off(Alarm::GoodbyeOver);
-        (self.session, self.registering) = (None, None);
+        self.registering = None;
         (self.calling, self.finishing) = (false, false);
     }
 
@@ -246,7 +248,7 @@ impl Connection {
         let welcome = welcome.unwrap_or(&none);
         info!("{} is connected to {} (Arena {})", welcome.bot, self.settings.address, welcome.server);
         self.name.clone_from(&welcome.bot);
-        self.progress.reconnect();
+        self.progress.welcomed(welcome);
         let session = Session::new(welcome, &self.settings, &self.progress)?;
         (self.greeted, self.reached) = (true, true);
         self.number += 1;

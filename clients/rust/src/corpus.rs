@@ -2,13 +2,12 @@
 //! clients/conformance/README.md says what the steps mean.
 
 use std::{
+    cell::{Cell, RefCell, RefMut},
     collections::{BTreeMap, BTreeSet, VecDeque},
     fs,
     path::{Path, PathBuf},
-    sync::{
-        Arc, LazyLock, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    rc::Rc,
+    sync::{Arc, LazyLock, Mutex, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -20,7 +19,7 @@ use tonic::{Code, Status};
 use tonic_types::pb;
 
 use crate::answering::{Answering, Delivery};
-use crate::bot::{Bot, Choices, Profile, log_match_end, log_notice};
+use crate::bot::{Bot, Choices, Profile, log_match_end, log_notice, one_by_one};
 use crate::caller::Caller;
 use crate::connection::{Connection, Effect};
 use crate::decision::{Decision, MatchReport, MatchStart, Notice, RoundReport};
@@ -88,6 +87,13 @@ impl Default for Spec {
     }
 }
 
+impl Spec {
+    fn profile(&self) -> Profile {
+        let games: Vec<_> = self.games.iter().map(String::as_str).collect();
+        Profile { capacity: self.capacity, version: self.version.clone(), ..Profile::new("bot", &games) }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Conversation {
@@ -97,11 +103,21 @@ struct Conversation {
     steps: Vec<Map<String, Value>>,
 }
 
+/// The connection of a running program.
+struct Line {
+    connection: RefCell<Connection>,
+    /// The try whose stream is open.
+    attempt: Cell<u64>,
+    /// Messages that arrive while the bot thinks the next time.
+    meanwhile: RefCell<Vec<PlayResponse>>,
+}
+
 /// Bot that does what the conversation describes.
 struct Described {
     spec: Spec,
     clock: Arc<Mutex<Duration>>,
     told: Arc<Mutex<Vec<String>>>,
+    line: Rc<Line>,
 }
 
 impl Described {
@@ -109,41 +125,43 @@ impl Described {
         self.told.lock().unwrap().push(text);
     }
 
-    fn asked(&self, decision: &Decision) {
-        let (soft, bank) = (decision.soft_ms(), decision.bank_ms());
-        self.tell(format!("decide {}/{} {soft}+{bank}", decision.match_id, decision.decision_id));
-    }
-
-    fn think(&self) {
-        *self.clock.lock().unwrap() += Duration::from_millis(self.spec.thinks_ms);
+    fn think(&self, decisions: &[Decision]) {
+        for decision in decisions {
+            let (soft, bank) = (decision.soft_ms(), decision.bank_ms());
+            self.tell(format!("decide {}/{} {soft}+{bank}", decision.match_id, decision.decision_id));
+        }
+        let now = *self.clock.lock().unwrap() + Duration::from_millis(self.spec.thinks_ms);
+        *self.clock.lock().unwrap() = now;
+        for message in self.line.meanwhile.take() {
+            self.line.connection.borrow_mut().hear(now, self.line.attempt.get(), message);
+        }
+        for decision in decisions.iter().filter(|decision| decision.closed()) {
+            self.tell(format!("closed {}/{}", decision.match_id, decision.decision_id));
+        }
     }
 }
 
 impl Bot for Described {
     fn profile(&self) -> Profile {
-        let games: Vec<_> = self.spec.games.iter().map(String::as_str).collect();
-        let version = self.spec.version.clone();
-        Profile { capacity: self.spec.capacity, version, ..Profile::new("bot", &games) }
+        self.spec.profile()
     }
 
     fn decide(&mut self, decision: &Decision) -> usize {
-        self.asked(decision);
-        self.think();
+        self.think(std::slice::from_ref(decision));
         decision.legal[0]
     }
 
     fn decide_many<'a>(&'a mut self, decisions: &'a [Decision]) -> Choices<'a> {
         if !self.spec.batch && self.spec.gives.is_none() {
-            return Box::new(decisions.iter().map(|decision| self.decide(decision)));
+            return one_by_one(self, decisions);
         }
-        decisions.iter().for_each(|decision| self.asked(decision));
-        self.think();
+        self.think(decisions);
         match self.spec.gives.clone() {
             // a bot in Rust can only give numbers
             Some(given) => {
-                Box::new(given.into_iter().map(|each| each.as_u64().map_or(usize::MAX, |each| each as usize)))
+                Box::new(given.into_iter().map(|each| Some(each.as_u64().map_or(usize::MAX, |each| each as usize))))
             }
-            None => Box::new(decisions.iter().map(|decision| decision.legal[0])),
+            None => Box::new(decisions.iter().map(|decision| Some(decision.legal[0]))),
         }
     }
 
@@ -186,8 +204,7 @@ struct Performance {
     token_file: PathBuf,
     clock: Arc<Mutex<Duration>>,
     told: Arc<Mutex<Vec<String>>>,
-    lost: Arc<AtomicU64>,
-    connection: Connection,
+    line: Rc<Line>,
     answering: Answering<Described>,
     deliveries: VecDeque<Delivery>,
     calls: Vec<Call>,
@@ -203,16 +220,15 @@ struct Performance {
 impl Performance {
     fn new(spec: Spec, token_file: PathBuf) -> Self {
         let clock = Arc::new(Mutex::new(Duration::ZERO));
-        let (told, lost) = (Arc::default(), Arc::default());
-        let (connection, answering) = program(&spec, &token_file, &clock, &told, &lost);
+        let told = Arc::default();
+        let (line, answering) = program(&spec, &token_file, &clock, &told);
         let tokens = spec.token.iter().map(|token| (token.clone(), token.clone())).collect();
-        let mut made = Self {
+        let made = Self {
             spec,
             token_file,
             clock,
             told,
-            lost,
-            connection,
+            line,
             answering,
             deliveries: VecDeque::new(),
             calls: Vec::new(),
@@ -224,7 +240,7 @@ impl Performance {
             ended: None,
             stopped: false,
         };
-        made.connection.start(Duration::ZERO);
+        made.connection().start(Duration::ZERO);
         made
     }
 
@@ -232,30 +248,38 @@ impl Performance {
         *self.clock.lock().unwrap()
     }
 
+    fn connection(&self) -> RefMut<'_, Connection> {
+        self.line.connection.borrow_mut()
+    }
+
     fn restart(&mut self) {
-        self.connection.end(self.now(), Ok(()));
+        self.connection().end(self.now(), Ok(()));
         self.settle();
-        self.lost = Arc::default();
-        let parts = program(&self.spec, &self.token_file, &self.clock, &self.told, &self.lost);
-        (self.connection, self.answering) = parts;
+        let parts = program(&self.spec, &self.token_file, &self.clock, &self.told);
+        (self.line, self.answering) = parts;
         (self.call, self.ended, self.stopped) = (None, None, false);
-        self.connection.start(self.now());
+        self.connection().start(self.now());
     }
 
     /// Performs the connection's effects, and lets the bot answer everything.
     fn settle(&mut self) {
         loop {
-            while let Some(effect) = self.connection.effect() {
+            while let Some(effect) = self.effect() {
                 self.perform(effect);
             }
             let Some(delivery) = self.deliveries.pop_front() else { return };
-            let connection = &mut self.connection;
-            let answered = self.answering.answer(delivery, &mut |session, request| connection.say(session, request));
+            let connection = &self.line.connection;
+            let mut say = |session, request| connection.borrow_mut().say(session, request);
+            let answered = self.answering.answer(delivery, &mut say);
             if let Err(failure) = answered {
                 self.deliveries.clear();
-                self.connection.end(self.now(), Err(failure));
+                self.connection().end(self.now(), Err(failure));
             }
         }
+    }
+
+    fn effect(&self) -> Option<Effect> {
+        self.connection().effect()
     }
 
     fn perform(&mut self, effect: Effect) {
@@ -267,10 +291,7 @@ impl Performance {
             }
             Effect::Write(request) => self.calls.last_mut().unwrap().said.push(request),
             Effect::CloseSend => self.calls.last_mut().unwrap().closed = true,
-            Effect::Deliver { session, message, received } => {
-                self.deliveries.push_back(Delivery { session, message: *message, received });
-            }
-            Effect::Over { session } => self.lost.store(session, Ordering::SeqCst),
+            Effect::Deliver(delivery) => self.deliveries.push_back(*delivery),
             Effect::Done(why) => self.ended = Some(why),
             Effect::HangUp | Effect::Hurry | Effect::RecordLog(_) | Effect::RecordMatch { .. } => {}
             Effect::Look { .. } => panic!("it looks for obstacles"),
@@ -282,13 +303,13 @@ impl Performance {
         let end = self.now() + length;
         self.settle();
         while !until(self) {
-            let next = self.connection.alarm().filter(|&at| at <= end);
+            let next = self.connection().alarm().filter(|&at| at <= end);
             let now = self.now().max(next.unwrap_or(end));
             *self.clock.lock().unwrap() = now;
             if next.is_none() {
                 return;
             }
-            self.connection.wake(now);
+            self.connection().wake(now);
             self.settle();
         }
     }
@@ -310,6 +331,7 @@ impl Performance {
         let Some(Try::Call(at)) = self.tries.pop_front() else { panic!("it opens nothing; ended {:?}", self.ended) };
         self.call = Some(at);
         let token = self.calls[at].token.clone();
+        self.line.attempt.set(self.calls[at].attempt);
         self.same_token(text(wanted, "token"), &token);
         let said = std::mem::take(&mut self.calls[at].said);
         let mut hello = said[0].hello.clone().expect("it says hello");
@@ -332,33 +354,14 @@ impl Performance {
         assert_eq!(said, wanted);
     }
 
-    fn server(&mut self, given: &Value) {
-        let shared: BTreeMap<String, Value> = read(&conformance("messages.json"));
-        let whole = match given {
-            Value::String(name) => shared[name].clone(),
-            _ => {
-                let mut fields = given.as_object().unwrap().clone();
-                match fields.remove("like") {
-                    Some(like) => {
-                        let mut whole = shared[like.as_str().unwrap()].as_object().unwrap().clone();
-                        whole.extend(fields);
-                        whole.into()
-                    }
-                    None => fields.into(),
-                }
-            }
-        };
-        self.hear(message("PlayResponse", &whole));
-    }
-
     fn hear(&mut self, message: PlayResponse) {
         let (now, attempt) = (self.now(), self.call().attempt);
-        self.connection.hear(now, attempt, message);
+        self.connection().hear(now, attempt, message);
     }
 
     fn breaks(&mut self, ended: &Status) {
         let (now, attempt) = (self.now(), self.call().attempt);
-        self.connection.ended(now, attempt, ended);
+        self.connection().ended(now, attempt, ended);
         self.call = None;
     }
 
@@ -368,7 +371,7 @@ impl Performance {
     ) {
         let (attempt, request) = self.registration.take().expect("it has registered");
         let answer = answer(self, request);
-        self.connection.registered(self.now(), attempt, answer);
+        self.connection().registered(self.now(), attempt, answer);
     }
 
     fn ends(&mut self, wanted: &Value) {
@@ -408,7 +411,10 @@ impl Performance {
             }),
             "refused" => self.registered(|_, _| Err(status(value))),
             "opens" => self.opens(value),
-            "server" => self.server(value),
+            "server" => self.hear(server_message(value)),
+            "while_thinking" => {
+                self.line.meanwhile.borrow_mut().extend(value.as_array().unwrap().iter().map(server_message));
+            }
             "bytes" => {
                 let said: ProtoBytes = serde_json::from_value(value.clone()).unwrap();
                 self.hear(PlayResponse::decode(&said.0[..]).unwrap());
@@ -431,10 +437,10 @@ impl Performance {
                 assert!(self.call().closed, "it does not say goodbye");
                 self.breaks(&Status::ok(""));
             }
-            "stops" if self.stopped => self.connection.leave(self.now()),
+            "stops" if self.stopped => self.connection().leave(self.now()),
             "stops" => {
                 self.stopped = true;
-                self.connection.drain(self.now(), if value == "SIGTERM" { DRAIN_TERMINATED } else { DRAIN });
+                self.connection().drain(self.now(), if value == "SIGTERM" { DRAIN_TERMINATED } else { DRAIN });
             }
             "restarts" => self.restart(),
             "ends" => self.ends(value),
@@ -449,8 +455,7 @@ fn program(
     token_file: &Path,
     clock: &Arc<Mutex<Duration>>,
     told: &Arc<Mutex<Vec<String>>>,
-    lost: &Arc<AtomicU64>,
-) -> (Connection, Answering<Described>) {
+) -> (Rc<Line>, Answering<Described>) {
     let challengers: Option<Vec<String>> = serde_json::from_value(spec.challenges.clone()).ok();
     let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let options = Options {
@@ -466,12 +471,15 @@ fn program(
         challengers: challengers.unwrap_or_default(),
         ..Options::default()
     };
-    let bot = Described { spec: spec.clone(), clock: clock.clone(), told: told.clone() };
-    let settings = Settings::new(bot.profile(), "", &options).unwrap();
+    let settings = Settings::new(spec.profile(), "", &options).unwrap();
+    let connection = Connection::new(settings.into(), Box::new(|| 1.0), 0);
+    let (attempt, meanwhile) = (Cell::default(), RefCell::default());
+    let line = Rc::new(Line { connection: RefCell::new(connection), attempt, meanwhile });
+    let bot = Described { spec: spec.clone(), clock: clock.clone(), told: told.clone(), line: line.clone() };
     let time = clock.clone();
     let now = Arc::new(move || *time.lock().unwrap());
     let caller = Caller::new(bot, options.play_on, now, Arc::new(AtomicBool::new(false)));
-    (Connection::new(settings.into(), Box::new(|| 1.0), 0), Answering::new(caller, lost.clone()))
+    (line, Answering::new(caller))
 }
 
 /// Bytes in protobuf's JSON form, read through a message that has only this field.
@@ -483,6 +491,26 @@ impl<'a> Deserialize<'a> for ProtoBytes {
         let ready: crate::v1::Ready = message("Ready", &serde_json::json!({"nonce": text}));
         Ok(Self(ready.nonce))
     }
+}
+
+/// Returns the server's message in a step.
+fn server_message(given: &Value) -> PlayResponse {
+    let shared: BTreeMap<String, Value> = read(&conformance("messages.json"));
+    let whole = match given {
+        Value::String(name) => shared[name].clone(),
+        _ => {
+            let mut fields = given.as_object().unwrap().clone();
+            match fields.remove("like") {
+                Some(like) => {
+                    let mut whole = shared[like.as_str().unwrap()].as_object().unwrap().clone();
+                    whole.extend(fields);
+                    whole.into()
+                }
+                None => fields.into(),
+            }
+        }
+    };
+    message("PlayResponse", &whole)
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -540,8 +568,9 @@ fn perform(script: &Conversation) {
             assert!(listened || said.is_none_or(Vec::is_empty), "it says something else: {said:?}");
         }
     }
-    playing.connection.end(playing.now(), Ok(()));
+    playing.connection().end(playing.now(), Ok(()));
     playing.settle();
+    assert!(playing.line.meanwhile.borrow().is_empty(), "it has not thought since");
     assert!(playing.tries.is_empty(), "it tries something at last");
 }
 

@@ -1,8 +1,9 @@
 //! Games and decisions as a bot meets them.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
 use crate::errors::{Error, Kind};
+use crate::open_decisions::OpenDecisions;
 use crate::v1;
 use crate::v1::decision::View as WireView;
 pub use crate::v1::{MatchReport, MatchStart, Notice, NoticeKind, NullernView, RoundReport, SixthSenseView};
@@ -15,6 +16,7 @@ pub(crate) type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 
 /// One card of a game.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Card {
     /// Such as `red 7` or `blue 6/9`.
     pub name: String,
@@ -26,6 +28,7 @@ pub struct Card {
 
 /// One action of a game; fields that do not apply are `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Action {
     /// Such as `red 7` or `red 0 blocks place 2`.
     pub name: String,
@@ -41,6 +44,7 @@ pub struct Action {
 
 /// One game: its colours, cards and actions. It is created once for each connection and shared by its decisions.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Catalog {
     /// The name that programs use, such as `sixth_sense`.
     pub name: String,
@@ -118,12 +122,14 @@ pub struct Decision {
     bank_ms: u32,
     received: Duration,
     clock: Clock,
+    /// The open decisions of its stream; `None` without a stream.
+    open: Option<Arc<OpenDecisions>>,
 }
 
 impl Decision {
     /// Creates a decision for tests, for which no time passes; `ProtocolMismatch` if its game has no catalogue.
     pub fn new(message: v1::Decision, games: &HashMap<String, Arc<Catalog>>) -> Result<Self, Error> {
-        Self::at(message, games, Duration::ZERO, Arc::new(|| Duration::ZERO))
+        Self::at(message, games, Duration::ZERO, Arc::new(|| Duration::ZERO), None)
     }
 
     pub(crate) fn at(
@@ -131,6 +137,7 @@ impl Decision {
         games: &HashMap<String, Arc<Catalog>>,
         received: Duration,
         clock: Clock,
+        open: Option<Arc<OpenDecisions>>,
     ) -> Result<Self, Error> {
         let (name, view) = match message.view {
             Some(WireView::SixthSense(view)) => ("sixth_sense", Some(View::SixthSense(view))),
@@ -151,6 +158,7 @@ impl Decision {
             bank_ms: message.bank_ms,
             received,
             clock,
+            open,
         })
     }
 
@@ -162,6 +170,13 @@ impl Decision {
     /// Returns the legal actions with their meaning, in the order of `legal`.
     pub fn actions(&self) -> impl ExactSizeIterator<Item = &Action> {
         self.legal.iter().map(|&action| &self.game.actions[action])
+    }
+
+    /// Returns true if more thinking is useless: the server has decided for the bot, or the match is over.
+    ///
+    /// Check it now and then during a long search; this is possible in any thread.
+    pub fn closed(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| !open.contains(self.match_id, self.decision_id))
     }
 
     /// Returns the milliseconds from now until the bank is used.
@@ -177,5 +192,21 @@ impl Decision {
     fn passed(&self) -> u32 {
         let passed = (self.clock)().saturating_sub(self.received);
         u32::try_from((passed + Duration::from_micros(500)).as_millis()).unwrap_or(u32::MAX)
+    }
+}
+
+impl fmt::Debug for Decision {
+    /// Writes the game as its name, and the time that is left now.
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("Decision")
+            .field("match_id", &self.match_id)
+            .field("decision_id", &self.decision_id)
+            .field("game", &self.game.name)
+            .field("view", &self.view)
+            .field("legal", &self.legal)
+            .field("soft_ms", &self.soft_ms())
+            .field("bank_ms", &self.bank_ms())
+            .field("closed", &self.closed())
+            .finish()
     }
 }

@@ -36,6 +36,7 @@ pub enum Kind {
 
 /// Ends a run: the bot cannot continue. Its text names cause and remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Error {
     pub kind: Kind,
     pub text: String,

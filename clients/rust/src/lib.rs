@@ -18,6 +18,7 @@ mod errors;
 mod listener;
 mod network;
 pub mod nullern;
+mod open_decisions;
 mod options;
 mod private_file;
 mod probe;

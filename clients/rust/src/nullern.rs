@@ -11,6 +11,7 @@ pub const HUPFER: i32 = 5;
 
 /// A seat's knowledge when it chooses, apart from its own hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Table {
     /// Strengths by card: its value, plus 20 for a trump. The strongest card takes the trick.
     pub strengths: Vec<u32>,

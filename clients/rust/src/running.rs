@@ -4,7 +4,7 @@ use std::{
     future::{Future, pending},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
         mpsc as threads,
     },
     thread,
@@ -84,7 +84,6 @@ struct Run {
     answers: mpsc::UnboundedReceiver<Answer>,
     /// Sender to the bot's thread; `None` once nothing more is added.
     deliveries: Option<threads::Sender<Delivery>>,
-    lost: Arc<AtomicU64>,
     /// True if the bot must not be called any more; a bot that still computes is then not waited for.
     interrupted: Arc<AtomicBool>,
     receipts: Option<Receipts>,
@@ -107,9 +106,9 @@ impl Run {
         let (told, news) = mpsc::unbounded_channel();
         let network = Network::new(&settings, told)?;
         let began = Instant::now();
-        let (lost, interrupted) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let interrupted = Arc::new(AtomicBool::new(false));
         let caller = Caller::new(bot, options.play_on, Arc::new(move || began.elapsed()), interrupted.clone());
-        let mut answering = Answering::new(caller, lost.clone());
+        let mut answering = Answering::new(caller);
         let (deliveries, delivered) = threads::channel::<Delivery>();
         let (say, answers) = mpsc::unbounded_channel();
         thread::spawn(move || {
@@ -129,7 +128,6 @@ impl Run {
             news,
             answers,
             deliveries: Some(deliveries),
-            lost,
             interrupted,
             receipts,
             looked: mpsc::unbounded_channel(),
@@ -199,12 +197,11 @@ impl Run {
                 Effect::Write(request) => self.network.write(request),
                 Effect::CloseSend => self.network.close_send(),
                 Effect::HangUp => self.network.hang_up(),
-                Effect::Deliver { session, message, received } => {
+                Effect::Deliver(delivery) => {
                     if let Some(bot) = &self.deliveries {
-                        let _ = bot.send(Delivery { session, message: *message, received }); // an ended bot reports why
+                        let _ = bot.send(*delivery); // an ended bot reports why
                     }
                 }
-                Effect::Over { session } => self.lost.store(session, Ordering::SeqCst),
                 Effect::Hurry => self.interrupted.store(true, Ordering::SeqCst),
                 Effect::RecordLog(shown) => {
                     if let Some(receipts) = &mut self.receipts {

@@ -1,12 +1,16 @@
 //! The conversation of one stream, as far as it does not need the bot: messages in, messages out. It never waits and
 //! moves no bytes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use log::info;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::errors::{Error, Kind};
+use crate::open_decisions::OpenDecisions;
 use crate::options::Settings;
 use crate::v1::{
     Hello, Invitation, MatchKind, MatchReport, MatchStart, NoticeKind, PlayRequest, PlayResponse, Ready, Welcome,
@@ -33,6 +37,8 @@ pub(crate) struct Progress {
     accepted: BTreeMap<u64, Vec<u8>>,
     /// The known facts of the matches that have begun.
     seats: BTreeMap<u64, Seat>,
+    /// The number of the last received report's leaf in the server's log, for the next hello.
+    reports_after: Option<u64>,
     /// True if no more matches are to begin, whatever `wanted` says.
     pub ending: bool,
     /// The server's reason for giving the bot no seats.
@@ -69,9 +75,12 @@ impl Progress {
         !self.more() && self.begun() == 0
     }
 
-    /// Forgets the state that the server sends again on a new connection: invitations and running matches. While the
-    /// last matches are being finished they stay: each gets its report, or begins again.
-    pub fn reconnect(&mut self) {
+    /// Handles the welcome of a new connection. Forgets the state that the server sends again: invitations and running matches.
+    /// While the last matches are being finished they stay: each gets its report, or begins again.
+    pub fn welcomed(&mut self, welcome: &Welcome) {
+        if let Some(head) = welcome.log.as_ref().and_then(|log| log.head.as_ref()) {
+            self.reports_after = Some(self.reports_after.map_or(head.size, |number| number.min(head.size)));
+        }
         if !self.ending {
             self.playing.clear();
         }
@@ -88,6 +97,7 @@ impl Progress {
             playing: self.playing.iter().copied().collect(),
             casual: settings.casual,
             challenges: settings.challenges,
+            reports_after: self.reports_after,
             ..Hello::default()
         };
         PlayRequest { hello: Some(hello), ..PlayRequest::default() }
@@ -96,6 +106,7 @@ impl Progress {
 
 /// One stream from the welcome on.
 pub(crate) struct Session {
+    pub open: Arc<OpenDecisions>,
     capacity: u32,
     /// Lower-case names of the bots whose challenges it accepts; without a list, all.
     challengers: Option<BTreeSet<String>>,
@@ -111,7 +122,8 @@ impl Session {
             return Err(Error::new(Kind::NoGameInCommon, text));
         }
         let room = Some(progress.room(settings.capacity));
-        Ok(Self { capacity: settings.capacity, challengers: settings.challengers.clone(), room })
+        let open = Arc::default();
+        Ok(Self { open, capacity: settings.capacity, challengers: settings.challengers.clone(), room })
     }
 
     /// Applies a message; returns an immediate reply, if any.
@@ -124,6 +136,7 @@ impl Session {
         keep: &mut dyn FnMut(&MatchReport, Option<Seat>),
     ) -> Option<PlayRequest> {
         let mut reply = PlayRequest { heartbeat: message.heartbeat, ..PlayRequest::default() };
+        self.open.receive(message);
         progress.playing.extend(message.decisions.iter().map(|decision| decision.match_id));
         for invitation in &message.invitations {
             self.invited(progress, invitation, &mut reply);
@@ -196,6 +209,9 @@ fn started(progress: &mut Progress, start: &MatchStart) {
 /// Notes the end of a match; returns the facts known from its beginning, if any.
 fn over(progress: &mut Progress, report: &MatchReport) -> Option<Seat> {
     progress.playing.remove(&report.match_id);
+    if let Some(entry) = &report.entry {
+        progress.reports_after = Some(entry.number);
+    }
     if report.interrupted.is_empty() {
         progress.finished += 1;
     }

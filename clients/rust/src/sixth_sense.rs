@@ -19,6 +19,7 @@ pub struct Laid {
 
 /// A seat's knowledge when it chooses, apart from its own hand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Table {
     /// The trump colour; `None` if there is none (yet).
     pub trump: Option<usize>,

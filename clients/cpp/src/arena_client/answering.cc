@@ -4,15 +4,10 @@ namespace arena {
 
 Answering::Answering(Caller& caller, SayOn say) : caller_(caller), say_(std::move(say)) {}
 
-void Answering::deliver(std::uint64_t session, std::shared_ptr<const v1::PlayResponse> message, double received) {
+void Answering::deliver(Delivery delivery) {
   std::lock_guard lock(mutex_);
-  deliveries_.push_back({session, std::move(message), received});
+  deliveries_.push_back(std::move(delivery));
   changed_.notify_one();
-}
-
-void Answering::over(std::uint64_t session) {
-  std::lock_guard lock(mutex_);
-  over_ = session;
 }
 
 void Answering::hurry() { caller_.interrupt(); }
@@ -50,13 +45,8 @@ void Answering::react(const Delivery& delivery) {
     catalogs_.clear();
     for (const auto& game : delivery.message->welcome().games()) catalogs_[game.name()] = game;
   }
-  bool current;
-  {
-    std::lock_guard lock(mutex_);
-    current = delivery.session > over_;
-  }
   try {
-    caller_.react(*delivery.message, catalogs_, delivery.received, current,
+    caller_.react(*delivery.message, catalogs_, delivery.received, delivery.open,
                   [&](const v1::PlayRequest& request) { say_(delivery.session, request); });
   } catch (const Interrupted&) {
     std::lock_guard lock(mutex_);

@@ -19,9 +19,10 @@ class Answering : public Inbox {
   using SayOn = std::function<void(std::uint64_t, const v1::PlayRequest&)>;
 
   Answering(Caller& caller, SayOn say);
+  Answering(const Answering&) = delete;
+  Answering& operator=(const Answering&) = delete;
 
-  void deliver(std::uint64_t session, std::shared_ptr<const v1::PlayResponse> message, double received) override;
-  void over(std::uint64_t session) override;
+  void deliver(Delivery delivery) override;
   void hurry() override;
   /// Close the queue; `error`: the reason if the connection ended badly.
   void end(std::exception_ptr error) override;
@@ -34,11 +35,6 @@ class Answering : public Inbox {
   void answer();
 
  private:
-  struct Delivery {
-    std::uint64_t session;
-    std::shared_ptr<const v1::PlayResponse> message;
-    double received;
-  };
   void react(const Delivery& delivery);
 
   Caller& caller_;
@@ -47,7 +43,6 @@ class Answering : public Inbox {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Delivery> deliveries_;
-  std::uint64_t over_ = 0;
   bool ended_ = false;
   std::exception_ptr error_;
 };

@@ -11,7 +11,7 @@ namespace arena {
 int Bot::decide(const Decision&) { throw std::logic_error(name + " has neither decide() nor decide_many()"); }
 
 void Bot::decide_many(const std::vector<Decision>& decisions, const Give& give) {
-  for (const Decision& decision : decisions) give(decide(decision));
+  for (const Decision& decision : decisions) give(decision.closed() ? std::nullopt : std::optional(decide(decision)));
 }
 
 void Bot::on_match_start(const v1::MatchStart&) {}

@@ -10,8 +10,8 @@
 
 namespace arena {
 
-/// Takes the action for the next decision.
-using Give = std::function<void(int)>;
+/// Takes the action for the next decision; nullopt for a closed decision without a choice.
+using Give = std::function<void(std::optional<int>)>;
 
 /// A player. Override `decide` (or `decide_many`); the rest is optional. Its methods are called one at a time.
 class Bot {
@@ -35,7 +35,8 @@ class Bot {
   virtual int decide(const Decision& decision);
 
   /// Choose for all open decisions at once: give one action for each decision, in their order. Override it if many
-  /// decisions together are cheaper than one by one. Each given action is sent while the bot continues.
+  /// decisions together are cheaper than one by one. Each given action is sent while the bot continues. For a closed
+  /// decision it may give `std::nullopt`.
   virtual void decide_many(const std::vector<Decision>& decisions, const Give& give);
 
   /// Handle the beginning of a match, with the seat and the names of all bots; called again after a reconnect.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <sstream>
 
 #include "arena_client/errors.h"
@@ -13,10 +14,12 @@ namespace {
 
 constexpr double HOLD = 10;  // maximum milliseconds that finished answers wait for further answers
 
-void check_action(const Decision& decision, int action, std::size_t count, std::size_t of) {
-  if (std::binary_search(decision.legal.begin(), decision.legal.end(), action)) return;
+void check_action(const Decision& decision, std::optional<int> action, std::size_t count, std::size_t of) {
+  if (action && std::binary_search(decision.legal.begin(), decision.legal.end(), *action)) return;
   std::ostringstream text;
-  text << "answer " << count << " of " << of << " is " << action << ", which is not legal here; decision.legal is [";
+  text << "answer " << count << " of " << of << " is ";
+  if (!action) throw ArenaError(ErrorKind::bad_answer, text.str() + "std::nullopt, but the decision is open");
+  text << *action << ", which is not legal here; decision.legal is [";
   for (std::size_t at = 0; at < decision.legal.size(); at++) text << (at ? ", " : "") << decision.legal[at];
   throw ArenaError(ErrorKind::bad_answer, text.str() + "]");
 }
@@ -50,44 +53,52 @@ Caller::Caller(Bot& bot, OnError on_error, std::function<double()> clock)
 
 void Caller::interrupt() { interrupted_ = true; }
 
-void Caller::react(const v1::PlayResponse& message, const Catalogs& catalogs, double received, bool decide, const Say& say) {
+void Caller::react(const v1::PlayResponse& message, const Catalogs& catalogs, double received,
+                   const std::shared_ptr<const OpenDecisions>& open, const Say& say) {
   since_ = clock_();
   out_.reset();
-  tell_news(message, say);
-  if (decide && message.decisions_size()) {
+  tell_news(message, *open, say);
+  if (message.decisions_size() && !open->lost()) {
     std::vector<Decision> decisions;
     decisions.reserve(message.decisions_size());
-    for (const auto& each : message.decisions()) decisions.emplace_back(each, catalogs);
-    decide_all(std::move(decisions), received, say);
+    for (const auto& each : message.decisions()) decisions.emplace_back(each, catalogs, open);
+    decide_all(std::move(decisions), received, *open, say);
   }
   if (out_) take(say);
 }
 
-void Caller::tell_news(const v1::PlayResponse& message, const Say& say) {
+void Caller::tell_news(const v1::PlayResponse& message, const OpenDecisions& open, const Say& say) {
   for (const auto& start : message.starts()) tell([&] { bot_.on_match_start(start); });
   for (const auto& round : message.rounds()) tell([&] { bot_.on_round(round); });
   for (const auto& report : message.reports()) tell([&] { bot_.on_match_end(report); });
   for (const auto& notice : message.notices()) {
     tell([&] { bot_.on_notice(notice); });
-    if (notice.kind() == v1::NOTICE_KIND_SUSPENDED && notice.has_match_id()) {
+    if (notice.kind() == v1::NOTICE_KIND_SUSPENDED && open.plays(notice.match_id())) {
       reply().add_resumed(notice.match_id());  // a bot that receives this notice is back
     }
     take_if_held(say);
   }
 }
 
-void Caller::decide_all(std::vector<Decision> decisions, double received, const Say& say) {
+void Caller::decide_all(std::vector<Decision> decisions, double received, const OpenDecisions& open, const Say& say) {
   auto tell_time = [&](Decision& decision) { decision.pass(std::max(0, static_cast<int>(std::lround(clock_() - received)))); };
-  while (!decisions.empty()) {
-    std::size_t done = 0;
+  std::size_t done = 0;
+  for (;;) {
+    std::vector<Decision> left;
+    std::copy_if(decisions.begin() + done, decisions.end(), std::back_inserter(left), [](const Decision& each) { return !each.closed(); });
+    decisions.swap(left);
+    if (decisions.empty()) return;
+    done = 0;
     const std::size_t asked = decisions.size();
     for (Decision& decision : decisions) tell_time(decision);
-    const Give give = [&](int action) {
+    const Give give = [&](std::optional<int> action) {
       if (done == asked) {
         throw ArenaError(ErrorKind::bad_answer, "decide_many() gave more than " + answers(done) + " to as many decisions");
       }
-      check_action(decisions[done], action, done + 1, asked);
-      answer(decisions[done], action, say);
+      if (action || !decisions[done].closed()) {
+        check_action(decisions[done], action, done + 1, asked);
+        answer(decisions[done], *action, open, say);
+      }
       if (++done == asked) return;
       check_interrupt();
       tell_time(decisions[done]);
@@ -106,16 +117,16 @@ void Caller::decide_all(std::vector<Decision> decisions, double received, const 
       if (on_error_ == OnError::raise) rethrow(where);
       log(Level::error, "the bot failed; its first legal action is played instead: " + current_text() + where);
       if (done < asked) {
-        answer(decisions[done], decisions[done].legal.at(0), say);
+        answer(decisions[done], decisions[done].legal.at(0), open, say);
         done++;
       }
     }
-    std::vector<Decision> rest(decisions.begin() + done, decisions.end());
-    decisions.swap(rest);
   }
 }
 
-void Caller::answer(const Decision& decision, int action, const Say& say) {
+/// Add an answer, also a late one, whose notice says how late it was; but none to a match that is over.
+void Caller::answer(const Decision& decision, int action, const OpenDecisions& open, const Say& say) {
+  if (!open.plays(decision.match_id)) return;
   auto* answer = reply().add_answers();
   answer->set_match_id(decision.match_id);
   answer->set_decision_id(decision.decision_id);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "arena_client/bot.h"
@@ -23,18 +24,22 @@ class Caller {
 
   /// `clock`: milliseconds of the clock that is used for arrivals.
   Caller(Bot& bot, OnError on_error, std::function<double()> clock);
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
 
   /// Stop calling the bot; further calls throw Interrupted. From any thread.
   void interrupt();
 
-  /// Send the bot's replies to a message: no reply, one, or several if it takes long. Without `decide` the bot is not
-  /// asked for decisions. Throws Interrupted and ArenaError.
-  void react(const v1::PlayResponse& message, const Catalogs& catalogs, double received, bool decide, const Say& say);
+  /// Send the bot's replies to a message: no reply, one, or several if it takes long. `open`: the open decisions of its
+  /// stream. The bot is not asked about closed decisions, nor about any decision of a stream that has ended. Throws
+  /// Interrupted and ArenaError.
+  void react(const v1::PlayResponse& message, const Catalogs& catalogs, double received,
+             const std::shared_ptr<const OpenDecisions>& open, const Say& say);
 
  private:
-  void tell_news(const v1::PlayResponse& message, const Say& say);
-  void decide_all(std::vector<Decision> decisions, double received, const Say& say);
-  void answer(const Decision& decision, int action, const Say& say);
+  void tell_news(const v1::PlayResponse& message, const OpenDecisions& open, const Say& say);
+  void decide_all(std::vector<Decision> decisions, double received, const OpenDecisions& open, const Say& say);
+  void answer(const Decision& decision, int action, const OpenDecisions& open, const Say& say);
   void tell(const std::function<void()>& call);
   void check_interrupt() const;
   v1::PlayRequest& reply();

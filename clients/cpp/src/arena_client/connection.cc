@@ -154,7 +154,7 @@ void Connection::hear(std::shared_ptr<const v1::PlayResponse> message) {
   const bool first = !session_;
   if (first) welcome(message->welcome());
   if (const auto reply = session_->receive(*message)) call_->write(*reply);
-  if (first || concerns_bot(*message)) inbox_.deliver(number_, std::move(message), received);
+  if (first || concerns_bot(*message)) inbox_.deliver({number_, session_->open(), std::move(message), received});
   if (!progress_.done()) return;
   finishing_ = true;
   call_->end();
@@ -166,7 +166,7 @@ void Connection::welcome(const v1::Welcome& welcome) {
   alarms_.erase(too_late_);
   log(Level::info, welcome.bot() + " is connected to " + profile_.address + " (Arena " + welcome.server() + ")");
   name_ = welcome.bot();
-  progress_.reconnect();
+  progress_.welcomed(welcome);
   Keep keep;
   if (receipts_) keep = [this](const v1::MatchReport& report, const Seat* seat) { receipts_->record_match(report, seat); };
   session_.emplace(welcome, profile_.games, profile_.capacity, progress_, profile_.challengers, std::move(keep));
@@ -222,7 +222,7 @@ void Connection::retry(const Failure& failure, bool welcomed) {
 void Connection::close() {
   clock_.call_off(too_late_);
   alarms_.erase(too_late_);
-  if (welcomed_) inbox_.over(number_);
+  if (session_) session_->lose();
   welcomed_ = false;
   try_++;
   session_.reset();
@@ -248,9 +248,10 @@ v1::PlayRequest Connection::hello() const {
   hello->set_capacity(progress_.room(profile_.capacity));
   hello->set_client("arena-client-cpp " ARENA_CLIENT_VERSION);
   hello->set_version(profile_.version);
-  for (std::uint64_t match : progress_.playing) hello->add_playing(match);
   hello->set_casual(profile_.casual);
+  for (std::uint64_t match : progress_.playing) hello->add_playing(match);
   hello->set_challenges(profile_.challenges);
+  if (progress_.reports_after) hello->set_reports_after(*progress_.reports_after);
   return request;
 }
 

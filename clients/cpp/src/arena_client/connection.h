@@ -13,6 +13,7 @@
 
 #include "arena/v1/bots.pb.h"
 #include "arena/v1/play.pb.h"
+#include "arena_client/open_decisions.h"
 #include "arena_client/options.h"
 #include "arena_client/receipts.h"
 #include "arena_client/session.h"
@@ -60,14 +61,21 @@ class Channel {
   virtual void register_bot(const v1::RegisterBotRequest& request, double patience_ms, Registered registered) = 0;
 };
 
-/// Receiver of everything for the bot. Sessions are numbered, one per stream.
+/// A message for the bot; the first of a session has the welcome. Sessions are numbered, one per stream.
+struct Delivery {
+  std::uint64_t session;
+  /// The open decisions of that session.
+  std::shared_ptr<const OpenDecisions> open;
+  std::shared_ptr<const v1::PlayResponse> message;
+  /// Its time of arrival.
+  double received;
+};
+
+/// Receiver of everything for the bot.
 class Inbox {
  public:
   virtual ~Inbox() = default;
-  /// A message of the server; the first of a session has the welcome. `received`: its time of arrival.
-  virtual void deliver(std::uint64_t session, std::shared_ptr<const v1::PlayResponse> message, double received) = 0;
-  /// A session is over; the next one repeats its open decisions.
-  virtual void over(std::uint64_t session) = 0;
+  virtual void deliver(Delivery delivery) = 0;
   /// There is no time left: the bot must not be called any more.
   virtual void hurry() = 0;
   /// The connection has ended; `error`: the reason, if it ended badly.
@@ -83,6 +91,8 @@ class Connection {
   /// `open` may throw ArenaError. `chance`: a number from 0 to 1. `receipts`: records the log of results, if given.
   Connection(Profile profile, std::function<std::shared_ptr<Channel>()> open, Clock& clock, Inbox& inbox,
              std::function<double()> chance, Probe probe = nullptr, Receipts* receipts = nullptr);
+  Connection(const Connection&) = delete;  // its alarms and calls refer to it
+  Connection& operator=(const Connection&) = delete;
 
   /// Connect and stay connected until the requested matches are played, the server ends the stream, or `end`.
   void start();

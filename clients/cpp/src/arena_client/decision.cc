@@ -38,7 +38,7 @@ const std::vector<std::string>& games() {
   return names;
 }
 
-Decision::Decision(const v1::Decision& message, const Catalogs& catalogs)
+Decision::Decision(const v1::Decision& message, const Catalogs& catalogs, std::shared_ptr<const OpenDecisions> open)
     : match_id(message.match_id()),
       decision_id(message.decision_id()),
       game(game_of(message, catalogs)),
@@ -46,7 +46,8 @@ Decision::Decision(const v1::Decision& message, const Catalogs& catalogs)
       legal(message.legal().begin(), message.legal().end()),
       soft_ms(message.soft_ms()),
       bank_ms(message.bank_ms()),
-      message_(&message) {}
+      message_(&message),
+      open_(std::move(open)) {}
 
 std::vector<const Card*> Decision::hand() const {
   std::vector<const Card*> cards;

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "arena/v1/play.pb.h"
+#include "arena_client/open_decisions.h"
 
 namespace arena {
 
@@ -29,8 +31,9 @@ const std::vector<std::string>& games();
 /// points to lasts for as long as the call that it is given to.
 class Decision {
  public:
-  /// Throws ArenaError (protocol_mismatch) if its game has no catalogue.
-  Decision(const v1::Decision& message, const Catalogs& catalogs);
+  /// `open`: the open decisions of its stream; null without a stream. Throws ArenaError (protocol_mismatch) if its game has
+  /// no catalogue.
+  Decision(const v1::Decision& message, const Catalogs& catalogs, std::shared_ptr<const OpenDecisions> open = nullptr);
 
   std::uint64_t match_id;
   /// Number of the decision, unique within the match.
@@ -44,6 +47,9 @@ class Decision {
   /// Milliseconds left in the bank, for the rest of the match.
   int bank_ms;
 
+  /// True if more thinking is useless: the server has decided for the bot, or the match is over. Check it now and then
+  /// during a long search; this is possible in any thread.
+  bool closed() const { return open_ && !open_->contains(match_id, decision_id); }
   /// The view if it is of this kind, such as `view_as<arena::v1::NullernView>()`; else null.
   template <class Kind>
   const Kind* view_as() const {
@@ -61,6 +67,7 @@ class Decision {
 
  private:
   const v1::Decision* message_;
+  std::shared_ptr<const OpenDecisions> open_;
 };
 
 }  // namespace arena

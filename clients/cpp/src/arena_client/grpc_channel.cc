@@ -39,6 +39,8 @@ class Stream : public Call {
       : channel_(std::move(channel)), stub_(channel_), events_(std::move(events)), loop_(std::move(loop)) {
     context_.AddMetadata("authorization", "Bearer " + token);
   }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
 
   static std::shared_ptr<Stream> start(std::shared_ptr<Stream> self) {
     start_thread(self->loop_, [self] { self->read_all(self); });
@@ -109,6 +111,8 @@ class GrpcChannel : public Channel {
  public:
   GrpcChannel(std::shared_ptr<grpc::Channel> channel, std::shared_ptr<Loop> loop)
       : channel_(std::move(channel)), loop_(std::move(loop)) {}
+  GrpcChannel(const GrpcChannel&) = delete;
+  GrpcChannel& operator=(const GrpcChannel&) = delete;
 
   /// No answer is awaited any more.
   ~GrpcChannel() override {

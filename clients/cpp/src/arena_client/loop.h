@@ -15,6 +15,10 @@ namespace arena {
 /// Calls in order. `post`, `hold` and `release` may come from any thread, alarms from within.
 class Loop : public Clock {
  public:
+  Loop() = default;
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
   double now() override;
   std::uint64_t after(double ms, std::function<void()> call) override;
   void call_off(std::uint64_t alarm) override;

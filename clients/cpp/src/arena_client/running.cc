@@ -56,6 +56,8 @@ class Signals {
       while (::read(pipe_[0], &number, 1) == 1 && number) heard(number, *this);
     });
   }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
 
   ~Signals() {
     give_back();
@@ -88,6 +90,8 @@ class Network {
     loop_->post([this] { connection_->start(); });
     thread_ = std::thread([this] { loop_->run(); });
   }
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
 
   ~Network() {
     tell([this](Connection& connection) {

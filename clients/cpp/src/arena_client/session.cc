@@ -29,7 +29,11 @@ int Progress::room(int capacity) const {
   return wanted_ ? std::min(capacity, *wanted_ - finished) : capacity;
 }
 
-void Progress::reconnect() {
+void Progress::welcomed(const v1::Welcome& welcome) {
+  if (welcome.log().has_head()) {
+    const std::uint64_t size = welcome.log().head().size();
+    reports_after = std::min(reports_after.value_or(size), size);
+  }
   if (!ending) playing.clear();
   accepted.clear();
 }
@@ -51,6 +55,7 @@ Session::Session(const v1::Welcome& welcome, const std::vector<std::string>& gam
 std::optional<v1::PlayRequest> Session::receive(const v1::PlayResponse& message) {
   v1::PlayRequest reply;
   bool said = message.has_heartbeat() || message.invitations_size();
+  open_->receive(message);
   for (const auto& decision : message.decisions()) progress_.playing.insert(decision.match_id());
   if (message.has_heartbeat()) reply.set_heartbeat(message.heartbeat());
   for (const auto& invitation : message.invitations()) invited(invitation, reply);
@@ -113,6 +118,7 @@ void Session::started(const v1::MatchStart& start) {
 
 void Session::ended(const v1::MatchReport& report) {
   progress_.playing.erase(report.match_id());
+  if (report.has_entry()) progress_.reports_after = report.entry().number();
   const auto seat = progress_.seats.extract(report.match_id());
   if (report.has_entry() && keep_) keep_(report, seat ? &seat.mapped() : nullptr);
   progress_.finished += report.interrupted().empty();

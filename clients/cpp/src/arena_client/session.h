@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "arena/v1/play.pb.h"
+#include "arena_client/open_decisions.h"
 #include "arena_client/receipts.h"
 
 namespace arena {
@@ -29,6 +31,8 @@ class Progress {
   std::map<std::uint64_t, std::string> accepted;
   /// The known facts of the matches that have begun.
   std::map<std::uint64_t, Seat> seats;
+  /// The number of the last received report's leaf in the server's log, for the next hello.
+  std::optional<std::uint64_t> reports_after;
   /// True if no more matches are to begin, whatever `wanted` says.
   bool ending = false;
   /// The server's reason for giving the bot no seats; empty if it gives seats.
@@ -40,9 +44,9 @@ class Progress {
   int room(int capacity) const;
   /// True if nothing is left to play.
   bool done() const { return !more() && playing.empty() && accepted.empty(); }
-  /// Forget the state that the server sends again on a new connection: invitations and running matches. While the last
-  /// matches are being finished they stay: each gets its report, or begins again.
-  void reconnect();
+  /// Handle the welcome of a new connection. Forget the state that the server sends again: invitations and running matches.
+  /// While the last matches are being finished they stay: each gets its report, or begins again.
+  void welcomed(const v1::Welcome& welcome);
 
  private:
   const std::optional<int> wanted_;
@@ -62,6 +66,9 @@ class Session {
 
   /// Apply a message; return an immediate reply, if any.
   std::optional<v1::PlayRequest> receive(const v1::PlayResponse& message);
+  /// Note that the stream has ended.
+  void lose() { open_->lose(); }
+  std::shared_ptr<const OpenDecisions> open() const { return open_; }
 
  private:
   void invited(const v1::Invitation& invitation, v1::PlayRequest& reply);
@@ -69,6 +76,7 @@ class Session {
   void started(const v1::MatchStart& start);
   void ended(const v1::MatchReport& report);
 
+  const std::shared_ptr<OpenDecisions> open_ = std::make_shared<OpenDecisions>();
   const int capacity_;
   Progress& progress_;
   const std::set<std::string> challengers_;

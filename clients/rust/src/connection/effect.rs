@@ -1,11 +1,10 @@
 //! Effects that a connection requests; this module performs none of them.
 
-use std::time::Duration;
-
+use crate::answering::Delivery;
 use crate::errors::Error;
 use crate::session::Seat;
 use crate::status::Failure;
-use crate::v1::{LogState, MatchReport, PlayRequest, PlayResponse, RegisterBotRequest};
+use crate::v1::{LogState, MatchReport, PlayRequest, RegisterBotRequest};
 
 /// An effect to perform. Tries to connect are numbered, and so are sessions, one per stream.
 #[derive(Debug)]
@@ -21,9 +20,7 @@ pub(crate) enum Effect {
     /// Drop stream and connection, if any.
     HangUp,
     /// Give a message of the server to the bot; the first of a session has the welcome.
-    Deliver { session: u64, message: Box<PlayResponse>, received: Duration },
-    /// A session is over; the next one repeats its open decisions.
-    Over { session: u64 },
+    Deliver(Box<Delivery>),
     /// No time is left, and the bot must not be called any more.
     Hurry,
     /// Record the log of results that a welcome shows.

@@ -1,0 +1,34 @@
+// The decisions of one stream that are open. The connection's thread writes it, and the bot's threads read it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "arena/v1/play.pb.h"
+
+namespace arena {
+
+/// The open decisions of one stream, and the matches that have ended on it.
+class OpenDecisions {
+ public:
+  /// Apply a message of the server.
+  void receive(const v1::PlayResponse& message);
+  /// Note that the stream has ended; the next one repeats its open decisions.
+  void lose();
+
+  bool lost() const;
+  bool contains(std::uint64_t match_id, std::uint32_t decision_id) const;
+  /// Return true if a match still runs on this stream, as far as is known.
+  bool plays(std::uint64_t match_id) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::pair<std::uint64_t, std::uint32_t>> open_;  // matches and decisions
+  std::deque<std::uint64_t> ended_;                         // the latest matches that ended
+  bool lost_ = false;
+};
+
+}  // namespace arena

@@ -4,6 +4,7 @@ import arena.v1.MatchReport;
 import arena.v1.MatchStart;
 import arena.v1.Notice;
 import arena.v1.RoundReport;
+import arena.v1.Welcome;
 import java.nio.file.Path;
 import java.util.Iterator;
 import java.util.List;
@@ -56,6 +57,11 @@ public abstract class Bot {
         return "";
     }
 
+    /** Features of later versions of the protocol that the bot's own code understands. */
+    public List<String> features() {
+        return List.of();
+    }
+
     /** Chooses one of {@code decision.legal()}. */
     public int decide(Decision decision) {
         throw new UnsupportedOperationException("the bot has neither decide nor decideMany");
@@ -83,6 +89,9 @@ public abstract class Bot {
             };
         };
     }
+
+    /** Called first on each connection; the welcome has the server's rules, its limits and the features that hold. */
+    public void onWelcome(Welcome welcome) {}
 
     /** Called at the beginning of a match, with the seat and the names of all bots; called again after a reconnect. */
     public void onMatchStart(MatchStart start) {}

@@ -8,7 +8,9 @@ import arena.v1.Notice;
 import arena.v1.NoticeKind;
 import arena.v1.PlayRequest;
 import arena.v1.PlayResponse;
+import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
 import com.google.protobuf.util.JsonFormat;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,6 +60,9 @@ final class Caller {
         this.say = say;
         out = null;
         since = clock.now();
+        if (message.hasWelcome()) {
+            tell(() -> bot.onWelcome(message.getWelcome()));
+        }
         message.getStartsList().forEach(start -> tell(() -> bot.onMatchStart(start)));
         message.getRoundsList().forEach(round -> tell(() -> bot.onRound(round)));
         message.getReportsList().forEach(report -> tell(() -> bot.onMatchEnd(report)));
@@ -211,14 +216,16 @@ final class Caller {
     /** Describes a decision and the bot's view. */
     private static String where(Decision decision, int of) {
         String batch = of > 1 ? ", the first unanswered of " + of : "";
+        Message seen = decision.view();
+        FieldDescriptor round = seen.getDescriptorForType().findFieldByName("round");
         String view;
         try {
-            view = JsonFormat.printer().omittingInsignificantWhitespace().print(decision.view());
-        } catch (InvalidProtocolBufferException impossible) { // it has no Any
-            view = decision.view().toString();
+            view = JsonFormat.printer().omittingInsignificantWhitespace().print(seen);
+        } catch (InvalidProtocolBufferException unknown) { // the view of a game that this client does not know
+            view = seen.toString();
         }
-        return "in match " + Long.toUnsignedString(decision.matchId()) + " of " + decision.game().name() + ", round "
-                + (decision.round() + 1) + ", decision " + Integer.toUnsignedString(decision.decisionId()) + batch + "; legal: "
+        return "in match " + Long.toUnsignedString(decision.matchId()) + " of " + decision.game().name()
+                + (round == null ? "" : ", round " + ((int) seen.getField(round) + 1)) + ", decision " + Integer.toUnsignedString(decision.decisionId()) + batch + "; legal: "
                 + decision.legal() + "; view: " + view;
     }
 }

@@ -8,9 +8,18 @@ import java.util.List;
  *
  * @param name the one programs use, such as "sixth_sense"
  * @param title the one people use, such as "6th Sense"
+ * @param message the catalogue as the server sent it, with the options and, for a game whose messages this client does not have,
+ *     their descriptors
  */
 public record Catalog(
-        String name, String title, int minSeats, int maxSeats, List<String> colours, List<Card> cards, List<Action> actions) {
+        String name,
+        String title,
+        int minSeats,
+        int maxSeats,
+        List<String> colours,
+        List<Card> cards,
+        List<Action> actions,
+        GameCatalog message) {
 
     /** Value of a card, value or place that does not apply. */
     public static final int NONE = -1;
@@ -50,6 +59,6 @@ public record Catalog(
                 .toList();
         return new Catalog(
                 message.getName(), message.getTitle(), message.getMinSeats(), message.getMaxSeats(),
-                List.copyOf(message.getColoursList()), cards, actions);
+                List.copyOf(message.getColoursList()), cards, actions, message);
     }
 }

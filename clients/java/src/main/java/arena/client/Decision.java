@@ -2,6 +2,7 @@ package arena.client;
 
 import arena.v1.NullernView;
 import arena.v1.SixthSenseView;
+import com.google.protobuf.Any;
 import com.google.protobuf.Message;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +35,7 @@ public final class Decision {
         Catalog game = switch (message.getViewCase()) {
             case SIXTH_SENSE -> games.get("sixth_sense");
             case NULLERN -> games.get("nullern");
-            default -> null;
+            default -> games.values().stream().filter(each -> isView(message, each)).findAny().orElse(null);
         };
         if (game == null) {
             throw new ArenaException(
@@ -42,6 +43,11 @@ public final class Decision {
                     "the server asks for a decision in a game unknown to this client: update clients/java");
         }
         return new Decision(message, game, session);
+    }
+
+    private static boolean isView(arena.v1.Decision message, Catalog game) {
+        String type = game.message().getViewType();
+        return !type.isEmpty() && message.getOther().getTypeUrl().endsWith("/" + type);
     }
 
     /** The match's number, unsigned. */
@@ -58,9 +64,16 @@ public final class Decision {
         return game;
     }
 
-    /** The game as this seat sees it: a {@link SixthSenseView} or a {@link NullernView}. */
+    /**
+     * The game as this seat sees it: a {@link SixthSenseView} or a {@link NullernView}. For any other game an {@link Any} as
+     * the server sent it: a message that {@code game().message()} describes.
+     */
     public Message view() {
-        return message.hasNullern() ? message.getNullern() : message.getSixthSense();
+        return switch (message.getViewCase()) {
+            case SIXTH_SENSE -> message.getSixthSense();
+            case NULLERN -> message.getNullern();
+            default -> message.getOther();
+        };
     }
 
     /** The legal actions in rising order, never empty: indices into the game's actions. It cannot be changed. */
@@ -73,7 +86,7 @@ public final class Decision {
         return legal.stream().map(game.actions()::get).toList();
     }
 
-    /** The seat's own cards, in the order of the view's hand; empty if the seat may not see them. */
+    /** The seat's own cards, in the order of the view's hand; empty if the seat may not see them, or the view is of another game. */
     public List<Catalog.Card> hand() {
         List<Integer> hand = message.hasNullern() ? message.getNullern().getHandList() : message.getSixthSense().getHandList();
         return hand.stream().map(game.cards()::get).toList();
@@ -101,9 +114,5 @@ public final class Decision {
     void passed(long ms) {
         softMs = (int) Math.max(0, message.getSoftMs() - ms);
         bankMs = (int) Math.max(0, message.getBankMs() - Math.max(0, ms - message.getSoftMs()));
-    }
-
-    int round() {
-        return message.hasNullern() ? message.getNullern().getRound() : message.getSixthSense().getRound();
     }
 }

@@ -40,6 +40,8 @@ final class Profile {
     /** The authorities to trust; null for those that Java trusts. */
     final Path tlsRoots;
     final List<String> games;
+    /** Features of later versions of the protocol that the client or the bot understands; this client knows none. */
+    final List<String> features;
     final int capacity;
     final int matches;
     /** Time without a connection after which to give up, in nanoseconds; negative for never. */
@@ -52,6 +54,7 @@ final class Profile {
     Profile(Bot bot, String address, Options options, Map<String, String> environment) {
         name = first(options.name, bot.name());
         owner = first(options.owner, bot.owner(), environment.getOrDefault("ARENA_OWNER", ""));
+        features = bot.features();
         games = options.games.isEmpty() ? bot.games() : options.games;
         capacity = options.capacity > 0 ? options.capacity : bot.capacity();
         if (capacity < 1) {

@@ -81,6 +81,7 @@ final class Progress {
                 .setClient("arena-client-java " + Arena.VERSION)
                 .setVersion(profile.version)
                 .addAllPlaying(playing)
+                .addAllFeatures(profile.features)
                 .setCasual(profile.casual)
                 .setChallenges(profile.challenges);
         if (reportsAfter != null) {

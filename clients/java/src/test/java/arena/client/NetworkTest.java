@@ -86,7 +86,8 @@ class NetworkTest {
                         return;
                     }
                     Welcome welcome = Welcome.newBuilder()
-                            .setBot("bot").addGames(GameCatalog.newBuilder().setName("sixth_sense")).setLog(log).build();
+                            .setBot("bot").addGames(GameCatalog.newBuilder().setName("sixth_sense")).setLog(log)
+                            .addAllFeatures(request.getHello().getFeaturesList()).build();
                     out.onNext(PlayResponse.newBuilder().setWelcome(welcome).addDecisions(decision(1)).build());
                     stream.complete(out);
                 }
@@ -191,6 +192,25 @@ class NetworkTest {
             assertEquals(3, bot.asked.poll(30, SECONDS));
             assertEquals(List.of(1), small.said.poll(30, SECONDS).getAnswersList().stream().map(Answer::getDecisionId).toList());
             assertEquals(List.of(3), small.said.poll(30, SECONDS).getAnswersList().stream().map(Answer::getDecisionId).toList());
+        }
+    }
+
+    @Test
+    void aBotNamesFeaturesAndLearnsWhichHold() throws Exception {
+        CompletableFuture<Welcome> welcomed = new CompletableFuture<>();
+        Bot bot = new Endless() {
+            @Override
+            public List<String> features() {
+                return List.of("first", "second");
+            }
+
+            @Override
+            public void onWelcome(Welcome welcome) {
+                welcomed.complete(welcome);
+            }
+        };
+        try (Run run = new Run(bot, address(), new Options().token("t"))) {
+            assertEquals(List.of("first", "second"), welcomed.get(30, SECONDS).getFeaturesList());
         }
     }
 

@@ -7,9 +7,11 @@ import arena.v1.RoundReport;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import com.google.protobuf.Any;
 import java.time.Duration;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.Set;
 
@@ -91,7 +93,9 @@ final class ScriptedBot extends Bot {
     }
 
     private void think(List<Decision> decisions) {
-        decisions.forEach(each -> told.add("decide " + numbers(each) + " " + each.softMs() + "+" + each.bankMs()));
+        decisions.forEach(each -> told.add(
+                "decide " + numbers(each) + " " + each.softMs() + "+" + each.bankMs() + (each.view() instanceof Any other
+                        ? " " + each.game().name() + " " + Base64.getEncoder().encodeToString(other.getValue().toByteArray()) : "")));
         clock.time += number("thinks_ms", 0) * 1_000_000L;
         meanwhile.run();
         decisions.stream().filter(Decision::isClosed).forEach(each -> told.add("closed " + numbers(each)));

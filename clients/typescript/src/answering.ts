@@ -5,11 +5,13 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { type Caller, Interrupted } from "./caller.js";
 import type { Inbox } from "./connection.js";
 import { type Catalog, catalogOf } from "./decision.js";
-import { type PlayRequest, PlayResponseSchema } from "./v1/arena/v1/play_pb.js";
+import { Questions } from "./questions.js";
+import { type PlayRequest, type PlayResponse, PlayResponseSchema } from "./v1/arena/v1/play_pb.js";
 
 interface Delivery {
   session: number;
-  bytes: Uint8Array;
+  message: PlayResponse;
+  questions: Questions;
   received: number;
 }
 
@@ -17,20 +19,22 @@ interface Delivery {
 export class Answering implements Inbox {
   readonly #deliveries: Delivery[] = [];
   #over = 0;
+  #session = 0;
+  /** The open decisions of the latest session. */
+  #questions = new Questions();
   #games = new Map<string, Catalog>();
   #ended = false;
   #error: unknown;
   #wake: () => void = () => {};
 
-  /** `say` sends the bot's replies; `pause` is awaited between them, so that other work gets its turn. */
-  constructor(
-    private readonly caller: Caller,
-    private readonly say: (session: number, request: PlayRequest) => void,
-    private readonly pause: () => Promise<void> = async () => {},
-  ) {}
+  /** `say` sends the bot's replies. */
+  constructor(private readonly caller: Caller, private readonly say: (session: number, request: PlayRequest) => void) {}
 
   deliver(session: number, bytes: Uint8Array, received: number): void {
-    this.#deliveries.push({ session, bytes, received });
+    if (session !== this.#session) [this.#session, this.#questions] = [session, new Questions()];
+    const message = fromBinary(PlayResponseSchema, bytes);
+    this.#questions.receive(message);
+    this.#deliveries.push({ session, message, questions: this.#questions, received });
     this.#wake();
   }
 
@@ -38,8 +42,10 @@ export class Answering implements Inbox {
     this.#over = session;
   }
 
+  /** Stop calling the bot, and abort the decision that it works on. */
   hurry(): void {
     this.caller.interrupt();
+    this.#questions.closeAll();
   }
 
   /** Close the queue; `error`: the reason if the connection ended badly. */
@@ -54,7 +60,6 @@ export class Answering implements Inbox {
       const delivery = this.#deliveries.shift();
       if (delivery !== undefined) {
         await this.#react(delivery);
-        await this.pause();
       } else if (this.#ended) {
         if (this.#error !== undefined) throw this.#error;
         return;
@@ -64,13 +69,11 @@ export class Answering implements Inbox {
     }
   }
 
-  async #react({ session, bytes, received }: Delivery): Promise<void> {
-    const message = fromBinary(PlayResponseSchema, bytes);
+  async #react({ session, message, questions, received }: Delivery): Promise<void> {
     if (message.welcome !== undefined) this.#games = new Map(message.welcome.games.map((game) => [game.name, catalogOf(game)]));
     try {
-      for await (const request of this.caller.react(message, this.#games, received, session > this.#over)) {
+      for await (const request of this.caller.react(message, this.#games, questions, received, session > this.#over)) {
         this.say(session, request);
-        await this.pause();
       }
     } catch (error) {
       if (!(error instanceof Interrupted)) throw error;

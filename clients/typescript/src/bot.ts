@@ -10,8 +10,11 @@ const FAULTS = new Set([
   NoticeKind.FORCED_BY_ILLEGALITY, NoticeKind.SUSPENDED,
 ]);
 
-/** Possible results of `decideMany`: one action for each decision, at once or one after the other. */
-export type Choices = Iterable<number | Promise<number>> | AsyncIterable<number> | Promise<Iterable<number>>;
+/** Possible results of `decideMany`: an action for each decision, at once or one after the other; null is for a closed decision only. */
+export type Choices =
+  | Iterable<number | null | Promise<number | null>>
+  | AsyncIterable<number | null>
+  | Promise<Iterable<number | null>>;
 
 /** A player. Override `decide` (or `decideMany`); the rest is optional. */
 export abstract class Bot {
@@ -67,6 +70,6 @@ export abstract class Bot {
   }
 }
 
-function* eachAlone(bot: Bot, decisions: readonly Decision[]): Generator<number | Promise<number>> {
-  for (const decision of decisions) yield bot.decide(decision);
+function* eachAlone(bot: Bot, decisions: readonly Decision[]): Generator<number | null | Promise<number>> {
+  for (const decision of decisions) yield decision.closed ? null : bot.decide(decision);
 }

@@ -6,6 +6,7 @@ import type { Bot } from "./bot.js";
 import { type Catalog, Decision, decisionOf } from "./decision.js";
 import { ArgumentError, BadAnswerError } from "./errors.js";
 import { log } from "./log.js";
+import type { Questions } from "./questions.js";
 import { AnswerSchema, NoticeKind, type PlayRequest, PlayRequestSchema, type PlayResponse } from "./v1/arena/v1/play_pb.js";
 
 /** Maximum milliseconds that finished answers wait for further answers before they are sent. */
@@ -24,8 +25,13 @@ export class Caller {
   #since = 0;
   #mayThink = true;
 
-  /** `clock`: milliseconds of the clock that is used for arrivals. */
-  constructor(private readonly bot: Bot, private readonly onError: OnError, private readonly clock: () => number) {
+  /** `clock`: milliseconds of the clock that is used for arrivals. `pause` is awaited after the bot's code has run, so that messages arrive. */
+  constructor(
+    private readonly bot: Bot,
+    private readonly onError: OnError,
+    private readonly clock: () => number,
+    private readonly pause: () => Promise<void> = async () => {},
+  ) {
     if (onError !== "raise" && onError !== "continue") {
       throw new ArgumentError(`onError is ${JSON.stringify(onError)}: it is "raise" or "continue"`);
     }
@@ -39,32 +45,39 @@ export class Caller {
   /**
    * Yield the bot's replies to a message: no reply, one, or several if the bot takes long.
    *
-   * `received`: when the message arrived, by the clock. Without `decide` the bot is not asked for decisions.
+   * `questions`: the open decisions of its stream; the bot is not asked about closed ones. `received`: when the message arrived,
+   * by the clock. Without `decide` the bot is not asked for decisions.
    * Throws the bot's exceptions (unless it continues after errors), BadAnswerError and ProtocolMismatchError.
    */
-  async *react(message: PlayResponse, games: ReadonlyMap<string, Catalog>, received: number, decide = true): AsyncGenerator<PlayRequest> {
+  async *react(
+    message: PlayResponse, games: ReadonlyMap<string, Catalog>, questions: Questions, received: number, decide = true,
+  ): AsyncGenerator<PlayRequest> {
     this.#since = this.clock();
-    yield* this.#news(message);
+    yield* this.#news(message, questions);
     if (decide && message.decisions.length) {
-      yield* this.#answers(message.decisions.map((each) => decisionOf(each, games)), received);
+      const decisions = message.decisions.map((each) => decisionOf(each, games, questions.find(each.matchId, each.decisionId)));
+      yield* this.#answers(decisions, questions, received);
     }
     if (this.#out !== undefined) yield this.#take();
+    await this.pause();
   }
 
-  *#news(message: PlayResponse): Generator<PlayRequest> {
+  *#news(message: PlayResponse, questions: Questions): Generator<PlayRequest> {
     for (const start of message.starts) this.#tell(() => this.bot.onMatchStart(start));
     for (const round of message.rounds) this.#tell(() => this.bot.onRound(round));
     for (const report of message.reports) this.#tell(() => this.bot.onMatchEnd(report));
     for (const notice of message.notices) {
       this.#tell(() => this.bot.onNotice(notice));
-      if (notice.kind === NoticeKind.SUSPENDED && notice.matchId !== undefined) {
+      if (notice.kind === NoticeKind.SUSPENDED && notice.matchId !== undefined && questions.plays(notice.matchId)) {
         this.#reply().resumed.push(notice.matchId); // a bot that receives this notice is back
       }
       if (this.#held()) yield this.#take();
     }
   }
 
-  async *#answers(decisions: Decision[], received: number): AsyncGenerator<PlayRequest> {
+  async *#answers(asked: Decision[], questions: Questions, received: number): AsyncGenerator<PlayRequest> {
+    const isOpen = ({ closed }: Decision) => !closed;
+    let decisions = asked.filter(isOpen);
     const arrived = new Map(decisions.map((each) => [each, [each.softMs, each.bankMs]]));
     const tellTime = (decision: Decision) => {
       const [soft, bank] = arrived.get(decision)!;
@@ -83,7 +96,10 @@ export class Caller {
           tellTime(decision);
           this.#think();
           const choice = await nextOf(choices);
-          this.#answer(decision, checked(decision, choice, done + 1, decisions.length));
+          await this.pause();
+          if (choice !== null || isOpen(decision)) {
+            this.#answer(decision, checked(decision, choice, done + 1, decisions.length), questions);
+          }
           done += 1;
           if (this.#held()) yield this.#take();
         }
@@ -92,14 +108,20 @@ export class Caller {
         }
       } catch (error) {
         if (error instanceof Interrupted) throw error;
+        const left = decisions.slice(done).filter(isOpen);
+        if (error instanceof Error && error.name === "AbortError" && left.length < decisions.length - done) {
+          decisions = left; // the bot passed on the signal of a closed decision
+          continue;
+        }
         const where = whereOf(decisions[Math.min(done, decisions.length - 1)], decisions.length);
         if (this.onError === "raise") {
-          if (error instanceof Error) error.message += `\n${where}`;
+          // Not by an assignment, since the message of a DOMException is read-only.
+          if (error instanceof Error) Object.defineProperty(error, "message", { value: `${error.message}\n${where}`, configurable: true });
           throw error;
         }
         log.error(`the bot failed; its first legal action is played instead: ${stackOf(error)}\n${where}`);
         if (done < decisions.length) {
-          this.#answer(decisions[done], decisions[done].legal[0]);
+          this.#answer(decisions[done], decisions[done].legal[0], questions);
           done += 1;
           if (this.#held()) yield this.#take();
         }
@@ -108,7 +130,9 @@ export class Caller {
     }
   }
 
-  #answer({ matchId, decisionId }: Decision, action: number): void {
+  #answer({ matchId, decisionId, closed }: Decision, action: number, questions: Questions): void {
+    if (closed && !questions.plays(matchId)) return; // in a running match a late answer gets a notice that says how late it is
+    questions.close(matchId, decisionId);
     this.#reply().answers.push(create(AnswerSchema, { matchId, decisionId, action }));
   }
 
@@ -144,7 +168,7 @@ export class Caller {
   }
 }
 
-async function nextOf(choices: Iterator<number | Promise<number>> | AsyncIterator<number>): Promise<unknown> {
+async function nextOf(choices: Iterator<unknown> | AsyncIterator<unknown>): Promise<unknown> {
   const next = await choices.next();
   return next.done ? undefined : await next.value;
 }

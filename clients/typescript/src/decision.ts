@@ -1,6 +1,7 @@
 // The questions to a bot: a Decision, and the Catalog that explains its small numbers.
 
 import { ProtocolMismatchError } from "./errors.js";
+import { Asking } from "./questions.js";
 import type { Action as ActionMessage, GameCatalog } from "./v1/arena/v1/game_pb.js";
 import type { NullernView } from "./v1/arena/v1/nullern_pb.js";
 import { type Decision as DecisionMessage, DecisionSchema } from "./v1/arena/v1/play_pb.js";
@@ -73,7 +74,21 @@ export class Decision {
     public softMs: number,
     /** Milliseconds left in the bank, for the rest of the match. */
     public bankMs: number,
+    private readonly asking: Asking = new Asking(),
   ) {}
+
+  /**
+   * Aborted when more thinking is useless: the server has decided for the bot, the match is over, or the bot has answered or must
+   * stop. Only a `decide` that awaits sees this. It may pass the signal on: an AbortError then means that it gives no answer.
+   */
+  get signal(): AbortSignal {
+    return this.asking.signal;
+  }
+
+  /** @internal True if the signal is aborted. */
+  get closed(): boolean {
+    return this.asking.closed;
+  }
 
   /** The seat's own cards, in the order of `view.hand`; empty if it may not see them. */
   get hand(): Card[] {
@@ -86,12 +101,18 @@ export class Decision {
   }
 }
 
-/** Convert a message to a decision for the bot. Throws ProtocolMismatchError if its game has no catalogue. */
-export function decisionOf(message: DecisionMessage, games: ReadonlyMap<string, Catalog>): Decision {
+const CLOSED = new Asking();
+CLOSED.close();
+
+/**
+ * Convert a message to a decision for the bot. `asking`: its entry among the open decisions; undefined if it is closed.
+ * Throws ProtocolMismatchError if its game has no catalogue.
+ */
+export function decisionOf(message: DecisionMessage, games: ReadonlyMap<string, Catalog>, asking = CLOSED): Decision {
   const { matchId, decisionId, view, legal, softMs, bankMs } = message;
   const game = games.get(VIEWS.get(view.case ?? "") ?? "");
   if (view.case === undefined || game === undefined) {
     throw new ProtocolMismatchError("the server asks for a decision in a game unknown to this client: update arena-client");
   }
-  return new Decision(matchId, decisionId, game, view.value, legal, softMs, bankMs);
+  return new Decision(matchId, decisionId, game, view.value, legal, softMs, bankMs, asking);
 }

@@ -29,7 +29,7 @@ const TURN = 10;
  */
 export async function run(bot: Bot, address?: string, options: Options = {}): Promise<void> {
   try {
-    const caller = new Caller(bot, options.onError ?? "raise", CLOCK.now);
+    const caller = new Caller(bot, options.onError ?? "raise", CLOCK.now, turns());
     await play(caller, profileOf(bot, address === undefined ? options : { ...options, address }), drainSeconds());
   } catch (error) {
     if (error instanceof ArenaError) endWithSentence(bot, error);
@@ -40,7 +40,7 @@ export async function run(bot: Bot, address?: string, options: Options = {}): Pr
 async function play(caller: Caller, profile: Profile, drain: number): Promise<void> {
   const worker = new Worker(new URL("./worker.js", import.meta.url), { workerData: profile });
   const tell = (message: FromMain) => worker.postMessage(message);
-  const answering = new Answering(caller, (session, request) => tell({ kind: "say", session, bytes: toBinary(PlayRequestSchema, request) }), turns());
+  const answering = new Answering(caller, (session, request) => tell({ kind: "say", session, bytes: toBinary(PlayRequestSchema, request) }));
   const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
   worker.once("error", (error) => answering.end(error));
   worker.on("message", (message: FromWorker) => {
@@ -56,7 +56,7 @@ async function play(caller: Caller, profile: Profile, drain: number): Promise<vo
     if (!asked && seconds > 0) {
       tell({ kind: "drain", ms: seconds * 1000 });
     } else {
-      caller.interrupt();
+      answering.hurry();
       tell({ kind: "leave" });
     }
     asked = true;

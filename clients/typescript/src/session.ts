@@ -149,6 +149,6 @@ export class Session {
 }
 
 /** Return true if a message has anything for the bot itself. */
-export function concernsBot({ decisions, starts, rounds, reports, notices }: PlayResponse): boolean {
-  return [decisions, starts, rounds, reports, notices].some(({ length }) => length > 0);
+export function concernsBot({ decisions, starts, rounds, reports, notices, closed }: PlayResponse): boolean {
+  return [decisions, starts, rounds, reports, notices, closed].some(({ length }) => length > 0);
 }

@@ -121,26 +121,33 @@ class ScriptedRegistration {
 class ScriptedBot extends Bot {
   override name = "bot";
 
-  constructor(private readonly spec: typeof BOT, private readonly clock: VirtualClock, private readonly told: string[]) {
+  /** `meanwhile` lets the script's messages arrive while the bot thinks. */
+  constructor(
+    private readonly spec: typeof BOT,
+    private readonly clock: VirtualClock,
+    private readonly told: string[],
+    private readonly meanwhile: () => void,
+  ) {
     super();
     [this.games, this.capacity, this.version] = [spec.games, spec.capacity, spec.version];
   }
 
   override decide(decision: Decision): number {
-    this.#tell(decision);
-    this.clock.time += this.spec.thinks_ms;
+    this.#think([decision]);
     return decision.legal[0];
   }
 
   override decideMany(decisions: readonly Decision[]): Choices {
     if (this.spec.gives === undefined && !this.spec.batch) return super.decideMany(decisions);
-    decisions.forEach((each) => this.#tell(each));
-    this.clock.time += this.spec.thinks_ms;
+    this.#think(decisions);
     return this.spec.gives ?? decisions.map(({ legal }) => legal[0]);
   }
 
-  #tell({ matchId, decisionId, softMs, bankMs }: Decision): void {
-    this.told.push(`decide ${matchId}/${decisionId} ${softMs}+${bankMs}`);
+  #think(decisions: readonly Decision[]): void {
+    for (const { matchId, decisionId, softMs, bankMs } of decisions) this.told.push(`decide ${matchId}/${decisionId} ${softMs}+${bankMs}`);
+    this.clock.time += this.spec.thinks_ms;
+    this.meanwhile();
+    for (const { matchId, decisionId, signal } of decisions) if (signal.aborted) this.told.push(`closed ${matchId}/${decisionId}`);
   }
 
   override onMatchStart({ matchId }: MatchStart): void {
@@ -185,6 +192,18 @@ function statusOf({ status, text = "", reason, pause }: Ending): CallStatus {
   return { status, text, ...readDetails(details.finish()) };
 }
 
+type Said = string | Record<string, JsonValue>;
+
+/** Return the server's message in a step. */
+function messageOf(said: Said): Uint8Array {
+  let message = typeof said === "string" ? MESSAGES[said] : said;
+  if ("like" in message) {
+    const { like, ...rest } = message;
+    message = { ...MESSAGES[like as string], ...rest };
+  }
+  return toBinary(PlayResponseSchema, fromJson(PlayResponseSchema, message));
+}
+
 /** One conversation. */
 class Play {
   readonly #clock = new VirtualClock();
@@ -198,6 +217,8 @@ class Play {
   #connection!: Connection;
   #end: { error: unknown } | undefined;
   #stopped = false;
+  /** Messages that arrive while the bot thinks the next time. */
+  readonly #meanwhile: Uint8Array[] = [];
 
   constructor(private readonly conversation: Conversation, private readonly tokenFile: string) {
     this.#spec = { ...BOT, ...conversation.bot };
@@ -223,12 +244,15 @@ class Play {
     }
     this.#connection.end();
     await settle();
+    assert.equal(this.#meanwhile.length, 0, "it has thought since");
     assert.equal(this.#tries.length, 0, "it tries nothing more");
   }
 
   #start(): void {
     const { owner, invitation, matches, challenges, casual, on_error: onError, give_up_after: giveUpAfter } = this.#spec;
-    const bot = new ScriptedBot(this.#spec, this.#clock, this.#told);
+    const bot = new ScriptedBot(this.#spec, this.#clock, this.#told, () => {
+      for (const message of this.#meanwhile.splice(0)) this.#open().events.message(message);
+    });
     const token = this.#spec.token ?? undefined;
     const options = { address: "arena:1", token, tokenFile: this.tokenFile, owner, invitation, matches, challenges, casual, giveUpAfter };
     const caller = new Caller(bot, onError, () => this.#clock.now());
@@ -307,14 +331,8 @@ class Play {
       hello.client = "-";
       assert.equal(Object.keys(toJson(PlayRequestSchema, first)!).length, 1);
     },
-    server: (said: string | Record<string, JsonValue>) => {
-      let message = typeof said === "string" ? MESSAGES[said] : said;
-      if ("like" in message) {
-        const { like, ...rest } = message;
-        message = { ...MESSAGES[like as string], ...rest };
-      }
-      this.#open().events.message(toBinary(PlayResponseSchema, fromJson(PlayResponseSchema, message)));
-    },
+    server: (said: Said) => this.#open().events.message(messageOf(said)),
+    while_thinking: (said: Said[]) => void this.#meanwhile.push(...said.map(messageOf)),
     bytes: (encoded: string) => this.#open().events.message(Buffer.from(encoded, "base64")),
     says: (wanted: JsonValue[]) => {
       const said = this.#open().said.splice(0);

@@ -1,0 +1,68 @@
+// The open decisions of a stream, which the network closes while the bot decides.
+
+import type { PlayResponse } from "./v1/arena/v1/play_pb.js";
+
+/** Maximum number of ended matches to remember, since their messages may still wait for the bot. */
+const MOST_ENDED = 1000;
+
+/** One decision as long as it is open. Its signal exists once someone has asked for it. */
+export class Asking {
+  closed = false;
+  #controller: AbortController | undefined;
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.closed) this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  close(): void {
+    this.closed = true;
+    this.#controller?.abort();
+  }
+}
+
+/** The decisions of one stream that are open, and the matches that are over. */
+export class Questions {
+  readonly #open = new Map<bigint, Map<number, Asking>>();
+  readonly #ended = new Set<bigint>();
+
+  /** Apply a message: its new decisions, those that were made without the bot, and the matches that are over. */
+  receive({ decisions, closed, reports }: PlayResponse): void {
+    for (const { matchId, decisionId } of decisions) {
+      const match = this.#open.get(matchId);
+      if (match === undefined) this.#open.set(matchId, new Map([[decisionId, new Asking()]]));
+      else match.set(decisionId, new Asking());
+    }
+    for (const { matchId, decisionId } of closed) this.close(matchId, decisionId);
+    for (const { matchId } of reports) {
+      for (const asking of this.#open.get(matchId)?.values() ?? []) asking.close();
+      this.#open.delete(matchId);
+      this.#ended.add(matchId);
+      if (this.#ended.size > MOST_ENDED) this.#ended.delete(this.#ended.values().next().value!);
+    }
+  }
+
+  /** Return an open decision; undefined if it is closed. */
+  find(matchId: bigint, decisionId: number): Asking | undefined {
+    return this.#open.get(matchId)?.get(decisionId);
+  }
+
+  /** Remove a decision that the bot has answered or that was made without it. */
+  close(matchId: bigint, decisionId: number): void {
+    const match = this.#open.get(matchId);
+    match?.get(decisionId)?.close();
+    match?.delete(decisionId);
+  }
+
+  /** Close all decisions, because the bot must stop. */
+  closeAll(): void {
+    for (const match of this.#open.values()) for (const asking of match.values()) asking.close();
+    this.#open.clear();
+  }
+
+  /** Return true if a match is still running, as far as is known. */
+  plays(matchId: bigint): boolean {
+    return !this.#ended.has(matchId);
+  }
+}

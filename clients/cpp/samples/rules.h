@@ -16,10 +16,11 @@ class RuleBot : public arena::Bot {
     games = {"sixth_sense", "nullern"};
   }
 
-  /// Sends each game to its rules.
+  /// Sends each game to its rules; plays the first legal action in games without rules.
   int decide(const arena::Decision& decision) override {
     if (auto* view = decision.view_as<arena::v1::NullernView>()) return play_nullern(decision, *view);
-    return play_sixth_sense(decision, *decision.view_as<arena::v1::SixthSenseView>());
+    if (auto* view = decision.view_as<arena::v1::SixthSenseView>()) return play_sixth_sense(decision, *view);
+    return decision.legal[0];
   }
 
  private:

@@ -1,5 +1,6 @@
 // Plays the conversations of clients/conformance with the whole SDK on a virtual clock, its connection included; only gRPC
 // is the script's. corpus FOLDER [WORDS]: those whose titles have the words.
+#include <google/protobuf/wrappers.pb.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,6 +82,13 @@ std::string from_base64(const std::string& text) {
   return bytes;
 }
 
+std::string base64(const std::string& bytes) {
+  google::protobuf::BytesValue value;
+  value.set_value(bytes);
+  const std::string quoted = json(value);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
 class ScriptedBot : public arena::Bot {
  public:
   /// `meanwhile`: lets the script's messages arrive; called while the bot thinks.
@@ -137,7 +145,9 @@ class ScriptedBot : public arena::Bot {
 
   void think(const std::vector<const arena::Decision*>& decisions) {
     for (const auto* each : decisions) {
-      told_.push_back("decide " + name_of(*each) + " " + std::to_string(each->soft_ms) + "+" + std::to_string(each->bank_ms));
+      const auto* other = each->view_as<google::protobuf::Any>();
+      told_.push_back("decide " + name_of(*each) + " " + std::to_string(each->soft_ms) + "+" + std::to_string(each->bank_ms) +
+                      (other ? " " + each->game.name() + " " + base64(other->value()) : ""));
     }
     clock_.time += thinks_ms_;
     meanwhile_();

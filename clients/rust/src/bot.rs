@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use log::{Level, info, log, warn};
 
-use crate::decision::{Decision, MatchReport, MatchStart, Notice, NoticeKind, RoundReport};
+use crate::decision::{Decision, MatchReport, MatchStart, Notice, NoticeKind, RoundReport, Welcome};
 use crate::errors::one_line;
 
 /// A bot's description of itself.
@@ -22,13 +22,23 @@ pub struct Profile {
     pub files: Vec<PathBuf>,
     /// At most 40 printable characters; if empty, a digest of the program's file and `files`. Each version has its own rating.
     pub version: String,
+    /// Features of later versions of the protocol that the bot's own code understands; none is defined yet.
+    pub features: Vec<String>,
 }
 
 impl Profile {
     /// Returns the profile of a bot that plays 8 matches at once.
     pub fn new(name: impl Into<String>, games: &[&str]) -> Self {
         let games = games.iter().map(ToString::to_string).collect();
-        Self { name: name.into(), owner: String::new(), games, capacity: 8, files: Vec::new(), version: String::new() }
+        Self {
+            name: name.into(),
+            owner: String::new(),
+            games,
+            capacity: 8,
+            files: Vec::new(),
+            version: String::new(),
+            features: Vec::new(),
+        }
     }
 }
 
@@ -49,6 +59,9 @@ pub trait Bot {
     fn decide_many<'a>(&'a mut self, decisions: &'a [Decision]) -> Choices<'a> {
         one_by_one(self, decisions)
     }
+
+    /// Called at the beginning of each connection, with the server's rules, its limits and the features that hold.
+    fn on_welcome(&mut self, _welcome: &Welcome) {}
 
     /// Called at the beginning of a match, with the seat and the names of all bots; called again after a reconnect.
     fn on_match_start(&mut self, _start: &MatchStart) {}

@@ -79,6 +79,9 @@ impl<B: Bot> Caller<B> {
     }
 
     fn news(&mut self, message: &PlayResponse, open: &OpenDecisions, say: Say<'_>) -> Result<(), Stop> {
+        if let Some(welcome) = &message.welcome {
+            self.tell(|bot| bot.on_welcome(welcome))?;
+        }
         for start in &message.starts {
             self.tell(|bot| bot.on_match_start(start))?;
         }
@@ -226,8 +229,6 @@ fn words(cause: &(dyn Any + Send)) -> &str {
 fn describe(decision: &Decision, of: usize) -> String {
     let Decision { match_id, decision_id, game, view, legal, .. } = decision;
     let batch = if of > 1 { format!(", the first unanswered of {of}") } else { String::new() };
-    let (game, round) = (&game.name, view.round() + 1);
-    format!(
-        "in match {match_id} of {game}, round {round}, decision {decision_id}{batch}; legal: {legal:?}; view: {view:?}"
-    )
+    let (game, round) = (&game.name, view.round().map_or(String::new(), |round| format!(", round {}", round + 1)));
+    format!("in match {match_id} of {game}{round}, decision {decision_id}{batch}; legal: {legal:?}; view: {view:?}")
 }

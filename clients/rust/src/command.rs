@@ -5,7 +5,7 @@ use std::{env, path::Path, process::ExitCode, time::Duration};
 use log::{LevelFilter, Log, Metadata, Record};
 
 use crate::bot::{Bot, Choices, Profile};
-use crate::decision::{Decision, MatchReport, MatchStart, Notice, RoundReport};
+use crate::decision::{Decision, MatchReport, MatchStart, Notice, RoundReport, Welcome};
 use crate::errors::Error;
 use crate::options::Options;
 use crate::running::run;
@@ -140,6 +140,9 @@ impl<B: Bot> Bot for Named<B> {
     }
     fn decide_many<'a>(&'a mut self, decisions: &'a [Decision]) -> Choices<'a> {
         self.bot.decide_many(decisions)
+    }
+    fn on_welcome(&mut self, welcome: &Welcome) {
+        self.bot.on_welcome(welcome);
     }
     fn on_match_start(&mut self, start: &MatchStart) {
         self.bot.on_match_start(start);

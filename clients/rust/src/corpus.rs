@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage};
 use serde::Deserialize;
@@ -22,7 +23,7 @@ use crate::answering::{Answering, Delivery};
 use crate::bot::{Bot, Choices, Profile, log_match_end, log_notice, one_by_one};
 use crate::caller::Caller;
 use crate::connection::{Connection, Effect};
-use crate::decision::{Decision, MatchReport, MatchStart, Notice, RoundReport};
+use crate::decision::{Decision, MatchReport, MatchStart, Notice, RoundReport, View};
 use crate::errors::Error;
 use crate::options::{DRAIN, DRAIN_TERMINATED, Options, Settings};
 use crate::v1::{Hello, PlayRequest, PlayResponse, RegisterBotRequest, RegisterBotResponse};
@@ -128,7 +129,11 @@ impl Described {
     fn think(&self, decisions: &[Decision]) {
         for decision in decisions {
             let (soft, bank) = (decision.soft_ms(), decision.bank_ms());
-            self.tell(format!("decide {}/{} {soft}+{bank}", decision.match_id, decision.decision_id));
+            let other = match &decision.view {
+                View::Other(view) => format!(" {} {}", decision.game.name, BASE64_STANDARD.encode(&view.value)),
+                _ => String::new(),
+            };
+            self.tell(format!("decide {}/{} {soft}+{bank}{other}", decision.match_id, decision.decision_id));
         }
         let now = *self.clock.lock().unwrap() + Duration::from_millis(self.spec.thinks_ms);
         *self.clock.lock().unwrap() = now;

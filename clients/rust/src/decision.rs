@@ -2,13 +2,16 @@
 
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
+use prost_types::Any;
+
 use crate::errors::{Error, Kind};
 use crate::open_decisions::OpenDecisions;
 use crate::v1;
 use crate::v1::decision::View as WireView;
-pub use crate::v1::{MatchReport, MatchStart, Notice, NoticeKind, NullernView, RoundReport, SixthSenseView};
+pub use crate::v1::{MatchReport, MatchStart, Notice, NoticeKind, NullernView, RoundReport, SixthSenseView, Welcome};
 
-/// Names, as used in requests, of the games whose views this client can read.
+/// Names, as used in requests, of the games whose views this client can read. A bot may also name other games, and read their
+/// views by what their catalogues describe.
 pub const GAMES: &[&str] = &["sixth_sense", "nullern"];
 
 /// Returns the time since an arbitrary moment.
@@ -55,6 +58,12 @@ pub struct Catalog {
     pub colours: Vec<String>,
     pub cards: Vec<Card>,
     pub actions: Vec<Action>,
+    /// The messages of a game that this client cannot read, as a serialized `google.protobuf.FileDescriptorSet`; else empty.
+    pub descriptors: Vec<u8>,
+    /// The full name of the message of such a game's views, such as `betting.v1.View`; else empty.
+    pub view_type: String,
+    /// The full name of the message of such a game's rounds, in `RoundReport::other`; else empty.
+    pub record_type: String,
 }
 
 impl From<&v1::GameCatalog> for Catalog {
@@ -79,6 +88,9 @@ impl From<&v1::GameCatalog> for Catalog {
             colours: message.colours.clone(),
             cards: message.cards.iter().map(card).collect(),
             actions: message.actions.iter().map(action).collect(),
+            descriptors: message.descriptors.clone(),
+            view_type: message.view_type.clone(),
+            record_type: message.record_type.clone(),
         }
     }
 }
@@ -89,6 +101,8 @@ impl From<&v1::GameCatalog> for Catalog {
 pub enum View {
     SixthSense(SixthSenseView),
     Nullern(NullernView),
+    /// The view of any other game as the server sent it: a message that the game's catalogue describes.
+    Other(Any),
 }
 
 impl View {
@@ -96,13 +110,15 @@ impl View {
         match self {
             Self::SixthSense(view) => &view.hand,
             Self::Nullern(view) => &view.hand,
+            Self::Other(_) => &[],
         }
     }
 
-    pub(crate) fn round(&self) -> u32 {
+    pub(crate) fn round(&self) -> Option<u32> {
         match self {
-            Self::SixthSense(view) => view.round,
-            Self::Nullern(view) => view.round,
+            Self::SixthSense(view) => Some(view.round),
+            Self::Nullern(view) => Some(view.round),
+            Self::Other(_) => None,
         }
     }
 }
@@ -127,7 +143,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Creates a decision for tests, for which no time passes; `ProtocolMismatch` if its game has no catalogue.
+    /// Creates a decision for tests, for which no time passes; `ProtocolMismatch` if its view belongs to no catalogue.
     pub fn new(message: v1::Decision, games: &HashMap<String, Arc<Catalog>>) -> Result<Self, Error> {
         Self::at(message, games, Duration::ZERO, Arc::new(|| Duration::ZERO), None)
     }
@@ -139,12 +155,17 @@ impl Decision {
         clock: Clock,
         open: Option<Arc<OpenDecisions>>,
     ) -> Result<Self, Error> {
-        let (name, view) = match message.view {
-            Some(WireView::SixthSense(view)) => ("sixth_sense", Some(View::SixthSense(view))),
-            Some(WireView::Nullern(view)) => ("nullern", Some(View::Nullern(view))),
-            None => ("", None),
+        let (game, view) = match message.view {
+            Some(WireView::SixthSense(view)) => (games.get("sixth_sense"), View::SixthSense(view)),
+            Some(WireView::Nullern(view)) => (games.get("nullern"), View::Nullern(view)),
+            None => {
+                let other = message.other.unwrap_or_default();
+                let name = other.type_url.rsplit('/').next().unwrap_or_default();
+                let game = games.values().find(|game| !name.is_empty() && game.view_type == name);
+                (game, View::Other(other))
+            }
         };
-        let (Some(view), Some(game)) = (view, games.get(name)) else {
+        let Some(game) = game else {
             let text = "the server asks for a decision in a game unknown to this client: update arena-client";
             return Err(Error::new(Kind::ProtocolMismatch, text));
         };
@@ -162,7 +183,8 @@ impl Decision {
         })
     }
 
-    /// Returns the seat's own cards, in the order of the view's hand; empty if the seat may not see them.
+    /// Returns the seat's own cards, in the order of the view's hand; empty if the seat may not see them, or if this client cannot
+    /// read the view.
     pub fn hand(&self) -> impl ExactSizeIterator<Item = &Card> {
         self.view.hand().iter().map(|&card| &self.game.cards[card as usize])
     }

@@ -15,6 +15,8 @@ mod deals;
 mod decision;
 mod errors;
 #[cfg(test)]
+mod features;
+#[cfg(test)]
 mod listener;
 mod network;
 pub mod nullern;
@@ -40,8 +42,9 @@ pub use bot::{Bot, Choices, Profile, log_match_end, log_notice};
 pub use command::{main, told};
 pub use decision::{
     Action, Card, Catalog, Decision, GAMES, MatchReport, MatchStart, Notice, NoticeKind, NullernView, RoundReport,
-    SixthSenseView, View,
+    SixthSenseView, View, Welcome,
 };
 pub use errors::{Error, Kind};
 pub use options::{DEFAULT_ADDRESS, Options};
+pub use prost_types::Any;
 pub use running::{play, run};

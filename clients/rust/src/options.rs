@@ -62,6 +62,7 @@ pub(crate) struct Settings {
     pub owner: String,
     pub version: String,
     pub games: Vec<String>,
+    pub features: Vec<String>,
     pub capacity: u32,
     pub address: String,
     /// The token or the file that contains it.
@@ -143,6 +144,7 @@ impl Settings {
             owner: owner.or(own).or_else(|| variable("ARENA_OWNER")).unwrap_or_default(),
             version,
             games: if profile.games.is_empty() { vec![GAMES[0].into()] } else { profile.games },
+            features: profile.features,
             capacity: profile.capacity,
             address,
             token,

@@ -97,6 +97,7 @@ impl Progress {
             playing: self.playing.iter().copied().collect(),
             casual: settings.casual,
             challenges: settings.challenges,
+            features: settings.features.clone(),
             reports_after: self.reports_after,
             ..Hello::default()
         };

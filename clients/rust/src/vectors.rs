@@ -22,6 +22,7 @@ struct Asked {
 /// Returns the summary of a view, in the terms of the vectors.
 fn reads(decision: &Decision) -> Value {
     match &decision.view {
+        View::Other(_) => panic!("no vector has such a view"),
         View::SixthSense(view) => {
             let table = sixth_sense::read(&decision.game, view);
             let laid = table.trick.iter().map(|laid| json!([laid.seat, laid.place, laid.colour, laid.value]));

@@ -14,6 +14,8 @@ void Bot::decide_many(const std::vector<Decision>& decisions, const Give& give) 
   for (const Decision& decision : decisions) give(decision.closed() ? std::nullopt : std::optional(decide(decision)));
 }
 
+void Bot::on_welcome(const v1::Welcome&) {}
+
 void Bot::on_match_start(const v1::MatchStart&) {}
 
 void Bot::on_round(const v1::RoundReport&) {}

@@ -30,6 +30,8 @@ class Bot {
   std::vector<std::string> files;
   /// At most 40 printable characters; by default a digest of the program and `files`. Each version has its own rating.
   std::optional<std::string> version;
+  /// Features of later versions of the protocol that the bot's own code understands; none is defined yet.
+  std::vector<std::string> features;
 
   /// Choose one of `decision.legal`.
   virtual int decide(const Decision& decision);
@@ -39,6 +41,8 @@ class Bot {
   /// decision it may give `std::nullopt`.
   virtual void decide_many(const std::vector<Decision>& decisions, const Give& give);
 
+  /// Handle the beginning of a connection: the server's rules, its limits and the features that hold.
+  virtual void on_welcome(const v1::Welcome& welcome);
   /// Handle the beginning of a match, with the seat and the names of all bots; called again after a reconnect.
   virtual void on_match_start(const v1::MatchStart& start);
   /// Handle the end of a round; the report shows all cards.

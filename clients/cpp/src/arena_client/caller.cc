@@ -68,6 +68,7 @@ void Caller::react(const v1::PlayResponse& message, const Catalogs& catalogs, do
 }
 
 void Caller::tell_news(const v1::PlayResponse& message, const OpenDecisions& open, const Say& say) {
+  if (message.has_welcome()) tell([&] { bot_.on_welcome(message.welcome()); });
   for (const auto& start : message.starts()) tell([&] { bot_.on_match_start(start); });
   for (const auto& round : message.rounds()) tell([&] { bot_.on_round(round); });
   for (const auto& report : message.reports()) tell([&] { bot_.on_match_end(report); });

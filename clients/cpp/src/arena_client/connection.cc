@@ -248,6 +248,7 @@ v1::PlayRequest Connection::hello() const {
   hello->set_capacity(progress_.room(profile_.capacity));
   hello->set_client("arena-client-cpp " ARENA_CLIENT_VERSION);
   hello->set_version(profile_.version);
+  for (const std::string& feature : profile_.features) hello->add_features(feature);
   hello->set_casual(profile_.casual);
   for (std::uint64_t match : progress_.playing) hello->add_playing(match);
   hello->set_challenges(profile_.challenges);

@@ -15,8 +15,12 @@ const google::protobuf::OneofDescriptor& views() {
 }
 
 const Catalog& game_of(const v1::Decision& message, const Catalogs& catalogs) {
-  auto* field = v1::Decision::descriptor()->FindFieldByNumber(message.view_case());
-  auto found = field ? catalogs.find(field->name()) : catalogs.end();
+  const auto* field = v1::Decision::descriptor()->FindFieldByNumber(message.view_case());
+  const std::string& type = message.other().type_url();
+  const std::string name = type.substr(type.rfind('/') + 1);
+  const auto found = std::find_if(catalogs.begin(), catalogs.end(), [&](const auto& each) {
+    return field ? each.first == field->name() : !name.empty() && each.second.view_type() == name;
+  });
   if (found != catalogs.end()) return found->second;
   throw ArenaError(ErrorKind::protocol_mismatch,
                    "the server asks for a decision in a game unknown to this client: update the SDK");
@@ -24,7 +28,8 @@ const Catalog& game_of(const v1::Decision& message, const Catalogs& catalogs) {
 
 View view_of(const v1::Decision& message) {
   if (message.has_nullern()) return &message.nullern();
-  return &message.sixth_sense();
+  if (message.has_sixth_sense()) return &message.sixth_sense();
+  return &message.other();
 }
 
 }  // namespace
@@ -51,7 +56,11 @@ Decision::Decision(const v1::Decision& message, const Catalogs& catalogs, std::s
 
 std::vector<const Card*> Decision::hand() const {
   std::vector<const Card*> cards;
-  std::visit([&](auto* seen) { for (auto number : seen->hand()) cards.push_back(&game.cards(number)); }, view);
+  const auto add = [&](const auto* seen) {
+    if (seen) for (auto number : seen->hand()) cards.push_back(&game.cards(number));
+  };
+  add(view_as<v1::SixthSenseView>());
+  add(view_as<v1::NullernView>());
   return cards;
 }
 
@@ -69,13 +78,17 @@ void Decision::pass(int milliseconds) {
 
 std::string Decision::described(std::size_t of) const {
   std::ostringstream text;
-  auto round = std::visit([](auto* seen) { return seen->round(); }, view);
-  text << "in match " << match_id << " of " << game.name() << ", round " << round + 1 << ", decision " << decision_id;
+  text << "in match " << match_id << " of " << game.name();
+  if (auto* seen = view_as<v1::SixthSenseView>()) text << ", round " << seen->round() + 1;
+  if (auto* seen = view_as<v1::NullernView>()) text << ", round " << seen->round() + 1;
+  text << ", decision " << decision_id;
   if (of > 1) text << ", the first unanswered of " << of;
   text << "; legal: [";
   for (std::size_t at = 0; at < legal.size(); at++) text << (at ? ", " : "") << legal[at];
   std::string seen;
-  (void)std::visit([&](auto* each) { return google::protobuf::util::MessageToJsonString(*each, &seen); }, view);
+  std::visit([&](auto* each) {
+    if (!google::protobuf::util::MessageToJsonString(*each, &seen).ok()) seen = each->ShortDebugString();
+  }, view);
   text << "]; view: " << seen;
   return text.str();
 }

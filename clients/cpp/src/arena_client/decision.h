@@ -1,6 +1,8 @@
 // The questions to a bot: a Decision, and the Catalog that explains its small numbers.
 #pragma once
 
+#include <google/protobuf/any.pb.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -19,20 +21,20 @@ using Catalog = v1::GameCatalog;
 using Card = v1::Card;
 /// One action of a game: name, kind, and card, value and place if they apply.
 using Action = v1::Action;
-/// The game as one seat sees it.
-using View = std::variant<const v1::SixthSenseView*, const v1::NullernView*>;
+/// The game as one seat sees it: of another game as the server sent it, a message that the game's catalogue describes.
+using View = std::variant<const v1::SixthSenseView*, const v1::NullernView*, const google::protobuf::Any*>;
 /// The games of a server, by the names that requests use.
 using Catalogs = std::map<std::string, Catalog>;
 
-/// Return the games whose views this client can read, by the names that requests use.
+/// Return the games whose views this client can read, by the names that requests use. A bot may also name other games.
 const std::vector<std::string>& games();
 
 /// A choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions. What it
 /// points to lasts for as long as the call that it is given to.
 class Decision {
  public:
-  /// `open`: the open decisions of its stream; null without a stream. Throws ArenaError (protocol_mismatch) if its game has
-  /// no catalogue.
+  /// `open`: the open decisions of its stream; null without a stream. Throws ArenaError (protocol_mismatch) if its view
+  /// belongs to no catalogue.
   Decision(const v1::Decision& message, const Catalogs& catalogs, std::shared_ptr<const OpenDecisions> open = nullptr);
 
   std::uint64_t match_id;
@@ -56,7 +58,7 @@ class Decision {
     auto found = std::get_if<const Kind*>(&view);
     return found ? *found : nullptr;
   }
-  /// The seat's own cards, in the order of the view's hand; empty if it may not see them.
+  /// The seat's own cards, in the order of the view's hand; empty if it may not see them, or if this client cannot read the view.
   std::vector<const Card*> hand() const;
   /// The legal actions with their meaning, in the order of `legal`.
   std::vector<const Action*> actions() const;

@@ -122,6 +122,7 @@ Profile profile_of(const Bot& bot, const Options& options) {
   profile.name = bot.name;
   profile.owner = !options.owner.empty() ? options.owner : !bot.owner.empty() ? bot.owner : environment("ARENA_OWNER").value_or("");
   profile.games = bot.games;
+  profile.features = bot.features;
   profile.capacity = bot.capacity;
   profile.token_file = token_file ? *token_file : default_token_file(profile.address, bot.name);
   if (options.receipts && (token_file || !profile.token)) profile.receipts = profile.token_file + ".receipts";

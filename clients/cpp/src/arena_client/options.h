@@ -52,7 +52,7 @@ struct Options {
 /// Data that a connection needs.
 struct Profile {
   std::string name, owner, version, address, token_file, invitation, tls_roots;
-  std::vector<std::string> games;
+  std::vector<std::string> games, features;
   int capacity = 0;
   std::optional<std::string> token;
   bool tls = false, casual = false, challenges = false;

@@ -10,7 +10,6 @@ pub fn decide(decision: &Decision) -> usize {
     match &decision.view {
         View::SixthSense(view) => play_sixth_sense(decision, view),
         View::Nullern(view) => play_nullern(decision, view),
-        #[allow(unreachable_patterns)] // but in a client that knows more games
         _ => decision.legal[fastrand::usize(..decision.legal.len())],
     }
 }

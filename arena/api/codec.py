@@ -36,6 +36,7 @@ from arena.server.sessions.messages import (
     RoundOver,
     Welcome,
 )
+from arena.store.base.interruption import Interruption
 from arena.version import __version__
 from engine.game import RoundReport, SeatView
 from engine.nullern import NullernRound, NullernView
@@ -222,7 +223,7 @@ def _report_fields(report: RoundReport) -> bytes:
 def _welcome(welcome: Welcome) -> play_pb2.Welcome:
     policy = welcome.policy
     return play_pb2.Welcome(
-        server=f"{__version__} ({build.kind()})",
+        server=__version__,
         bot=welcome.bot,
         games=[encode_catalog(game) for game in welcome.games],
         conduct=play_pb2.Conduct(
@@ -248,6 +249,7 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
         ),
         log=None if welcome.log is None else encode_state(welcome.log),
         features=welcome.features,
+        build=build.kind(),
     )
 
 
@@ -282,16 +284,32 @@ def _notice(notice: Notice) -> play_pb2.Notice:
         decision_id=notice.decision,
         kind=NOTICE_KINDS[notice.kind],
         text=notice.text,
-        action=notice.action,
+        rejected_action=notice.rejected_action,
+        chosen_action=notice.chosen_action,
         legal=notice.legal,
-        time_ms=None if notice.time is None else notice.time // 1000,
+        left_ms=_ms(notice.left),
+        late_ms=_ms(notice.late),
+        return_ms=_ms(notice.return_time),
+        hold_ms=_ms(notice.hold),
+        casual_ms=_ms(notice.casual_wait),
         seat=notice.seat,
         invitation_id=notice.invitation_id,
     )
 
 
+def _ms(microseconds: int | None) -> int | None:
+    return None if microseconds is None else microseconds // 1000
+
+
 KINDS: Final = {kind: play_pb2.MatchKind.Value(f"MATCH_KIND_{kind.name}") for kind in MatchKind}
+INTERRUPTIONS: Final = {cause: play_pb2.Interruption.Value(f"INTERRUPTION_{cause.name}") for cause in Interruption}
 NOTICE_KINDS: Final = {kind: play_pb2.NoticeKind.Value(f"NOTICE_KIND_{kind.name}") for kind in NoticeKind}
+
+
+def interruption_number(reason: str) -> play_pb2.Interruption.ValueType:
+    """Return the protocol's value for the cause of an interruption; 0 if there is none, or it is unknown."""
+    cause = Interruption.of(reason)
+    return play_pb2.INTERRUPTION_UNSPECIFIED if cause is None else INTERRUPTIONS[cause]
 
 
 def _report(over: MatchOver) -> play_pb2.MatchReport:
@@ -304,6 +322,7 @@ def _report(over: MatchOver) -> play_pb2.MatchReport:
         counts=over.counts,
         spoilt=over.spoilt,
         interrupted=over.interrupted,
+        interruption=interruption_number(over.interrupted),
         kind=KINDS[over.kind],
         entry=None if over.entry is None else encode_entry(over.entry),
     )

@@ -9,7 +9,7 @@ import grpc
 import trio
 from arena_client.v1 import matches_pb2
 
-from arena.api.codec import KINDS, encode_report
+from arena.api.codec import KINDS, encode_report, interruption_number
 from arena.api.statuses import ERROR_DOMAIN
 from arena.match.effects import Over
 from arena.protobuf.fields import FieldPrefix
@@ -114,7 +114,11 @@ def _encode(event: LiveEvent) -> bytes:
         return encode_began(match, ())
     if isinstance(what, Over):
         over = matches_pb2.MatchEnd(
-            match_id=match.match_id, scores=what.scores, places=what.places, interrupted=what.interrupted
+            match_id=match.match_id,
+            scores=what.scores,
+            places=what.places,
+            interrupted=what.interrupted,
+            interruption=interruption_number(what.interrupted),
         )
         return matches_pb2.MatchEvent(over=over).SerializeToString()
     report = encode_report(match.match_id, what)

@@ -2,7 +2,7 @@
 
 Supported are numbers, strings, nested dataclasses and tuples of them, instants (`datetime` in UTC and `Timestamp`) and
 enums (`State.OVER` and `STATE_OVER`). None means that a field is absent, and is allowed only if the message's field
-distinguishes absence.
+distinguishes absence, or is an enum: then it is `STATE_UNSPECIFIED`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _values(row: object, message: Any, others: Mapping[str, object] = MappingPro
         value = getattr(row, name)
         if value is not None:
             values[name] = value if convert is None else convert(value)
-        elif not optional:
+        elif not (optional or message.fields_by_name[name].enum_type is not None):
             raise ValueError(f"{message.name}.{name} cannot be absent, and {type(row).__name__}.{name} is None")
     return values
 

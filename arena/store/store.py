@@ -22,6 +22,7 @@ from arena.store.base import leaves as log
 from arena.store.base.database import Database
 from arena.store.base.directory import OpenFiles, database_of, operator_token
 from arena.store.base.errors import JournalForeign, StoreLost, StoreReplaced
+from arena.store.base.interruption import Interruption
 from arena.store.base.migrate import check, migrate
 from arena.store.journal.journal import Journal, JournalContent, journal_files, journal_of, open_journal
 from arena.store.log.key import open_log
@@ -43,10 +44,6 @@ MOVING: Final = "moving replays out of the database"
 """The slow step of the first start after an upgrade."""
 Progress: TypeAlias = Callable[[str, int, int], None]
 """A function that is called now and then with the step, the amount done so far, and the total amount."""
-LOST: Final = "the server died and left no journal of the match"
-"""Reason for interrupting a match that a dead server left running, if it has no journal."""
-DAMAGED: Final = "the server died and the journal of the match is damaged"
-"""Reason for interrupting a match whose lines in the journal cannot be read."""
 
 
 class FilesFound(NamedTuple):
@@ -171,7 +168,8 @@ async def open_store(
             lost: dict[int, str] = {}
             for match_id in playing:
                 if match_id not in left.lines:
-                    lost[match_id] = DAMAGED if match_id in left.damaged else LOST
+                    damaged = match_id in left.damaged
+                    lost[match_id] = (Interruption.JOURNAL_DAMAGED if damaged else Interruption.JOURNAL_LOST).value
                     matches.interrupt(connection, [match_id], lost[match_id], at)
         with closing(journal):
             # Only now that database and journal are known to belong together: this deletes bytes that no row names.

@@ -17,6 +17,7 @@ from arena.api.bot_service import BotService
 from arena.api.query_services import QueryServices
 from arena.replay.hash_chain import PackedReplay
 from arena.server.arena import Arena
+from arena.store.base.interruption import Interruption
 from arena.store.bots.bots import BotId
 from arena.store.matches import matches
 from engine.registry import GAMES
@@ -73,8 +74,8 @@ class Rig:
 
         self.store.now(job)
 
-    def interrupt(self, match_id: matches.MatchId) -> None:
-        self.store.now(partial(matches.interrupt, match_ids=[match_id], reason="the server was stopped", at=3_000_000))
+    def interrupt(self, match_id: matches.MatchId, reason: str = Interruption.JOURNAL_LOST.value) -> None:
+        self.store.now(partial(matches.interrupt, match_ids=[match_id], reason=reason, at=3_000_000))
 
     async def listed(self, **request: Any) -> list[matches_pb2.MatchEntry]:
         answer = await self.query_services.ListMatches(matches_pb2.ListMatchesRequest(**request), CALL)

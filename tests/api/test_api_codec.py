@@ -242,7 +242,7 @@ def test_an_empty_message_is_empty() -> None:
 def test_a_welcome_tells_the_games_and_the_limits() -> None:
     policy = Policy(1_500_000, 20_000_000, 4, 11, 5, 240_000, 31_000_000, 6_000_000, 6, 61_000_000, 26)
     welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5, 3, 7, 2.5, TransportSettings())).welcome
-    assert (welcome.server, welcome.bot) == (f"{__version__} ({build.kind()})", "ann")
+    assert (welcome.server, welcome.build, welcome.bot) == (__version__, build.kind(), "ann")
     assert welcome.conduct == pb.Conduct(
         soft_limit_ms=1500,
         bank_ms=20_000,
@@ -426,19 +426,32 @@ def test_every_kind_of_notice_of_the_protocol_is_used() -> None:
 
 
 def test_a_notice_carries_what_it_is_about() -> None:
-    (notice,) = sent(notices=[Notice(NoticeKind.ILLEGAL, "text", 3, 2, 4, 0, (5, 6), 1_234_567, 8)]).notices
+    times = {
+        "left": 1_234_567,
+        "late": 2_345_678,
+        "return_time": 3_456_789,
+        "hold": 4_567_890,
+        "casual_wait": 5_678_901,
+    }
+    said = Notice(NoticeKind.ILLEGAL, "text", 3, 2, 4, 0, 9, (5, 6), **times, invitation_id=8)
+    (notice,) = sent(notices=[said]).notices
     assert notice == pb.Notice(
         match_id=3,
         decision_id=4,
         kind=pb.NOTICE_KIND_ILLEGAL,
         text="text",
-        action=0,
+        rejected_action=0,
+        chosen_action=9,
         legal=[5, 6],
-        time_ms=1234,
+        left_ms=1234,
+        late_ms=2345,
+        return_ms=3456,
+        hold_ms=4567,
+        casual_ms=5678,
         seat=2,
         invitation_id=8,
     )
-    assert notice.HasField("action"), "action 0 is an action"
+    assert notice.HasField("rejected_action"), "action 0 is an action"
 
 
 def test_a_match_report_with_a_result() -> None:
@@ -460,6 +473,26 @@ def test_a_match_report_without_a_result() -> None:
     (report,) = sent(reports=[MatchOver(3, 1, (), (), None, (), "the server was stopped", MatchKind.CASUAL)]).reports
     assert report == pb.MatchReport(match_id=3, seat=1, interrupted="the server was stopped", kind=pb.MATCH_KIND_CASUAL)
     assert not report.HasField("rating")
+
+
+REASONS = {
+    "the server died and left no journal of the match": pb.INTERRUPTION_JOURNAL_LOST,
+    "the server died and the journal of the match is damaged": pb.INTERRUPTION_JOURNAL_DAMAGED,
+    "the server died and the match cannot be restored: this server does not play go": pb.INTERRUPTION_NOT_RESTORED,
+    "a process of the server died and the match cannot be restored: it is empty": pb.INTERRUPTION_NOT_RESTORED,
+    "the server could not record the result": pb.INTERRUPTION_NOT_RECORDED,
+}
+"""Reasons that also stand in earlier servers' data directories."""
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_a_match_report_names_the_cause_of_an_interruption(reason: str) -> None:
+    (report,) = sent(reports=[MatchOver(3, 1, (), (), None, (), reason, MatchKind.RATED)]).reports
+    assert (report.interrupted, report.interruption) == (reason, REASONS[reason])
+
+
+def test_every_cause_of_an_interruption_of_the_protocol_occurs() -> None:
+    assert {*REASONS.values(), pb.INTERRUPTION_UNSPECIFIED} == {*pb.Interruption.values()}
 
 
 def test_a_rating_of_zero_is_a_rating() -> None:

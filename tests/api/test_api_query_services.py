@@ -12,7 +12,7 @@ from typing import Any, cast
 import grpc
 import pytest
 import trio
-from arena_client.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2, operator_pb2
+from arena_client.v1 import bots_pb2, game_pb2, ladder_pb2, matches_pb2, operator_pb2, play_pb2
 from google.protobuf.timestamp_pb2 import Timestamp
 from trio.testing import MockClock
 
@@ -29,9 +29,11 @@ from arena.server.sessions.messages import Hello
 from arena.server.sessions.session import Session
 from arena.store.base import errors
 from arena.store.base.errors import StoreError
+from arena.store.base.interruption import Interruption
 from arena.store.ladder import baselines
 from arena.store.ladder.fits import Fits
 from arena.store.ladder.publishing import publish
+from arena.store.moderation import parking
 from tests.api.services_rig import CALL, GAME, Rig, UnaryCall, refused, services
 from tests.conformance.high_card import HighCard
 from tests.server.server_rig import CODEC, Line, turns
@@ -217,7 +219,25 @@ async def test_matches_are_listed_newest_first_with_all_that_is_known(rig: Rig, 
     assert not middle.HasField("ended")
     for field in ("score", "place", "rating_before", "rating_after"):
         assert not middle.seats[0].HasField(field)
-    assert (last.state, last.reason) == (matches_pb2.MATCH_STATE_INTERRUPTED, "the server was stopped")
+    assert (last.state, last.reason) == (matches_pb2.MATCH_STATE_INTERRUPTED, Interruption.JOURNAL_LOST.value)
+    assert (last.interruption, last.is_void) == (play_pb2.INTERRUPTION_JOURNAL_LOST, False)
+    assert {middle.interruption, first.interruption} == {play_pb2.INTERRUPTION_UNSPECIFIED}
+
+
+async def test_an_interruption_in_words_of_another_server_has_no_cause(rig: Rig, autojump_clock: MockClock) -> None:
+    rig.interrupt(rig.begin(rig.bots("ann", "bob")), "the server was stopped")
+    (match,) = await rig.listed()
+    assert (match.reason, match.interruption) == ("the server was stopped", play_pb2.INTERRUPTION_UNSPECIFIED)
+
+
+async def test_programs_see_which_bots_are_parked_and_banned(rig: Rig, autojump_clock: MockClock) -> None:
+    ann, bob = rig.bots("ann", "bob")
+    match = rig.begin([ann, bob])
+    rig.store.now(partial(parking.count, match_id=match, troubled=[True, False], limit=1, at=3_000_000))
+    await OperatorService(rig.arena).BanOwner(operator_pb2.BanOwnerRequest(owner="bob"), rig.operator)
+    parked, banned = (await rig.accounts.ListBots(bots_pb2.ListBotsRequest(), CALL)).bots
+    assert (parked.name, parked.park_cause, parked.is_banned) == ("ann", bots_pb2.PARK_CAUSE_TROUBLES, False)
+    assert (banned.name, banned.park_cause, banned.is_banned) == ("bob", bots_pb2.PARK_CAUSE_UNSPECIFIED, True)
 
 
 async def test_matches_are_chosen_by_bot_game_and_page(rig: Rig, autojump_clock: MockClock) -> None:
@@ -423,7 +443,7 @@ async def test_only_the_operator_takes_results_back(rig: Rig, autojump_clock: Mo
     await operator.VoidResult(request, right)
     assert right.trusted
     assert not CALL.trusted
-    assert [entry.voided for entry in await rig.listed()] == ["the deal was known"]
+    assert [(entry.voided, entry.is_void) for entry in await rig.listed()] == [("the deal was known", True)]
     assert (await refused(operator.VoidResult(request, right)))[0] is grpc.StatusCode.FAILED_PRECONDITION
     request.match_id = 1 << 63
     assert (await refused(operator.VoidResult(request, right)))[0] is grpc.StatusCode.NOT_FOUND

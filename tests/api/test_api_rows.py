@@ -60,6 +60,10 @@ BESIDE: Final[dict[type, dict[str, st.SearchStrategy[Any]]]] = {LadderRows: {"se
 """What the request says and the answer does not repeat."""
 PAGED: Final[dict[type, set[str]]] = {LadderRows: {"next_page_token"}, PastLadder: {"next_page_token"}}
 """What the answer says of the page beside the row."""
+DERIVED: Final[dict[type, set[str]]] = {
+    row: {name for name, value in vars(row).items() if isinstance(value, property)} for row in MESSAGES
+}
+"""What a row derives from its fields, and the message says for programs."""
 PLAIN: Final[dict[int, st.SearchStrategy[Any]]] = {
     FieldDescriptor.CPPTYPE_BOOL: st.booleans(),
     FieldDescriptor.CPPTYPE_DOUBLE: st.floats(allow_nan=False),
@@ -74,7 +78,8 @@ every_row = pytest.mark.parametrize("row", MESSAGES, ids=lambda row: row.__name_
 
 
 def descriptors(row: type) -> dict[str, Any]:
-    return {field.name: field for field in MESSAGES[row].DESCRIPTOR.fields if field.name not in PAGED.get(row, ())}
+    beside = PAGED.get(row, set()) | DERIVED[row]
+    return {field.name: field for field in MESSAGES[row].DESCRIPTOR.fields if field.name not in beside}
 
 
 def optional(row: type) -> set[str]:
@@ -146,6 +151,26 @@ def test_what_is_packed_is_unpacked(row: type, data: st.DataObject) -> None:
     message = MESSAGES[row].FromString(pack(said, MESSAGES[row], **token).SerializeToString())
     assert {name: getattr(message, name) for name in token} == token
     assert unpack(message, row, **{name: getattr(said, name) for name in BESIDE.get(row, {})}) == said
+
+
+@every_row
+@settings(max_examples=10)
+@given(data=st.data())
+def test_what_a_row_derives_is_in_its_message(row: type, data: st.DataObject) -> None:
+    said = data.draw(rows_of(row))
+    message = pack(said, MESSAGES[row], **dict.fromkeys(PAGED.get(row, ()), "token"))
+    for name in DERIVED[row]:
+        field, value = MESSAGES[row].DESCRIPTOR.fields_by_name[name], getattr(said, name)
+        if field.enum_type is not None:
+            value = (
+                field.enum_type.values_by_number[0].number if value is None else _number(field.enum_type, value.name)
+            )
+        assert getattr(message, name) == value
+
+
+def _number(enum: Any, name: str) -> int:
+    [number] = [each.number for each in enum.values if each.name.endswith(f"_{name}")]
+    return int(number)
 
 
 def test_what_the_message_does_not_say_is_said_beside_it() -> None:

@@ -265,7 +265,7 @@ class NeverEmpty(PlainBot):
 class RepeatsTheRefused(PlainBot):
     def note(self, notice: play_pb2.Notice) -> None:
         if notice.kind == play_pb2.NOTICE_KIND_ILLEGAL:
-            self.answer(notice.match_id, notice.decision_id, notice.action)
+            self.answer(notice.match_id, notice.decision_id, notice.rejected_action)
         else:
             super().note(notice)
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from arena.store.base.interruption import Interruption
 from arena.store.base.rows import MatchState
 from arena.store.matches import matches
 from arena.store.opening import open_readonly
-from arena.store.store import DAMAGED
 from tests.end_to_end.e2e_rig import Crowd, Server, audit, failing_server, server, tail, until
 from tests.end_to_end.test_e2e_stop import all_playing
 
@@ -220,7 +220,9 @@ def test_a_changed_byte_of_the_journal_costs_nothing_and_what_more_costs_is_name
         for lost in begun if changed > 1 else ():
             assert re.search(rf'"match_id": {lost}, .*"match is void"', arena.log), tail(arena.log)
     lost_ones = {match.match_id: (match.state, match.reason) for match in found.interrupted}
-    assert lost_ones == (dict.fromkeys(begun, (MatchState.INTERRUPTED, DAMAGED)) if changed > 1 else {})
+    assert lost_ones == (
+        dict.fromkeys(begun, (MatchState.INTERRUPTED, Interruption.JOURNAL_DAMAGED.value)) if changed > 1 else {}
+    )
     assert {match.match_id for match in found.playing} == (playing - begun if changed > 1 else playing)
 
 

@@ -106,7 +106,7 @@ def test_a_bot_on_the_sdk_that_is_stopped_leaves_its_matches_in_order(
             until(lambda: ann.reports, "the end of the match")
         assert set(why(arena.address, ann.reports[0].match_id, "stopped")["troubles"]) == {"bot"}
         assert [notice.kind for notice in ann.notices][:2] == [9, 10], "gone, then substituted"
-        assert ann.notices[0].time_ms == 0, "nobody waits for it"
+        assert ann.notices[0].return_ms == 0, "nobody waits for it"
 
 
 def test_a_friend_that_vanishes_is_no_veto(tmp_path: Path) -> None:
@@ -172,11 +172,11 @@ def test_late_answers_are_forced_and_told(tmp_path: Path) -> None:
         late = bob.decisions[0]
         assert forced.kind == 4
         assert forced.decision_id == late.decision_id
-        assert forced.action in late.legal
+        assert forced.chosen_action in late.legal
         bob.answer(late)
         bob.read_until(lambda: any(notice.kind == 2 for notice in bob.notices))
         stale = next(notice for notice in bob.notices if notice.kind == 2)
-        assert stale.time_ms >= 0
+        assert stale.late_ms >= 0
         assert "ignored; it was" in stale.text
         bob.decisions = [each for each in bob.decisions if each.decision_id > late.decision_id]
         bob.play_until(lambda: bob.reports)

@@ -114,7 +114,7 @@ def test_an_answer_to_an_unknown_match_is_a_notice(crowd: Crowd) -> None:
     bad.send(pb.PlayRequest(answers=[pb.Answer(match_id=10**9, decision_id=3, action=4)]))
     bad.read_until(lambda: bad.notices)
     notice = bad.notices[0]
-    assert (notice.kind, notice.match_id, notice.decision_id, notice.action) == (3, 10**9, 3, 4)
+    assert (notice.kind, notice.match_id, notice.decision_id, notice.rejected_action) == (3, 10**9, 3, 4)
     assert "no seat at match 1000000000" in notice.text
     bad.play_until(lambda: bad.reports)
     assert bad.reports[0].scores
@@ -128,13 +128,13 @@ def test_an_illegal_action_is_explained_twice_and_then_the_server_plays(crowd: C
         bad.answer(decision, action=illegal)
         bad.read_until(lambda mistakes=mistakes: len(bad.notices) == mistakes)  # type: ignore[misc]
         notice = bad.notices[-1]
-        assert (notice.kind, notice.decision_id, notice.action) == (1, decision.decision_id, illegal)
+        assert (notice.kind, notice.decision_id, notice.rejected_action) == (1, decision.decision_id, illegal)
         assert list(notice.legal) == list(decision.legal)
-        assert notice.time_ms > 0
+        assert notice.left_ms > 0
     bad.answer(decision, action=1 << 31)
     bad.read_until(lambda: len(bad.notices) == 4)
     assert [notice.kind for notice in bad.notices] == [1, 1, 1, 5]
-    assert bad.notices[3].action in decision.legal
+    assert bad.notices[3].chosen_action in decision.legal
     bad.play_until(lambda: bad.reports)
     assert bad.reports[0].scores
     assert not good.notices

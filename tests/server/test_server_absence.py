@@ -38,7 +38,7 @@ async def test_everybody_at_the_table_is_told_who_is_gone_until_when_and_who_is_
         await cleo.until(lambda: cleo.notices)
         for bot in (ann, cleo):
             (gone,) = bot.notices
-            assert (gone.kind, gone.match_id, gone.seat, gone.time) == (NoticeKind.GONE, 1, seat, POLICY.grace)
+            assert (gone.kind, gone.match_id, gone.seat, gone.return_time) == (NoticeKind.GONE, 1, seat, POLICY.grace)
             assert gone.text == "bob is gone; in 30 s a house bot plays its seat on"
         await trio.sleep(GRACE - 1)
         back = bob.again()
@@ -59,14 +59,14 @@ async def test_a_bot_that_has_not_finished_a_match_has_less_time_to_come_back(
         await bob.until(lambda: len(bob.starts) == 2)
         bob.line.vanish()
         await ann.until(lambda: ann.notices)
-        assert ann.notices[0].time == POLICY.grace, "it has finished one"
+        assert ann.notices[0].return_time == POLICY.grace, "it has finished one"
     async with hall.open(policy=replace(POLICY, newcomer_grace=5_000_000)):
         back, cleo = ann.again(), Bot(store.register("dora"))
         cleo.answers = False
         hall.join(cleo, back)
         await cleo.until(lambda: cleo.questions)
         cleo.line.vanish()
-        await back.until(lambda: any(notice.time == 5_000_000 for notice in back.notices))
+        await back.until(lambda: any(notice.return_time == 5_000_000 for notice in back.notices))
 
 
 async def test_a_bot_that_leaves_in_order_makes_nobody_wait_and_is_in_no_trouble(
@@ -192,7 +192,7 @@ async def test_a_bot_that_is_gone_a_fourth_time_has_no_time_to_come_back(hall: H
             await ann.until(partial(lambda times: ann.kinds().count(NoticeKind.GONE) == times, incident + 1))
             bob = bob.again()
             bob.answers = False
-        times = [notice.time for notice in ann.notices if notice.kind is NoticeKind.GONE]
+        times = [notice.return_time for notice in ann.notices if notice.kind is NoticeKind.GONE]
         assert times == [POLICY.grace] * 3 + [0]
         assert ann.notices[-1].kind is NoticeKind.SUBSTITUTED
         await ann.until(lambda: ann.reports)

@@ -23,10 +23,11 @@ from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.messages import Answer, Closed, Notice, NoticeKind, Outgoing, Ready, Reason
 from arena.server.sessions.player import HousePlayer
 from arena.store.base.errors import DiskFull, StoreError
+from arena.store.base.interruption import Interruption
 from arena.store.base.rows import MatchState
 from arena.store.bots import bots
 from arena.store.matches import matches
-from arena.store.store import LOST, open_store
+from arena.store.store import open_store
 from engine.game import SeatView
 from tests.server.server_rig import GAME, NONCE, Bot, Hall, HouseBot, MemoryStore, answer, config
 
@@ -189,6 +190,7 @@ async def test_a_fault_of_the_server_in_recording_costs_that_match_only(
             await ann.until(lambda: len(ann.reports) >= 2 and not ann.reports[-1].interrupted)
     assert ann.reports[0].interrupted == "the server could not record the result"
     assert hall.listed()[0].state is MatchState.INTERRUPTED
+    assert hall.listed()[0].interruption is Interruption.NOT_RECORDED
     assert any("a fault of the server" in entry["event"] for entry in logs)
 
 
@@ -264,7 +266,7 @@ async def test_a_late_answer_is_told_how_late_it_was(hall: Hall, ann: Bot, bob: 
         bob.line.say((), [answer(bob.questions[0])])
         await bob.until(lambda: NoticeKind.STALE in bob.kinds())
         stale = bob.notices[1]
-        assert stale.time == pytest.approx(250_000, abs=2000)
+        assert stale.late == pytest.approx(250_000, abs=2000)
         assert stale.text.startswith("guess 3 came after the decision was made and was ignored; it was 0.25")
 
 
@@ -318,9 +320,9 @@ async def test_illegal_answers_keep_the_decision_open_until_the_third(hall: Hall
         bob.line.say((), [answer(question, 5)])
         await bob.until(lambda: bob.notices)
         notice = bob.notices[0]
-        assert (notice.kind, notice.action, list(notice.legal)) == (NoticeKind.ILLEGAL, 5, [0, 1, 2, 3])
+        assert (notice.kind, notice.rejected_action, list(notice.legal)) == (NoticeKind.ILLEGAL, 5, [0, 1, 2, 3])
         assert notice.text == "add 2 is not legal here; the decision is open, choose a legal action"
-        assert 0 < (notice.time or 0) <= 12_000_000
+        assert 0 < (notice.left or 0) <= 12_000_000
         bob.line.say((), [answer(question, 99), answer(question, 77)])
         await bob.until(lambda: len(bob.notices) == 4)
         assert bob.kinds()[1:] == [NoticeKind.ILLEGAL, NoticeKind.ILLEGAL, NoticeKind.FORCED_BY_ILLEGALITY]
@@ -340,8 +342,13 @@ async def test_an_answer_to_a_match_that_is_not_the_bots_is_unknown(hall: Hall, 
         ann.line.say([Ready(8, b"")], [Answer(9, 3, 1)])
         await ann.until(lambda: len(ann.notices) == 2)
         ready, stray = ann.notices
-        assert (ready.kind, ready.invitation_id, ready.match_id, ready.action) == (NoticeKind.UNKNOWN, 8, None, None)
-        assert (stray.kind, stray.match_id, stray.decision, stray.action) == (NoticeKind.UNKNOWN, 9, 3, 1)
+        assert (ready.kind, ready.invitation_id, ready.match_id, ready.rejected_action) == (
+            NoticeKind.UNKNOWN,
+            8,
+            None,
+            None,
+        )
+        assert (stray.kind, stray.match_id, stray.decision, stray.rejected_action) == (NoticeKind.UNKNOWN, 9, 3, 1)
         assert "no seat at match 9" in stray.text
         hall.join(bob)
         ann.answers = False
@@ -372,7 +379,7 @@ async def test_a_bot_that_vanished_comes_back_to_its_open_decision(hall: Hall, a
         assert again.bank == 10_000_000
         assert ann.kinds() == [NoticeKind.GONE, NoticeKind.BACK]
         assert [notice.seat for notice in ann.notices] == [bob.starts[0].seat] * 2
-        assert ann.notices[0].time == 30_000_000
+        assert ann.notices[0].return_time == 30_000_000
         await back.until(lambda: back.reports)
         assert arena.players.get(ann.row.id) is not None
     assert all(seat.forced == 0 for seat in hall.listed()[0].seats)
@@ -699,7 +706,7 @@ async def test_a_new_server_goes_on_numbering_and_marks_what_a_dead_one_left(tmp
         await real.write(partial(matches.begin, game=GAME.name, options={}, bots=[row.id, other.id], at=1, match_id=41))
     async with open_store(tmp_path, 2) as real:
         left = await real.read(partial(matches.get_match, match_id=41))
-        assert (left.state, left.reason) == (MatchState.INTERRUPTED, LOST)
+        assert (left.state, left.reason) == (MatchState.INTERRUPTED, Interruption.JOURNAL_LOST.value)
         async with open_arena(config(), real) as arena, trio.open_nursery() as nursery:
             ann, bob = Bot(row), Bot(other)
             nursery.start_soon(ann.attend, arena)

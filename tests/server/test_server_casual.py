@@ -87,7 +87,7 @@ async def test_casual_matches_are_counted_for_all_bots_of_an_owner_and_go_on_wit
         await bob.until(lambda: bob.notices)
         assert not bob.invitations
         [notice] = bob.notices
-        assert (notice.kind, notice.time) == (NoticeKind.CASUAL_LIMIT, 600_000_000)
+        assert (notice.kind, notice.casual_wait) == (NoticeKind.CASUAL_LIMIT, 600_000_000)
         assert "6 casual matches an hour" in notice.text
         began = trio.current_time()
         await bob.until(lambda: bob.reports)

@@ -21,6 +21,7 @@ from arena.server.arena import Arena
 from arena.server.matches.persistence import RETRY
 from arena.server.sessions.messages import NoticeKind
 from arena.store.base.errors import StoreError
+from arena.store.base.interruption import Interruption
 from arena.store.base.rows import MatchRow, MatchState
 from arena.store.matches import matches
 from engine.nullern import NULLERN
@@ -365,6 +366,7 @@ async def test_a_match_of_a_game_that_is_no_longer_played_is_void(
     async with hall.open(games=(NULLERN,)) as arena:
         assert arena.playing == 0
     assert state_of(store).reason.endswith("cannot be restored: this server does not play counting")
+    assert state_of(store).interruption is Interruption.NOT_RESTORED
 
 
 async def test_a_match_whose_journal_makes_no_sense_is_void(hall: Hall, store: MemoryStore, ann: Bot, bob: Bot) -> None:
@@ -375,6 +377,7 @@ async def test_a_match_whose_journal_makes_no_sense_is_void(hall: Hall, store: M
     async with hall.open() as arena:
         assert arena.playing == 0
     assert "the journal of match 1, line 1: it is no replay of an arena" in state_of(store).reason
+    assert state_of(store).interruption is Interruption.NOT_RESTORED
 
 
 async def test_a_void_match_that_cannot_be_stored_yet_is_stored_later(

@@ -18,6 +18,7 @@ from arena.replay.header import Header, SeatedBot
 from arena.replay.lines import header_line, input_line
 from arena.replay.read import read_unfinished
 from arena.store.base.errors import DiskFull, StoreUnusable
+from arena.store.base.interruption import Interruption
 from arena.store.base.rows import MatchState
 from arena.store.journal.journal import (
     FULL,
@@ -30,7 +31,7 @@ from arena.store.journal.journal import (
     remove_further_journal,
 )
 from arena.store.matches import matches
-from arena.store.store import DAMAGED, open_store
+from arena.store.store import open_store
 from engine.deal import commitment
 from engine.nullern import NULLERN
 from tests.store import jobs
@@ -465,13 +466,14 @@ async def test_a_changed_byte_of_the_journal_costs_nothing_and_two_cost_what_ran
     path.write_bytes(content[:at] + bytes([byte ^ 1 for byte in content[at : at + changed]]) + content[at + changed :])
     async with open_store(directory, jobs.NOW) as store:
         lost = [*numbers] if changed > 1 else []
-        assert store.lost == dict.fromkeys(lost, DAMAGED)
+        assert store.lost == dict.fromkeys(lost, Interruption.JOURNAL_DAMAGED.value)
         assert [*store.unfinished] == [number for number in numbers if number not in lost]
         assert all(len(lines) == 21 for lines in store.unfinished.values())
         if not lost:
             return
         match = await store.read(lambda connection: matches.get_match(connection, 7))
-        assert (match.state, match.reason) == (MatchState.INTERRUPTED, DAMAGED)
+        assert (match.state, match.reason) == (MatchState.INTERRUPTED, Interruption.JOURNAL_DAMAGED.value)
+        assert match.interruption is Interruption.JOURNAL_DAMAGED
 
 
 def further(data: Path, process: int, *numbers: int) -> Journal:

@@ -13,13 +13,14 @@ from arena.ladder.live import RatingChange
 from arena.replay.hash_chain import PackedReplay, pack, pack_replay, with_chain
 from arena.store import schema
 from arena.store.base.errors import MatchNotPlaying, NoReplay, StoreError, UnknownMatch
+from arena.store.base.interruption import Interruption
 from arena.store.base.rows import MatchRow, MatchState, SeatRow, instant
 from arena.store.bots.bots import BotId
 from arena.store.ladder.standings import standings
 from arena.store.matches import matches
 from arena.store.matches.matches import MatchId
 from arena.store.opening import open_readonly, open_to_amend
-from arena.store.store import LOST, open_store
+from arena.store.store import open_store
 from tests.store.jobs import GAME, NOW, add_bots, audit, begin, finish, replay
 
 
@@ -165,7 +166,11 @@ async def test_what_a_dead_server_left_is_interrupted_at_the_next_start(data: Pa
         matches.interrupt(connection, [broken], "before", NOW)
     async with open_store(data, NOW + 99) as store:
         match = await store.read(lambda connection: matches.get_match(connection, left))
-        assert (match.state, match.reason, match.ended) == (MatchState.INTERRUPTED, LOST, instant(NOW + 99))
+        assert (match.state, match.reason, match.ended) == (
+            MatchState.INTERRUPTED,
+            Interruption.JOURNAL_LOST.value,
+            instant(NOW + 99),
+        )
         assert (await store.read(lambda connection: matches.get_match(connection, broken))).reason == "before"
     async with open_store(data, NOW + 100) as store:
         assert await store.read(matches.playing) == ()

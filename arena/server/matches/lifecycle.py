@@ -24,6 +24,7 @@ from arena.server.processes.remote_match import PlayedOnHere
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.player import BotPlayer, HousePlayer
 from arena.store.base.errors import StoreError
+from arena.store.base.interruption import Interruption
 from arena.version import __version__
 from engine.deal import SEED_BYTES, match_key
 from engine.game import settle_options
@@ -160,7 +161,7 @@ class MatchLifecycle:
                 _, inputs = read_unfinished(lines, f"the journal of match {match.match_id}")
             except ReplayError as error:
                 log.error("match is void", match_id=match.match_id, error=str(error))
-                match.lost(f"a process of the server died and the match cannot be restored: {error}")
+                match.lost(f"a process of the server {Interruption.NOT_RESTORED.value}: {error}")
                 continue
             await self._copied(match.match_id, lines)
             log.info("match taken over", match_id=match.match_id, inputs=len(inputs))

@@ -70,12 +70,19 @@ class NoticeTexts:
                 late = f"; it was {time / 1e6:.3f} s late" if why is Refusal.STALE and time else ""
                 text = f"{self._name(action)} {what}{late}"
                 return Notice(
-                    kind, text, self._match_id, decision=decision, action=action, legal=legal, time=time or None
+                    kind,
+                    text,
+                    self._match_id,
+                    decision=decision,
+                    rejected_action=action,
+                    legal=legal,
+                    left=time if legal else None,
+                    late=time or None if why is Refusal.STALE else None,
                 )
             case Force(_, decision, action, cause):
                 kind, what = _FORCES[cause]
                 text = f"{what}: {self._name(action)} was chosen for you{advice and '; '}{advice}"
-                return Notice(kind, text, self._match_id, decision=decision, action=action)
+                return Notice(kind, text, self._match_id, decision=decision, chosen_action=action)
             case Suspend():
                 text = (
                     "your bot was late too often in a row: the server chooses for it in this match until it says that "
@@ -90,7 +97,7 @@ class NoticeTexts:
             case Gone(seat, time):
                 when = f"in {time / 1e6:.0f} s" if time else "at once"
                 text = f"{self._bots[seat]} is gone; {when} a house bot plays its seat on"
-                return Notice(NoticeKind.GONE, text, self._match_id, seat, time=time)
+                return Notice(NoticeKind.GONE, text, self._match_id, seat, return_time=time)
             case Substitute(seat):
                 text = f"{self._stand_in} plays the seat of {self._bots[seat]} on"
                 return Notice(NoticeKind.SUBSTITUTED, text, self._match_id, seat)
@@ -98,7 +105,7 @@ class NoticeTexts:
                 return Notice(NoticeKind.BACK, f"{self._bots[seat]} is back", self._match_id, seat)
             case Hold(time):
                 text = f"the server was interrupted; no clock runs until all are back, for {time / 1e6:.0f} s at most"
-                return Notice(NoticeKind.HELD, text, self._match_id, time=time)
+                return Notice(NoticeKind.HELD, text, self._match_id, hold=time)
             case Release():
                 return Notice(NoticeKind.RELEASED, "clocks run again", self._match_id)
         assert_never(effect)

@@ -24,6 +24,7 @@ from arena.server.config import quota_in_force
 from arena.server.runtime.wall_clock import now_us
 from arena.store.base import leaves as log_store
 from arena.store.base.errors import StoreError
+from arena.store.base.interruption import Interruption
 from arena.store.bots import bots
 from arena.store.matches import matches
 from arena.store.moderation import parking
@@ -164,7 +165,7 @@ class MatchPersistence:
     async def void_unfinished(self, number: int, why: Exception) -> None:
         """Record that a match of an earlier server cannot continue, retrying until it is stored."""
         log.error("match is void", match_id=number, error=str(why))
-        await self.void(number, f"the server died and the match cannot be restored: {why}")
+        await self.void(number, f"the server {Interruption.NOT_RESTORED.value}: {why}")
         self._store.journal.forget(number)
 
     async def record(self, match_id: int, over: Over, recording: Recording) -> Recorded:
@@ -195,7 +196,7 @@ class MatchPersistence:
                 await trio.sleep(RETRY)
             except Exception:
                 log.exception("a fault of the server: the match is void", match_id=number)
-                reason = "the server could not record the result"
+                reason = over.interrupted or Interruption.NOT_RECORDED.value
                 entry = await self.void(number, reason)
                 recording.stored()
                 return Recorded(Over((), (), over.forced, over.troubled, (), reason), (), (), entry)

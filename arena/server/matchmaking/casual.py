@@ -44,5 +44,5 @@ class CasualMatches:
                 f"{self._casual_per_owner} casual matches an hour are given to the bots of one owner "
                 f"(casual_per_owner); the next in {wait} s"
             )
-            bot_player.session.notify(Notice(NoticeKind.CASUAL_LIMIT, text, time=wait * 1_000_000))
+            bot_player.session.notify(Notice(NoticeKind.CASUAL_LIMIT, text, casual_wait=wait * 1_000_000))
         return False

@@ -213,10 +213,22 @@ class Notice:
     seat: int | None = None
     """The seat that the notice is about, if it is not the bot's own."""
     decision: int | None = None
-    action: int | None = None
+    rejected_action: int | None = None
+    """The action that the bot sent and the server did not take."""
+    chosen_action: int | None = None
+    """The action that the server chose for the bot."""
     legal: Sequence[int] = ()
-    time: int | None = None
-    """The time that it is about, in microseconds."""
+    """The legal actions of a decision that is still open after a rejected answer."""
+    left: int | None = None
+    """Time left for the open decision, bank included, in microseconds, like all times here."""
+    late: int | None = None
+    """Lateness of the answer."""
+    return_time: int | None = None
+    """Time in which the absent bot may come back before a house bot plays its seat."""
+    hold: int | None = None
+    """The longest time for which the clocks stand still."""
+    casual_wait: int | None = None
+    """Time until the owner's next casual match."""
     invitation_id: int | None = None
 
 

@@ -248,7 +248,7 @@ class BotMatches:
     ) -> None:
         if match_id not in self._ended:
             text = f"you have no seat at match {match_id}: it is over or was never yours"
-            bot_player.notify(Notice(NoticeKind.UNKNOWN, text, match_id, decision=decision, action=action))
+            bot_player.notify(Notice(NoticeKind.UNKNOWN, text, match_id, decision=decision, rejected_action=action))
 
 
 class BotPlayer:

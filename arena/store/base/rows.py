@@ -15,6 +15,7 @@ from typing import Final
 
 from arena.ladder.ladder import FlagKind
 from arena.replay.header import MatchKind
+from arena.store.base.interruption import Interruption
 
 JSON_KEY: Final = "json_key"
 """Key of a field's metadata for the name under which `--json` prints it."""
@@ -317,9 +318,26 @@ class MatchRow:
     kind: MatchKind = MatchKind.RATED
     """The match's kind; an interrupted match of an older server counts as rated."""
 
+    @property
+    def interruption(self) -> Interruption | None:
+        """The cause of the interruption; None if there is none, or it is unknown."""
+        return Interruption.of(self.reason)
+
+    @property
+    def is_void(self) -> bool:
+        """True if its result is void."""
+        return bool(self.voided)
+
     def seats_of(self, bot: str) -> Sequence[int]:
         """Return the numbers of the seats that a bot has in the match."""
         return [number for number, seat in enumerate(self.seats) if seat.bot == bot]
+
+
+class ParkCause(Enum):
+    """The causes for which a bot is parked."""
+
+    TROUBLES = "troubles"
+    """In too many matches in a row it was suspended, or a house bot took its seat over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +367,16 @@ class BotRow:
     """Mean time in milliseconds for which it owes a decision; None while the server does not know it."""
     banned: str = ""
     """The reason why it may not connect, if its owner is banned; otherwise empty."""
+
+    @property
+    def park_cause(self) -> ParkCause | None:
+        """The cause for which it is parked; None if it is not."""
+        return ParkCause.TROUBLES if self.parked else None
+
+    @property
+    def is_banned(self) -> bool:
+        """True if its owner is banned."""
+        return bool(self.banned)
 
 
 class BotEventKind(Enum):

@@ -319,7 +319,7 @@ const (
 	NoticeKind_NOTICE_KIND_PARKED NoticeKind = 14
 	// The invitation was accepted or declined after the seat was given to another: nothing is lost, and nothing charged.
 	NoticeKind_NOTICE_KIND_TAKEN NoticeKind = 15
-	// The owner's bots have had their casual matches of an hour: time_ms until the next one.
+	// The owner's bots have played their casual matches of this hour; casual_ms is the time until the next one.
 	NoticeKind_NOTICE_KIND_CASUAL_LIMIT NoticeKind = 16
 )
 
@@ -392,33 +392,37 @@ func (NoticeKind) EnumDescriptor() ([]byte, []int) {
 	return file_arena_v1_play_proto_rawDescGZIP(), []int{2}
 }
 
-// Why a match has no result.
+// The cause for which a match has no result. All are faults of the server, and cost no bot anything.
 type Interruption int32
 
 const (
-	// The match has a result, or an older server interrupted it.
+	// The match was not interrupted, or the server does not know the cause.
 	Interruption_INTERRUPTION_UNSPECIFIED Interruption = 0
-	// The server failed while it played the match.
-	Interruption_INTERRUPTION_SERVER_FAULT Interruption = 1
-	// The server was stopped, and its next start could not continue the match.
-	Interruption_INTERRUPTION_NOT_CONTINUED Interruption = 2
-	// A bot of the table did not accept before the match began.
-	Interruption_INTERRUPTION_NOT_BEGUN Interruption = 3
+	// The server died, and its next start found no journal of the match.
+	Interruption_INTERRUPTION_JOURNAL_LOST Interruption = 1
+	// The server died, and its next start could not read the journal of the match.
+	Interruption_INTERRUPTION_JOURNAL_DAMAGED Interruption = 2
+	// The server or one of its processes died, and the match could not be restored from its journal.
+	Interruption_INTERRUPTION_NOT_RESTORED Interruption = 3
+	// The match was played to its end, and the server could not record the result.
+	Interruption_INTERRUPTION_NOT_RECORDED Interruption = 4
 )
 
 // Enum value maps for Interruption.
 var (
 	Interruption_name = map[int32]string{
 		0: "INTERRUPTION_UNSPECIFIED",
-		1: "INTERRUPTION_SERVER_FAULT",
-		2: "INTERRUPTION_NOT_CONTINUED",
-		3: "INTERRUPTION_NOT_BEGUN",
+		1: "INTERRUPTION_JOURNAL_LOST",
+		2: "INTERRUPTION_JOURNAL_DAMAGED",
+		3: "INTERRUPTION_NOT_RESTORED",
+		4: "INTERRUPTION_NOT_RECORDED",
 	}
 	Interruption_value = map[string]int32{
-		"INTERRUPTION_UNSPECIFIED":   0,
-		"INTERRUPTION_SERVER_FAULT":  1,
-		"INTERRUPTION_NOT_CONTINUED": 2,
-		"INTERRUPTION_NOT_BEGUN":     3,
+		"INTERRUPTION_UNSPECIFIED":     0,
+		"INTERRUPTION_JOURNAL_LOST":    1,
+		"INTERRUPTION_JOURNAL_DAMAGED": 2,
+		"INTERRUPTION_NOT_RESTORED":    3,
+		"INTERRUPTION_NOT_RECORDED":    4,
 	}
 )
 
@@ -980,7 +984,7 @@ func (x *ClosedDecision) GetDecisionId() uint32 {
 // The server's first words.
 type Welcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The server's version, and whether its compiled build or its sources run: "0.1.0 (compiled)".
+	// The server's version, such as "0.1.0"; `build` is apart.
 	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
 	// The bot's name.
 	Bot string `protobuf:"bytes,2,opt,name=bot,proto3" json:"bot,omitempty"`
@@ -995,7 +999,7 @@ type Welcome struct {
 	Log *LogState `protobuf:"bytes,6,opt,name=log,proto3" json:"log,omitempty"`
 	// The features of Hello.features that hold on this stream: a subset of these.
 	Features []string `protobuf:"bytes,7,rep,name=features,proto3" json:"features,omitempty"`
-	// How the server was built: "compiled" or "source".
+	// The build that runs: "compiled" or "source".
 	Build         string `protobuf:"bytes,8,opt,name=build,proto3" json:"build,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1703,31 +1707,26 @@ type Notice struct {
 	Kind NoticeKind `protobuf:"varint,3,opt,name=kind,proto3,enum=arena.v1.NoticeKind" json:"kind,omitempty"`
 	// The same in words, with the values concerned and what to do.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
-	// The action that was rejected or played instead.
-	Action *uint32 `protobuf:"varint,5,opt,name=action,proto3,oneof" json:"action,omitempty"`
-	// The legal actions, where an answer was rejected and the decision is still open.
-	Legal []uint32 `protobuf:"varint,6,rep,packed,name=legal,proto3" json:"legal,omitempty"`
-	// Time left for an open decision, bank included; how late an answer was; how long a bot that is gone has to come back;
-	// how long the clocks stand still at most; until the next casual match. In milliseconds.
-	TimeMs *uint32 `protobuf:"varint,7,opt,name=time_ms,json=timeMs,proto3,oneof" json:"time_ms,omitempty"`
-	// The seat that is gone, substituted or back, where everybody at the table is told.
-	Seat *uint32 `protobuf:"varint,8,opt,name=seat,proto3,oneof" json:"seat,omitempty"`
-	// The invitation; absent where none is concerned.
-	InvitationId *uint64 `protobuf:"varint,9,opt,name=invitation_id,json=invitationId,proto3,oneof" json:"invitation_id,omitempty"`
 	// The action that the bot sent and the server did not take.
-	RejectedAction *uint32 `protobuf:"varint,10,opt,name=rejected_action,json=rejectedAction,proto3,oneof" json:"rejected_action,omitempty"`
+	RejectedAction *uint32 `protobuf:"varint,5,opt,name=rejected_action,json=rejectedAction,proto3,oneof" json:"rejected_action,omitempty"`
 	// The action that the server chose for the bot.
-	ChosenAction *uint32 `protobuf:"varint,11,opt,name=chosen_action,json=chosenAction,proto3,oneof" json:"chosen_action,omitempty"`
+	ChosenAction *uint32 `protobuf:"varint,6,opt,name=chosen_action,json=chosenAction,proto3,oneof" json:"chosen_action,omitempty"`
+	// The legal actions, if an answer was rejected and the decision is still open.
+	Legal []uint32 `protobuf:"varint,7,rep,packed,name=legal,proto3" json:"legal,omitempty"`
 	// Time left for the open decision, bank included, in milliseconds.
-	LeftMs *uint32 `protobuf:"varint,12,opt,name=left_ms,json=leftMs,proto3,oneof" json:"left_ms,omitempty"`
-	// How late the answer was, in milliseconds.
-	LateMs *uint32 `protobuf:"varint,13,opt,name=late_ms,json=lateMs,proto3,oneof" json:"late_ms,omitempty"`
-	// How long the bot that is gone has to come back, in milliseconds.
-	ReturnMs *uint32 `protobuf:"varint,14,opt,name=return_ms,json=returnMs,proto3,oneof" json:"return_ms,omitempty"`
-	// How long the clocks stand still at most, in milliseconds.
-	HoldMs *uint32 `protobuf:"varint,15,opt,name=hold_ms,json=holdMs,proto3,oneof" json:"hold_ms,omitempty"`
+	LeftMs *uint32 `protobuf:"varint,8,opt,name=left_ms,json=leftMs,proto3,oneof" json:"left_ms,omitempty"`
+	// Time between the end of the decision's limit and the late answer, in milliseconds.
+	LateMs *uint32 `protobuf:"varint,9,opt,name=late_ms,json=lateMs,proto3,oneof" json:"late_ms,omitempty"`
+	// Time in which the absent bot may come back before a house bot plays its seat, in milliseconds; 0 for none.
+	ReturnMs *uint32 `protobuf:"varint,10,opt,name=return_ms,json=returnMs,proto3,oneof" json:"return_ms,omitempty"`
+	// The longest time for which the clocks stand still, in milliseconds.
+	HoldMs *uint32 `protobuf:"varint,11,opt,name=hold_ms,json=holdMs,proto3,oneof" json:"hold_ms,omitempty"`
 	// Time until the owner's next casual match, in milliseconds.
-	CasualMs      *uint32 `protobuf:"varint,16,opt,name=casual_ms,json=casualMs,proto3,oneof" json:"casual_ms,omitempty"`
+	CasualMs *uint32 `protobuf:"varint,12,opt,name=casual_ms,json=casualMs,proto3,oneof" json:"casual_ms,omitempty"`
+	// The seat that is gone, substituted or back, in a notice to the whole table.
+	Seat *uint32 `protobuf:"varint,13,opt,name=seat,proto3,oneof" json:"seat,omitempty"`
+	// The invitation; absent if the notice is about none.
+	InvitationId  *uint64 `protobuf:"varint,14,opt,name=invitation_id,json=invitationId,proto3,oneof" json:"invitation_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1790,41 +1789,6 @@ func (x *Notice) GetText() string {
 	return ""
 }
 
-func (x *Notice) GetAction() uint32 {
-	if x != nil && x.Action != nil {
-		return *x.Action
-	}
-	return 0
-}
-
-func (x *Notice) GetLegal() []uint32 {
-	if x != nil {
-		return x.Legal
-	}
-	return nil
-}
-
-func (x *Notice) GetTimeMs() uint32 {
-	if x != nil && x.TimeMs != nil {
-		return *x.TimeMs
-	}
-	return 0
-}
-
-func (x *Notice) GetSeat() uint32 {
-	if x != nil && x.Seat != nil {
-		return *x.Seat
-	}
-	return 0
-}
-
-func (x *Notice) GetInvitationId() uint64 {
-	if x != nil && x.InvitationId != nil {
-		return *x.InvitationId
-	}
-	return 0
-}
-
 func (x *Notice) GetRejectedAction() uint32 {
 	if x != nil && x.RejectedAction != nil {
 		return *x.RejectedAction
@@ -1837,6 +1801,13 @@ func (x *Notice) GetChosenAction() uint32 {
 		return *x.ChosenAction
 	}
 	return 0
+}
+
+func (x *Notice) GetLegal() []uint32 {
+	if x != nil {
+		return x.Legal
+	}
+	return nil
 }
 
 func (x *Notice) GetLeftMs() uint32 {
@@ -1870,6 +1841,20 @@ func (x *Notice) GetHoldMs() uint32 {
 func (x *Notice) GetCasualMs() uint32 {
 	if x != nil && x.CasualMs != nil {
 		return *x.CasualMs
+	}
+	return 0
+}
+
+func (x *Notice) GetSeat() uint32 {
+	if x != nil && x.Seat != nil {
+		return *x.Seat
+	}
+	return 0
+}
+
+func (x *Notice) GetInvitationId() uint64 {
+	if x != nil && x.InvitationId != nil {
+		return *x.InvitationId
 	}
 	return 0
 }
@@ -2328,34 +2313,27 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"sixthSense\x121\n" +
 	"\anullern\x18\v \x01(\v2\x15.arena.v1.NullernViewH\x00R\anullern\x12*\n" +
 	"\x05other\x18\f \x01(\v2\x14.google.protobuf.AnyR\x05otherB\x06\n" +
-	"\x04view\"\xd3\x05\n" +
+	"\x04view\"\x81\x05\n" +
 	"\x06Notice\x12\"\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02H\x00R\amatchId\x88\x01\x01\x12$\n" +
 	"\vdecision_id\x18\x02 \x01(\rH\x01R\n" +
 	"decisionId\x88\x01\x01\x12(\n" +
 	"\x04kind\x18\x03 \x01(\x0e2\x14.arena.v1.NoticeKindR\x04kind\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\x12\x1b\n" +
-	"\x06action\x18\x05 \x01(\rH\x02R\x06action\x88\x01\x01\x12\x14\n" +
-	"\x05legal\x18\x06 \x03(\rR\x05legal\x12\x1c\n" +
-	"\atime_ms\x18\a \x01(\rH\x03R\x06timeMs\x88\x01\x01\x12\x17\n" +
-	"\x04seat\x18\b \x01(\rH\x04R\x04seat\x88\x01\x01\x12,\n" +
-	"\rinvitation_id\x18\t \x01(\x04B\x020\x02H\x05R\finvitationId\x88\x01\x01\x12,\n" +
-	"\x0frejected_action\x18\n" +
-	" \x01(\rH\x06R\x0erejectedAction\x88\x01\x01\x12(\n" +
-	"\rchosen_action\x18\v \x01(\rH\aR\fchosenAction\x88\x01\x01\x12\x1c\n" +
-	"\aleft_ms\x18\f \x01(\rH\bR\x06leftMs\x88\x01\x01\x12\x1c\n" +
-	"\alate_ms\x18\r \x01(\rH\tR\x06lateMs\x88\x01\x01\x12 \n" +
-	"\treturn_ms\x18\x0e \x01(\rH\n" +
-	"R\breturnMs\x88\x01\x01\x12\x1c\n" +
-	"\ahold_ms\x18\x0f \x01(\rH\vR\x06holdMs\x88\x01\x01\x12 \n" +
-	"\tcasual_ms\x18\x10 \x01(\rH\fR\bcasualMs\x88\x01\x01B\v\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\x12,\n" +
+	"\x0frejected_action\x18\x05 \x01(\rH\x02R\x0erejectedAction\x88\x01\x01\x12(\n" +
+	"\rchosen_action\x18\x06 \x01(\rH\x03R\fchosenAction\x88\x01\x01\x12\x14\n" +
+	"\x05legal\x18\a \x03(\rR\x05legal\x12\x1c\n" +
+	"\aleft_ms\x18\b \x01(\rH\x04R\x06leftMs\x88\x01\x01\x12\x1c\n" +
+	"\alate_ms\x18\t \x01(\rH\x05R\x06lateMs\x88\x01\x01\x12 \n" +
+	"\treturn_ms\x18\n" +
+	" \x01(\rH\x06R\breturnMs\x88\x01\x01\x12\x1c\n" +
+	"\ahold_ms\x18\v \x01(\rH\aR\x06holdMs\x88\x01\x01\x12 \n" +
+	"\tcasual_ms\x18\f \x01(\rH\bR\bcasualMs\x88\x01\x01\x12\x17\n" +
+	"\x04seat\x18\r \x01(\rH\tR\x04seat\x88\x01\x01\x12,\n" +
+	"\rinvitation_id\x18\x0e \x01(\x04B\x020\x02H\n" +
+	"R\finvitationId\x88\x01\x01B\v\n" +
 	"\t_match_idB\x0e\n" +
-	"\f_decision_idB\t\n" +
-	"\a_actionB\n" +
-	"\n" +
-	"\b_time_msB\a\n" +
-	"\x05_seatB\x10\n" +
-	"\x0e_invitation_idB\x12\n" +
+	"\f_decision_idB\x12\n" +
 	"\x10_rejected_actionB\x10\n" +
 	"\x0e_chosen_actionB\n" +
 	"\n" +
@@ -2367,7 +2345,9 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\n" +
 	"\b_hold_msB\f\n" +
 	"\n" +
-	"_casual_ms\"\x9a\x02\n" +
+	"_casual_msB\a\n" +
+	"\x05_seatB\x10\n" +
+	"\x0e_invitation_id\"\x9a\x02\n" +
 	"\vRoundReport\x12\x1d\n" +
 	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\x12\x14\n" +
 	"\x05round\x18\x02 \x01(\rR\x05round\x12\x16\n" +
@@ -2461,12 +2441,13 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x14NOTICE_KIND_RELEASED\x10\r\x12\x16\n" +
 	"\x12NOTICE_KIND_PARKED\x10\x0e\x12\x15\n" +
 	"\x11NOTICE_KIND_TAKEN\x10\x0f\x12\x1c\n" +
-	"\x18NOTICE_KIND_CASUAL_LIMIT\x10\x10*\x87\x01\n" +
+	"\x18NOTICE_KIND_CASUAL_LIMIT\x10\x10*\xab\x01\n" +
 	"\fInterruption\x12\x1c\n" +
 	"\x18INTERRUPTION_UNSPECIFIED\x10\x00\x12\x1d\n" +
-	"\x19INTERRUPTION_SERVER_FAULT\x10\x01\x12\x1e\n" +
-	"\x1aINTERRUPTION_NOT_CONTINUED\x10\x02\x12\x1a\n" +
-	"\x16INTERRUPTION_NOT_BEGUN\x10\x032H\n" +
+	"\x19INTERRUPTION_JOURNAL_LOST\x10\x01\x12 \n" +
+	"\x1cINTERRUPTION_JOURNAL_DAMAGED\x10\x02\x12\x1d\n" +
+	"\x19INTERRUPTION_NOT_RESTORED\x10\x03\x12\x1d\n" +
+	"\x19INTERRUPTION_NOT_RECORDED\x10\x042H\n" +
 	"\vPlayService\x129\n" +
 	"\x04Play\x12\x15.arena.v1.PlayRequest\x1a\x16.arena.v1.PlayResponse(\x010\x01B\x1e\n" +
 	"\barena.v1P\x01Z\x10arena/v1;arenav1b\x06proto3"

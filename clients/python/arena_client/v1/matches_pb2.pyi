@@ -543,10 +543,13 @@ class MatchEnd(google.protobuf.message.Message):
     SCORES_FIELD_NUMBER: builtins.int
     PLACES_FIELD_NUMBER: builtins.int
     INTERRUPTED_FIELD_NUMBER: builtins.int
+    INTERRUPTION_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match."""
     interrupted: builtins.str
-    """Why it has no result; empty where it has one."""
+    """Why it has no result, in words; empty if it has one."""
+    interruption: arena_client.v1.play_pb2.Interruption.ValueType
+    """The cause of `interrupted`, for programs."""
     @property
     def scores(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """Final points, by seat; empty where it has no result."""
@@ -562,7 +565,8 @@ class MatchEnd(google.protobuf.message.Message):
         scores: collections.abc.Iterable[builtins.int] | None = ...,
         places: collections.abc.Iterable[builtins.int] | None = ...,
         interrupted: builtins.str = ...,
+        interruption: arena_client.v1.play_pb2.Interruption.ValueType = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["interrupted", b"interrupted", "match_id", b"match_id", "places", b"places", "scores", b"scores"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["interrupted", b"interrupted", "interruption", b"interruption", "match_id", b"match_id", "places", b"places", "scores", b"scores"]) -> None: ...
 
 global___MatchEnd = MatchEnd

@@ -269,7 +269,7 @@ class _NoticeKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     NOTICE_KIND_TAKEN: _NoticeKind.ValueType  # 15
     """The invitation was accepted or declined after the seat was given to another: nothing is lost, and nothing charged."""
     NOTICE_KIND_CASUAL_LIMIT: _NoticeKind.ValueType  # 16
-    """The owner's bots have had their casual matches of an hour: time_ms until the next one."""
+    """The owner's bots have played their casual matches of this hour; casual_ms is the time until the next one."""
 
 class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
     """What a notice is about."""
@@ -311,7 +311,7 @@ NOTICE_KIND_PARKED: NoticeKind.ValueType  # 14
 NOTICE_KIND_TAKEN: NoticeKind.ValueType  # 15
 """The invitation was accepted or declined after the seat was given to another: nothing is lost, and nothing charged."""
 NOTICE_KIND_CASUAL_LIMIT: NoticeKind.ValueType  # 16
-"""The owner's bots have had their casual matches of an hour: time_ms until the next one."""
+"""The owner's bots have played their casual matches of this hour; casual_ms is the time until the next one."""
 global___NoticeKind = NoticeKind
 
 class _Interruption:
@@ -321,25 +321,29 @@ class _Interruption:
 class _InterruptionEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_Interruption.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     INTERRUPTION_UNSPECIFIED: _Interruption.ValueType  # 0
-    """The match has a result, or an older server interrupted it."""
-    INTERRUPTION_SERVER_FAULT: _Interruption.ValueType  # 1
-    """The server failed while it played the match."""
-    INTERRUPTION_NOT_CONTINUED: _Interruption.ValueType  # 2
-    """The server was stopped, and its next start could not continue the match."""
-    INTERRUPTION_NOT_BEGUN: _Interruption.ValueType  # 3
-    """A bot of the table did not accept before the match began."""
+    """The match was not interrupted, or the server does not know the cause."""
+    INTERRUPTION_JOURNAL_LOST: _Interruption.ValueType  # 1
+    """The server died, and its next start found no journal of the match."""
+    INTERRUPTION_JOURNAL_DAMAGED: _Interruption.ValueType  # 2
+    """The server died, and its next start could not read the journal of the match."""
+    INTERRUPTION_NOT_RESTORED: _Interruption.ValueType  # 3
+    """The server or one of its processes died, and the match could not be restored from its journal."""
+    INTERRUPTION_NOT_RECORDED: _Interruption.ValueType  # 4
+    """The match was played to its end, and the server could not record the result."""
 
 class Interruption(_Interruption, metaclass=_InterruptionEnumTypeWrapper):
-    """Why a match has no result."""
+    """The cause for which a match has no result. All are faults of the server, and cost no bot anything."""
 
 INTERRUPTION_UNSPECIFIED: Interruption.ValueType  # 0
-"""The match has a result, or an older server interrupted it."""
-INTERRUPTION_SERVER_FAULT: Interruption.ValueType  # 1
-"""The server failed while it played the match."""
-INTERRUPTION_NOT_CONTINUED: Interruption.ValueType  # 2
-"""The server was stopped, and its next start could not continue the match."""
-INTERRUPTION_NOT_BEGUN: Interruption.ValueType  # 3
-"""A bot of the table did not accept before the match began."""
+"""The match was not interrupted, or the server does not know the cause."""
+INTERRUPTION_JOURNAL_LOST: Interruption.ValueType  # 1
+"""The server died, and its next start found no journal of the match."""
+INTERRUPTION_JOURNAL_DAMAGED: Interruption.ValueType  # 2
+"""The server died, and its next start could not read the journal of the match."""
+INTERRUPTION_NOT_RESTORED: Interruption.ValueType  # 3
+"""The server or one of its processes died, and the match could not be restored from its journal."""
+INTERRUPTION_NOT_RECORDED: Interruption.ValueType  # 4
+"""The match was played to its end, and the server could not record the result."""
 global___Interruption = Interruption
 
 @typing.final
@@ -630,11 +634,11 @@ class Welcome(google.protobuf.message.Message):
     FEATURES_FIELD_NUMBER: builtins.int
     BUILD_FIELD_NUMBER: builtins.int
     server: builtins.str
-    """The server's version, and whether its compiled build or its sources run: "0.1.0 (compiled)"."""
+    """The server's version, such as "0.1.0"; `build` is apart."""
     bot: builtins.str
     """The bot's name."""
     build: builtins.str
-    """How the server was built: "compiled" or "source"."""
+    """The build that runs: "compiled" or "source"."""
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[arena_client.v1.game_pb2.GameCatalog]:
         """The catalogues of the games the bot asked for."""
@@ -978,18 +982,16 @@ class Notice(google.protobuf.message.Message):
     DECISION_ID_FIELD_NUMBER: builtins.int
     KIND_FIELD_NUMBER: builtins.int
     TEXT_FIELD_NUMBER: builtins.int
-    ACTION_FIELD_NUMBER: builtins.int
-    LEGAL_FIELD_NUMBER: builtins.int
-    TIME_MS_FIELD_NUMBER: builtins.int
-    SEAT_FIELD_NUMBER: builtins.int
-    INVITATION_ID_FIELD_NUMBER: builtins.int
     REJECTED_ACTION_FIELD_NUMBER: builtins.int
     CHOSEN_ACTION_FIELD_NUMBER: builtins.int
+    LEGAL_FIELD_NUMBER: builtins.int
     LEFT_MS_FIELD_NUMBER: builtins.int
     LATE_MS_FIELD_NUMBER: builtins.int
     RETURN_MS_FIELD_NUMBER: builtins.int
     HOLD_MS_FIELD_NUMBER: builtins.int
     CASUAL_MS_FIELD_NUMBER: builtins.int
+    SEAT_FIELD_NUMBER: builtins.int
+    INVITATION_ID_FIELD_NUMBER: builtins.int
     match_id: builtins.int
     """The match; absent where none is concerned."""
     decision_id: builtins.int
@@ -998,16 +1000,6 @@ class Notice(google.protobuf.message.Message):
     """What happened."""
     text: builtins.str
     """The same in words, with the values concerned and what to do."""
-    action: builtins.int
-    """The action that was rejected or played instead."""
-    time_ms: builtins.int
-    """Time left for an open decision, bank included; how late an answer was; how long a bot that is gone has to come back;
-    how long the clocks stand still at most; until the next casual match. In milliseconds.
-    """
-    seat: builtins.int
-    """The seat that is gone, substituted or back, where everybody at the table is told."""
-    invitation_id: builtins.int
-    """The invitation; absent where none is concerned."""
     rejected_action: builtins.int
     """The action that the bot sent and the server did not take."""
     chosen_action: builtins.int
@@ -1015,16 +1007,20 @@ class Notice(google.protobuf.message.Message):
     left_ms: builtins.int
     """Time left for the open decision, bank included, in milliseconds."""
     late_ms: builtins.int
-    """How late the answer was, in milliseconds."""
+    """Time between the end of the decision's limit and the late answer, in milliseconds."""
     return_ms: builtins.int
-    """How long the bot that is gone has to come back, in milliseconds."""
+    """Time in which the absent bot may come back before a house bot plays its seat, in milliseconds; 0 for none."""
     hold_ms: builtins.int
-    """How long the clocks stand still at most, in milliseconds."""
+    """The longest time for which the clocks stand still, in milliseconds."""
     casual_ms: builtins.int
     """Time until the owner's next casual match, in milliseconds."""
+    seat: builtins.int
+    """The seat that is gone, substituted or back, in a notice to the whole table."""
+    invitation_id: builtins.int
+    """The invitation; absent if the notice is about none."""
     @property
     def legal(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The legal actions, where an answer was rejected and the decision is still open."""
+        """The legal actions, if an answer was rejected and the decision is still open."""
 
     def __init__(
         self,
@@ -1033,23 +1029,19 @@ class Notice(google.protobuf.message.Message):
         decision_id: builtins.int | None = ...,
         kind: global___NoticeKind.ValueType = ...,
         text: builtins.str = ...,
-        action: builtins.int | None = ...,
-        legal: collections.abc.Iterable[builtins.int] | None = ...,
-        time_ms: builtins.int | None = ...,
-        seat: builtins.int | None = ...,
-        invitation_id: builtins.int | None = ...,
         rejected_action: builtins.int | None = ...,
         chosen_action: builtins.int | None = ...,
+        legal: collections.abc.Iterable[builtins.int] | None = ...,
         left_ms: builtins.int | None = ...,
         late_ms: builtins.int | None = ...,
         return_ms: builtins.int | None = ...,
         hold_ms: builtins.int | None = ...,
         casual_ms: builtins.int | None = ...,
+        seat: builtins.int | None = ...,
+        invitation_id: builtins.int | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_action", b"_action", "_casual_ms", b"_casual_ms", "_chosen_action", b"_chosen_action", "_decision_id", b"_decision_id", "_hold_ms", b"_hold_ms", "_invitation_id", b"_invitation_id", "_late_ms", b"_late_ms", "_left_ms", b"_left_ms", "_match_id", b"_match_id", "_rejected_action", b"_rejected_action", "_return_ms", b"_return_ms", "_seat", b"_seat", "_time_ms", b"_time_ms", "action", b"action", "casual_ms", b"casual_ms", "chosen_action", b"chosen_action", "decision_id", b"decision_id", "hold_ms", b"hold_ms", "invitation_id", b"invitation_id", "late_ms", b"late_ms", "left_ms", b"left_ms", "match_id", b"match_id", "rejected_action", b"rejected_action", "return_ms", b"return_ms", "seat", b"seat", "time_ms", b"time_ms"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_action", b"_action", "_casual_ms", b"_casual_ms", "_chosen_action", b"_chosen_action", "_decision_id", b"_decision_id", "_hold_ms", b"_hold_ms", "_invitation_id", b"_invitation_id", "_late_ms", b"_late_ms", "_left_ms", b"_left_ms", "_match_id", b"_match_id", "_rejected_action", b"_rejected_action", "_return_ms", b"_return_ms", "_seat", b"_seat", "_time_ms", b"_time_ms", "action", b"action", "casual_ms", b"casual_ms", "chosen_action", b"chosen_action", "decision_id", b"decision_id", "hold_ms", b"hold_ms", "invitation_id", b"invitation_id", "kind", b"kind", "late_ms", b"late_ms", "left_ms", b"left_ms", "legal", b"legal", "match_id", b"match_id", "rejected_action", b"rejected_action", "return_ms", b"return_ms", "seat", b"seat", "text", b"text", "time_ms", b"time_ms"]) -> None: ...
-    @typing.overload
-    def WhichOneof(self, oneof_group: typing.Literal["_action", b"_action"]) -> typing.Literal["action"] | None: ...
+    def HasField(self, field_name: typing.Literal["_casual_ms", b"_casual_ms", "_chosen_action", b"_chosen_action", "_decision_id", b"_decision_id", "_hold_ms", b"_hold_ms", "_invitation_id", b"_invitation_id", "_late_ms", b"_late_ms", "_left_ms", b"_left_ms", "_match_id", b"_match_id", "_rejected_action", b"_rejected_action", "_return_ms", b"_return_ms", "_seat", b"_seat", "casual_ms", b"casual_ms", "chosen_action", b"chosen_action", "decision_id", b"decision_id", "hold_ms", b"hold_ms", "invitation_id", b"invitation_id", "late_ms", b"late_ms", "left_ms", b"left_ms", "match_id", b"match_id", "rejected_action", b"rejected_action", "return_ms", b"return_ms", "seat", b"seat"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_casual_ms", b"_casual_ms", "_chosen_action", b"_chosen_action", "_decision_id", b"_decision_id", "_hold_ms", b"_hold_ms", "_invitation_id", b"_invitation_id", "_late_ms", b"_late_ms", "_left_ms", b"_left_ms", "_match_id", b"_match_id", "_rejected_action", b"_rejected_action", "_return_ms", b"_return_ms", "_seat", b"_seat", "casual_ms", b"casual_ms", "chosen_action", b"chosen_action", "decision_id", b"decision_id", "hold_ms", b"hold_ms", "invitation_id", b"invitation_id", "kind", b"kind", "late_ms", b"late_ms", "left_ms", b"left_ms", "legal", b"legal", "match_id", b"match_id", "rejected_action", b"rejected_action", "return_ms", b"return_ms", "seat", b"seat", "text", b"text"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_casual_ms", b"_casual_ms"]) -> typing.Literal["casual_ms"] | None: ...
     @typing.overload
@@ -1072,8 +1064,6 @@ class Notice(google.protobuf.message.Message):
     def WhichOneof(self, oneof_group: typing.Literal["_return_ms", b"_return_ms"]) -> typing.Literal["return_ms"] | None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_seat", b"_seat"]) -> typing.Literal["seat"] | None: ...
-    @typing.overload
-    def WhichOneof(self, oneof_group: typing.Literal["_time_ms", b"_time_ms"]) -> typing.Literal["time_ms"] | None: ...
 
 global___Notice = Notice
 

@@ -818,7 +818,7 @@ pub struct ClosedDecision {
 /// The server's first words.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Welcome {
-    /// The server's version, and whether its compiled build or its sources run: "0.1.0 (compiled)".
+    /// The server's version, such as "0.1.0"; `build` is apart.
     #[prost(string, tag = "1")]
     pub server: ::prost::alloc::string::String,
     /// The bot's name.
@@ -840,7 +840,7 @@ pub struct Welcome {
     /// The features of Hello.features that hold on this stream: a subset of these.
     #[prost(string, repeated, tag = "7")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// How the server was built: "compiled" or "source".
+    /// The build that runs: "compiled" or "source".
     #[prost(string, tag = "8")]
     pub build: ::prost::alloc::string::String,
 }
@@ -1025,43 +1025,36 @@ pub struct Notice {
     /// The same in words, with the values concerned and what to do.
     #[prost(string, tag = "4")]
     pub text: ::prost::alloc::string::String,
-    /// The action that was rejected or played instead.
-    #[prost(uint32, optional, tag = "5")]
-    pub action: ::core::option::Option<u32>,
-    /// The legal actions, where an answer was rejected and the decision is still open.
-    #[prost(uint32, repeated, tag = "6")]
-    pub legal: ::prost::alloc::vec::Vec<u32>,
-    /// Time left for an open decision, bank included; how late an answer was; how long a bot that is gone has to come back;
-    /// how long the clocks stand still at most; until the next casual match. In milliseconds.
-    #[prost(uint32, optional, tag = "7")]
-    pub time_ms: ::core::option::Option<u32>,
-    /// The seat that is gone, substituted or back, where everybody at the table is told.
-    #[prost(uint32, optional, tag = "8")]
-    pub seat: ::core::option::Option<u32>,
-    /// The invitation; absent where none is concerned.
-    #[prost(uint64, optional, tag = "9")]
-    pub invitation_id: ::core::option::Option<u64>,
     /// The action that the bot sent and the server did not take.
-    #[prost(uint32, optional, tag = "10")]
+    #[prost(uint32, optional, tag = "5")]
     pub rejected_action: ::core::option::Option<u32>,
     /// The action that the server chose for the bot.
-    #[prost(uint32, optional, tag = "11")]
+    #[prost(uint32, optional, tag = "6")]
     pub chosen_action: ::core::option::Option<u32>,
+    /// The legal actions, if an answer was rejected and the decision is still open.
+    #[prost(uint32, repeated, tag = "7")]
+    pub legal: ::prost::alloc::vec::Vec<u32>,
     /// Time left for the open decision, bank included, in milliseconds.
-    #[prost(uint32, optional, tag = "12")]
+    #[prost(uint32, optional, tag = "8")]
     pub left_ms: ::core::option::Option<u32>,
-    /// How late the answer was, in milliseconds.
-    #[prost(uint32, optional, tag = "13")]
+    /// Time between the end of the decision's limit and the late answer, in milliseconds.
+    #[prost(uint32, optional, tag = "9")]
     pub late_ms: ::core::option::Option<u32>,
-    /// How long the bot that is gone has to come back, in milliseconds.
-    #[prost(uint32, optional, tag = "14")]
+    /// Time in which the absent bot may come back before a house bot plays its seat, in milliseconds; 0 for none.
+    #[prost(uint32, optional, tag = "10")]
     pub return_ms: ::core::option::Option<u32>,
-    /// How long the clocks stand still at most, in milliseconds.
-    #[prost(uint32, optional, tag = "15")]
+    /// The longest time for which the clocks stand still, in milliseconds.
+    #[prost(uint32, optional, tag = "11")]
     pub hold_ms: ::core::option::Option<u32>,
     /// Time until the owner's next casual match, in milliseconds.
-    #[prost(uint32, optional, tag = "16")]
+    #[prost(uint32, optional, tag = "12")]
     pub casual_ms: ::core::option::Option<u32>,
+    /// The seat that is gone, substituted or back, in a notice to the whole table.
+    #[prost(uint32, optional, tag = "13")]
+    pub seat: ::core::option::Option<u32>,
+    /// The invitation; absent if the notice is about none.
+    #[prost(uint64, optional, tag = "14")]
+    pub invitation_id: ::core::option::Option<u64>,
 }
 /// A round that is over.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1404,7 +1397,7 @@ pub enum NoticeKind {
     Parked = 14,
     /// The invitation was accepted or declined after the seat was given to another: nothing is lost, and nothing charged.
     Taken = 15,
-    /// The owner's bots have had their casual matches of an hour: time_ms until the next one.
+    /// The owner's bots have played their casual matches of this hour; casual_ms is the time until the next one.
     CasualLimit = 16,
 }
 impl NoticeKind {
@@ -1457,18 +1450,20 @@ impl NoticeKind {
         }
     }
 }
-/// Why a match has no result.
+/// The cause for which a match has no result. All are faults of the server, and cost no bot anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum Interruption {
-    /// The match has a result, or an older server interrupted it.
+    /// The match was not interrupted, or the server does not know the cause.
     Unspecified = 0,
-    /// The server failed while it played the match.
-    ServerFault = 1,
-    /// The server was stopped, and its next start could not continue the match.
-    NotContinued = 2,
-    /// A bot of the table did not accept before the match began.
-    NotBegun = 3,
+    /// The server died, and its next start found no journal of the match.
+    JournalLost = 1,
+    /// The server died, and its next start could not read the journal of the match.
+    JournalDamaged = 2,
+    /// The server or one of its processes died, and the match could not be restored from its journal.
+    NotRestored = 3,
+    /// The match was played to its end, and the server could not record the result.
+    NotRecorded = 4,
 }
 impl Interruption {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -1478,18 +1473,20 @@ impl Interruption {
     pub fn as_str_name(&self) -> &'static str {
         match self {
             Self::Unspecified => "INTERRUPTION_UNSPECIFIED",
-            Self::ServerFault => "INTERRUPTION_SERVER_FAULT",
-            Self::NotContinued => "INTERRUPTION_NOT_CONTINUED",
-            Self::NotBegun => "INTERRUPTION_NOT_BEGUN",
+            Self::JournalLost => "INTERRUPTION_JOURNAL_LOST",
+            Self::JournalDamaged => "INTERRUPTION_JOURNAL_DAMAGED",
+            Self::NotRestored => "INTERRUPTION_NOT_RESTORED",
+            Self::NotRecorded => "INTERRUPTION_NOT_RECORDED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
     pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
         match value {
             "INTERRUPTION_UNSPECIFIED" => Some(Self::Unspecified),
-            "INTERRUPTION_SERVER_FAULT" => Some(Self::ServerFault),
-            "INTERRUPTION_NOT_CONTINUED" => Some(Self::NotContinued),
-            "INTERRUPTION_NOT_BEGUN" => Some(Self::NotBegun),
+            "INTERRUPTION_JOURNAL_LOST" => Some(Self::JournalLost),
+            "INTERRUPTION_JOURNAL_DAMAGED" => Some(Self::JournalDamaged),
+            "INTERRUPTION_NOT_RESTORED" => Some(Self::NotRestored),
+            "INTERRUPTION_NOT_RECORDED" => Some(Self::NotRecorded),
             _ => None,
         }
     }

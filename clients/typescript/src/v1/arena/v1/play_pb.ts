@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arena/v1/play.proto.
  */
 export const file_arena_v1_play: GenFile = /*@__PURE__*/
-  fileDesc("ChNhcmVuYS92MS9wbGF5LnByb3RvEghhcmVuYS52MSL4AQoLUGxheVJlcXVlc3QSHgoFaGVsbG8YASABKAsyDy5hcmVuYS52MS5IZWxsbxIeCgVyZWFkeRgCIAMoCzIPLmFyZW5hLnYxLlJlYWR5EiEKB2Fuc3dlcnMYAyADKAsyEC5hcmVuYS52MS5BbnN3ZXISGgoJaGVhcnRiZWF0GAQgASgEQgIwAkgAiAEBEhUKCGNhcGFjaXR5GAUgASgNSAGIAQESFAoIZGVjbGluZWQYBiADKARCAjACEhMKB3Jlc3VtZWQYByADKARCAjACEg0KBWxlYXZlGAggASgIQgwKCl9oZWFydGJlYXRCCwoJX2NhcGFjaXR5IsYBCgVIZWxsbxINCgVnYW1lcxgBIAMoCRIQCghjYXBhY2l0eRgCIAEoDRIOCgZjbGllbnQYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRITCgdwbGF5aW5nGAUgAygEQgIwAhIOCgZjYXN1YWwYBiABKAgSEgoKY2hhbGxlbmdlcxgHIAEoCBIQCghmZWF0dXJlcxgIIAMoCRIeCg1yZXBvcnRzX2FmdGVyGAkgASgEQgIwAkgAiAEBQhAKDl9yZXBvcnRzX2FmdGVyIjEKBVJlYWR5EhkKDWludml0YXRpb25faWQYASABKARCAjACEg0KBW5vbmNlGAIgASgMIkMKBkFuc3dlchIUCghtYXRjaF9pZBgBIAEoBEICMAISEwoLZGVjaXNpb25faWQYAiABKA0SDgoGYWN0aW9uGAMgASgNIvACCgxQbGF5UmVzcG9uc2USIgoHd2VsY29tZRgBIAEoCzIRLmFyZW5hLnYxLldlbGNvbWUSKQoLaW52aXRhdGlvbnMYAiADKAsyFC5hcmVuYS52MS5JbnZpdGF0aW9uEiUKCWRlY2lzaW9ucxgDIAMoCzISLmFyZW5hLnYxLkRlY2lzaW9uEiEKB25vdGljZXMYBCADKAsyEC5hcmVuYS52MS5Ob3RpY2USJQoGcm91bmRzGAUgAygLMhUuYXJlbmEudjEuUm91bmRSZXBvcnQSJgoHcmVwb3J0cxgGIAMoCzIVLmFyZW5hLnYxLk1hdGNoUmVwb3J0EhoKCWhlYXJ0YmVhdBgHIAEoBEICMAJIAIgBARIkCgZzdGFydHMYCCADKAsyFC5hcmVuYS52MS5NYXRjaFN0YXJ0EigKBmNsb3NlZBgJIAMoCzIYLmFyZW5hLnYxLkNsb3NlZERlY2lzaW9uQgwKCl9oZWFydGJlYXQiOwoOQ2xvc2VkRGVjaXNpb24SFAoIbWF0Y2hfaWQYASABKARCAjACEhMKC2RlY2lzaW9uX2lkGAIgASgNItoBCgdXZWxjb21lEg4KBnNlcnZlchgBIAEoCRILCgNib3QYAiABKAkSJAoFZ2FtZXMYAyADKAsyFS5hcmVuYS52MS5HYW1lQ2F0YWxvZxIiCgdjb25kdWN0GAQgASgLMhEuYXJlbmEudjEuQ29uZHVjdBImCgZsaW1pdHMYBSABKAsyFi5hcmVuYS52MS5TdHJlYW1MaW1pdHMSHwoDbG9nGAYgASgLMhIuYXJlbmEudjEuTG9nU3RhdGUSEAoIZmVhdHVyZXMYByADKAkSDQoFYnVpbGQYCCABKAkidwoMU3RyZWFtTGltaXRzEhAKCGNhcGFjaXR5GAEgASgNEhMKC21heF9yZXF1ZXN0GAIgASgNEhQKDG1heF9tZXRhZGF0YRgDIAEoDRIUCgxoZWFydGJlYXRfbXMYBCABKA0SFAoMbWF4X3Jlc3BvbnNlGAUgASgNIusCCgdDb25kdWN0EhUKDXNvZnRfbGltaXRfbXMYASABKA0SDwoHYmFua19tcxgCIAEoDRIfChdyZWplY3Rpb25zX3Blcl9kZWNpc2lvbhgDIAEoDRIcChRyZWplY3Rpb25zX3Blcl9tYXRjaBgEIAEoDRIWCg5sYXRlc19pbl9hX3JvdxgFIAEoDRIQCghyZWFkeV9tcxgGIAEoDRIYChBsYWdfYWxsb3dhbmNlX21zGAcgASgNEhAKCGdyYWNlX21zGAggASgNEhEKCWluY2lkZW50cxgJIAEoDRIXCg9yZXN0YXJ0X2hvbGRfbXMYCiABKA0SGwoTc3Vic3RpdHV0ZWRfcGVyY2VudBgLIAEoDRISCgpwYXJrX2FmdGVyGAwgASgNEhkKEW5ld2NvbWVyX2dyYWNlX21zGA0gASgNEhMKC29mZmVyX29uX21zGA4gASgNEhYKDm9mZmVyX2xpbWl0X21zGA8gASgNIt4BCgpJbnZpdGF0aW9uEhkKDWludml0YXRpb25faWQYASABKARCAjACEgwKBGdhbWUYAiABKAkSIQoEa2luZBgDIAEoDjITLmFyZW5hLnYxLk1hdGNoS2luZBIyCgdvcHRpb25zGAQgAygLMiEuYXJlbmEudjEuSW52aXRhdGlvbi5PcHRpb25zRW50cnkSEgoKY29tbWl0bWVudBgFIAEoDBIMCgRib3RzGAYgAygJGi4KDE9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpACCgpNYXRjaFN0YXJ0EhQKCG1hdGNoX2lkGAEgASgEQgIwAhIZCg1pbnZpdGF0aW9uX2lkGAIgASgEQgIwAhIMCgRnYW1lGAMgASgJEiEKBGtpbmQYBCABKA4yEy5hcmVuYS52MS5NYXRjaEtpbmQSDAoEc2VhdBgFIAEoDRIMCgRib3RzGAYgAygJEjIKB29wdGlvbnMYByADKAsyIS5hcmVuYS52MS5NYXRjaFN0YXJ0Lk9wdGlvbnNFbnRyeRISCgpjb21taXRtZW50GAggASgMEgwKBHNhbHQYCSABKAwaLgoMT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi7gEKCERlY2lzaW9uEhQKCG1hdGNoX2lkGAEgASgEQgIwAhITCgtkZWNpc2lvbl9pZBgCIAEoDRIPCgdzb2Z0X21zGAMgASgNEg8KB2JhbmtfbXMYBCABKA0SDQoFbGVnYWwYBSADKA0SLwoLc2l4dGhfc2Vuc2UYCiABKAsyGC5hcmVuYS52MS5TaXh0aFNlbnNlVmlld0gAEigKB251bGxlcm4YCyABKAsyFS5hcmVuYS52MS5OdWxsZXJuVmlld0gAEiMKBW90aGVyGAwgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueUIGCgR2aWV3Ir0ECgZOb3RpY2USGQoIbWF0Y2hfaWQYASABKARCAjACSACIAQESGAoLZGVjaXNpb25faWQYAiABKA1IAYgBARIiCgRraW5kGAMgASgOMhQuYXJlbmEudjEuTm90aWNlS2luZBIMCgR0ZXh0GAQgASgJEhMKBmFjdGlvbhgFIAEoDUgCiAEBEg0KBWxlZ2FsGAYgAygNEhQKB3RpbWVfbXMYByABKA1IA4gBARIRCgRzZWF0GAggASgNSASIAQESHgoNaW52aXRhdGlvbl9pZBgJIAEoBEICMAJIBYgBARIcCg9yZWplY3RlZF9hY3Rpb24YCiABKA1IBogBARIaCg1jaG9zZW5fYWN0aW9uGAsgASgNSAeIAQESFAoHbGVmdF9tcxgMIAEoDUgIiAEBEhQKB2xhdGVfbXMYDSABKA1ICYgBARIWCglyZXR1cm5fbXMYDiABKA1ICogBARIUCgdob2xkX21zGA8gASgNSAuIAQESFgoJY2FzdWFsX21zGBAgASgNSAyIAQFCCwoJX21hdGNoX2lkQg4KDF9kZWNpc2lvbl9pZEIJCgdfYWN0aW9uQgoKCF90aW1lX21zQgcKBV9zZWF0QhAKDl9pbnZpdGF0aW9uX2lkQhIKEF9yZWplY3RlZF9hY3Rpb25CEAoOX2Nob3Nlbl9hY3Rpb25CCgoIX2xlZnRfbXNCCgoIX2xhdGVfbXNCDAoKX3JldHVybl9tc0IKCghfaG9sZF9tc0IMCgpfY2FzdWFsX21zIt4BCgtSb3VuZFJlcG9ydBIUCghtYXRjaF9pZBgBIAEoBEICMAISDQoFcm91bmQYAiABKA0SDgoGcG9pbnRzGAMgAygREg4KBnNjb3JlcxgEIAMoERIwCgtzaXh0aF9zZW5zZRgKIAEoCzIZLmFyZW5hLnYxLlNpeHRoU2Vuc2VSb3VuZEgAEikKB251bGxlcm4YCyABKAsyFi5hcmVuYS52MS5OdWxsZXJuUm91bmRIABIjCgVvdGhlchgMIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnlCCAoGcmVjb3JkIqICCgtNYXRjaFJlcG9ydBIUCghtYXRjaF9pZBgBIAEoBEICMAISDAoEc2VhdBgCIAEoDRIOCgZzY29yZXMYAyADKBESDgoGcGxhY2VzGAQgAygNEiYKBnJhdGluZxgFIAEoCzIWLmFyZW5hLnYxLlJhdGluZ0NoYW5nZRITCgtpbnRlcnJ1cHRlZBgGIAEoCRIOCgZjb3VudHMYByADKAgSIQoEa2luZBgIIAEoDjITLmFyZW5hLnYxLk1hdGNoS2luZBIOCgZzcG9pbHQYCSADKAgSIQoFZW50cnkYCiABKAsyEi5hcmVuYS52MS5Mb2dFbnRyeRIsCgxpbnRlcnJ1cHRpb24YCyABKA4yFi5hcmVuYS52MS5JbnRlcnJ1cHRpb24iLQoMUmF0aW5nQ2hhbmdlEg4KBmJlZm9yZRgBIAEoARINCgVhZnRlchgCIAEoASqQCAoGUmVhc29uEhYKElJFQVNPTl9VTlNQRUNJRklFRBAAEhgKFFJFQVNPTl9UT0tFTl9VTktOT1dOEAESGAoUUkVBU09OX1RPS0VOX1JFVk9LRUQQAhIXChNSRUFTT05fT1dORVJfQkFOTkVEEAMSFQoRUkVBU09OX1RBS0VOX09WRVIQBBIWChJSRUFTT05fQkFEX01FU1NBR0UQBRIXChNSRUFTT05fTk9fU1VDSF9HQU1FEAYSFAoQUkVBU09OX05PX0NBU1VBTBAHEhMKD1JFQVNPTl9OT19IRUxMTxAIEhYKElJFQVNPTl9OT1RfUkVBRElORxAJEhMKD1JFQVNPTl9GTE9PRElORxAKEhYKElJFQVNPTl9PVkVSX0JVREdFVBALEhMKD1JFQVNPTl9TVE9QUElORxAMEhwKGFJFQVNPTl9TVE9SRV9VTkFWQUlMQUJMRRANEhUKEVJFQVNPTl9OQU1FX1RBS0VOEA4SGwoXUkVBU09OX05BTUVfTk9UX0FMTE9XRUQQDxIcChhSRUFTT05fVE9LRU5fTk9UX0FMTE9XRUQQEBIdChlSRUFTT05fSU5WSVRBVElPTl9SRUZVU0VEEBESGAoUUkVBU09OX1RPT19NQU5ZX0JPVFMQEhIhCh1SRUFTT05fVE9PX01BTllfUkVHSVNUUkFUSU9OUxATEhgKFFJFQVNPTl9OT1RfUEVSTUlUVEVEEBQSGAoUUkVBU09OX0JBRF9DSEFMTEVOR0UQFRIZChVSRUFTT05fTk9UX0NIQUxMRU5HRUQQFhIeChpSRUFTT05fVE9PX01BTllfQ0hBTExFTkdFUxAXEhwKGFJFQVNPTl9OT1RISU5HX1RPX0NIQU5HRRAYEhYKElJFQVNPTl9VTktOT1dOX0JPVBAZEhcKE1JFQVNPTl9PRl9USEVfSE9VU0UQGhIWChJSRUFTT05fQk9UX0RFTEVURUQQGxIVChFSRUFTT05fTk9UX1BBUktFRBAcEhgKFFJFQVNPTl9VTktOT1dOX01BVENIEB0SFAoQUkVBU09OX05PX1JFUExBWRAeEhgKFFJFQVNPTl9SRVBMQVlfUFJVTkVEEB8SFAoQUkVBU09OX05PX1JFU1VMVBAgEhYKElJFQVNPTl9SRVNVTFRfVk9JRBAhEhkKFVJFQVNPTl9OT19TVUNIX1NFQVJDSBAiEh0KGVJFQVNPTl9SRUFTT05fTk9UX0FMTE9XRUQQIxIVChFSRUFTT05fTk9UX0ZJVFRFRBAkEhwKGFJFQVNPTl9UT09fTUFOWV9XQVRDSEVSUxAlEh8KG1JFQVNPTl9QQUdFX1RPS0VOX05PVF9WQUxJRBAmEhMKD1JFQVNPTl9OT19SVUxFUxAnKm4KCU1hdGNoS2luZBIaChZNQVRDSF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQTUFUQ0hfS0lORF9SQVRFRBABEhUKEU1BVENIX0tJTkRfQ0FTVUFMEAISGAoUTUFUQ0hfS0lORF9DSEFMTEVOR0UQAyrOAwoKTm90aWNlS2luZBIbChdOT1RJQ0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE05PVElDRV9LSU5EX0lMTEVHQUwQARIVChFOT1RJQ0VfS0lORF9TVEFMRRACEhcKE05PVElDRV9LSU5EX1VOS05PV04QAxIeChpOT1RJQ0VfS0lORF9GT1JDRURfQllfVElNRRAEEiQKIE5PVElDRV9LSU5EX0ZPUkNFRF9CWV9JTExFR0FMSVRZEAUSGQoVTk9USUNFX0tJTkRfU1VTUEVOREVEEAYSGQoVTk9USUNFX0tJTkRfV0lUSERSQVdOEAcSGAoUTk9USUNFX0tJTkRfRFJBSU5JTkcQCBIUChBOT1RJQ0VfS0lORF9HT05FEAkSGwoXTk9USUNFX0tJTkRfU1VCU1RJVFVURUQQChIUChBOT1RJQ0VfS0lORF9CQUNLEAsSFAoQTk9USUNFX0tJTkRfSEVMRBAMEhgKFE5PVElDRV9LSU5EX1JFTEVBU0VEEA0SFgoSTk9USUNFX0tJTkRfUEFSS0VEEA4SFQoRTk9USUNFX0tJTkRfVEFLRU4QDxIcChhOT1RJQ0VfS0lORF9DQVNVQUxfTElNSVQQECqHAQoMSW50ZXJydXB0aW9uEhwKGElOVEVSUlVQVElPTl9VTlNQRUNJRklFRBAAEh0KGUlOVEVSUlVQVElPTl9TRVJWRVJfRkFVTFQQARIeChpJTlRFUlJVUFRJT05fTk9UX0NPTlRJTlVFRBACEhoKFklOVEVSUlVQVElPTl9OT1RfQkVHVU4QAzJICgtQbGF5U2VydmljZRI5CgRQbGF5EhUuYXJlbmEudjEuUGxheVJlcXVlc3QaFi5hcmVuYS52MS5QbGF5UmVzcG9uc2UoATABQh4KCGFyZW5hLnYxUAFaEGFyZW5hL3YxO2FyZW5hdjFiBnByb3RvMw", [file_arena_v1_game, file_arena_v1_log, file_arena_v1_nullern, file_arena_v1_sixth_sense, file_google_protobuf_any]);
+  fileDesc("ChNhcmVuYS92MS9wbGF5LnByb3RvEghhcmVuYS52MSL4AQoLUGxheVJlcXVlc3QSHgoFaGVsbG8YASABKAsyDy5hcmVuYS52MS5IZWxsbxIeCgVyZWFkeRgCIAMoCzIPLmFyZW5hLnYxLlJlYWR5EiEKB2Fuc3dlcnMYAyADKAsyEC5hcmVuYS52MS5BbnN3ZXISGgoJaGVhcnRiZWF0GAQgASgEQgIwAkgAiAEBEhUKCGNhcGFjaXR5GAUgASgNSAGIAQESFAoIZGVjbGluZWQYBiADKARCAjACEhMKB3Jlc3VtZWQYByADKARCAjACEg0KBWxlYXZlGAggASgIQgwKCl9oZWFydGJlYXRCCwoJX2NhcGFjaXR5IsYBCgVIZWxsbxINCgVnYW1lcxgBIAMoCRIQCghjYXBhY2l0eRgCIAEoDRIOCgZjbGllbnQYAyABKAkSDwoHdmVyc2lvbhgEIAEoCRITCgdwbGF5aW5nGAUgAygEQgIwAhIOCgZjYXN1YWwYBiABKAgSEgoKY2hhbGxlbmdlcxgHIAEoCBIQCghmZWF0dXJlcxgIIAMoCRIeCg1yZXBvcnRzX2FmdGVyGAkgASgEQgIwAkgAiAEBQhAKDl9yZXBvcnRzX2FmdGVyIjEKBVJlYWR5EhkKDWludml0YXRpb25faWQYASABKARCAjACEg0KBW5vbmNlGAIgASgMIkMKBkFuc3dlchIUCghtYXRjaF9pZBgBIAEoBEICMAISEwoLZGVjaXNpb25faWQYAiABKA0SDgoGYWN0aW9uGAMgASgNIvACCgxQbGF5UmVzcG9uc2USIgoHd2VsY29tZRgBIAEoCzIRLmFyZW5hLnYxLldlbGNvbWUSKQoLaW52aXRhdGlvbnMYAiADKAsyFC5hcmVuYS52MS5JbnZpdGF0aW9uEiUKCWRlY2lzaW9ucxgDIAMoCzISLmFyZW5hLnYxLkRlY2lzaW9uEiEKB25vdGljZXMYBCADKAsyEC5hcmVuYS52MS5Ob3RpY2USJQoGcm91bmRzGAUgAygLMhUuYXJlbmEudjEuUm91bmRSZXBvcnQSJgoHcmVwb3J0cxgGIAMoCzIVLmFyZW5hLnYxLk1hdGNoUmVwb3J0EhoKCWhlYXJ0YmVhdBgHIAEoBEICMAJIAIgBARIkCgZzdGFydHMYCCADKAsyFC5hcmVuYS52MS5NYXRjaFN0YXJ0EigKBmNsb3NlZBgJIAMoCzIYLmFyZW5hLnYxLkNsb3NlZERlY2lzaW9uQgwKCl9oZWFydGJlYXQiOwoOQ2xvc2VkRGVjaXNpb24SFAoIbWF0Y2hfaWQYASABKARCAjACEhMKC2RlY2lzaW9uX2lkGAIgASgNItoBCgdXZWxjb21lEg4KBnNlcnZlchgBIAEoCRILCgNib3QYAiABKAkSJAoFZ2FtZXMYAyADKAsyFS5hcmVuYS52MS5HYW1lQ2F0YWxvZxIiCgdjb25kdWN0GAQgASgLMhEuYXJlbmEudjEuQ29uZHVjdBImCgZsaW1pdHMYBSABKAsyFi5hcmVuYS52MS5TdHJlYW1MaW1pdHMSHwoDbG9nGAYgASgLMhIuYXJlbmEudjEuTG9nU3RhdGUSEAoIZmVhdHVyZXMYByADKAkSDQoFYnVpbGQYCCABKAkidwoMU3RyZWFtTGltaXRzEhAKCGNhcGFjaXR5GAEgASgNEhMKC21heF9yZXF1ZXN0GAIgASgNEhQKDG1heF9tZXRhZGF0YRgDIAEoDRIUCgxoZWFydGJlYXRfbXMYBCABKA0SFAoMbWF4X3Jlc3BvbnNlGAUgASgNIusCCgdDb25kdWN0EhUKDXNvZnRfbGltaXRfbXMYASABKA0SDwoHYmFua19tcxgCIAEoDRIfChdyZWplY3Rpb25zX3Blcl9kZWNpc2lvbhgDIAEoDRIcChRyZWplY3Rpb25zX3Blcl9tYXRjaBgEIAEoDRIWCg5sYXRlc19pbl9hX3JvdxgFIAEoDRIQCghyZWFkeV9tcxgGIAEoDRIYChBsYWdfYWxsb3dhbmNlX21zGAcgASgNEhAKCGdyYWNlX21zGAggASgNEhEKCWluY2lkZW50cxgJIAEoDRIXCg9yZXN0YXJ0X2hvbGRfbXMYCiABKA0SGwoTc3Vic3RpdHV0ZWRfcGVyY2VudBgLIAEoDRISCgpwYXJrX2FmdGVyGAwgASgNEhkKEW5ld2NvbWVyX2dyYWNlX21zGA0gASgNEhMKC29mZmVyX29uX21zGA4gASgNEhYKDm9mZmVyX2xpbWl0X21zGA8gASgNIt4BCgpJbnZpdGF0aW9uEhkKDWludml0YXRpb25faWQYASABKARCAjACEgwKBGdhbWUYAiABKAkSIQoEa2luZBgDIAEoDjITLmFyZW5hLnYxLk1hdGNoS2luZBIyCgdvcHRpb25zGAQgAygLMiEuYXJlbmEudjEuSW52aXRhdGlvbi5PcHRpb25zRW50cnkSEgoKY29tbWl0bWVudBgFIAEoDBIMCgRib3RzGAYgAygJGi4KDE9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIpACCgpNYXRjaFN0YXJ0EhQKCG1hdGNoX2lkGAEgASgEQgIwAhIZCg1pbnZpdGF0aW9uX2lkGAIgASgEQgIwAhIMCgRnYW1lGAMgASgJEiEKBGtpbmQYBCABKA4yEy5hcmVuYS52MS5NYXRjaEtpbmQSDAoEc2VhdBgFIAEoDRIMCgRib3RzGAYgAygJEjIKB29wdGlvbnMYByADKAsyIS5hcmVuYS52MS5NYXRjaFN0YXJ0Lk9wdGlvbnNFbnRyeRISCgpjb21taXRtZW50GAggASgMEgwKBHNhbHQYCSABKAwaLgoMT3B0aW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEi7gEKCERlY2lzaW9uEhQKCG1hdGNoX2lkGAEgASgEQgIwAhITCgtkZWNpc2lvbl9pZBgCIAEoDRIPCgdzb2Z0X21zGAMgASgNEg8KB2JhbmtfbXMYBCABKA0SDQoFbGVnYWwYBSADKA0SLwoLc2l4dGhfc2Vuc2UYCiABKAsyGC5hcmVuYS52MS5TaXh0aFNlbnNlVmlld0gAEigKB251bGxlcm4YCyABKAsyFS5hcmVuYS52MS5OdWxsZXJuVmlld0gAEiMKBW90aGVyGAwgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueUIGCgR2aWV3IvsDCgZOb3RpY2USGQoIbWF0Y2hfaWQYASABKARCAjACSACIAQESGAoLZGVjaXNpb25faWQYAiABKA1IAYgBARIiCgRraW5kGAMgASgOMhQuYXJlbmEudjEuTm90aWNlS2luZBIMCgR0ZXh0GAQgASgJEhwKD3JlamVjdGVkX2FjdGlvbhgFIAEoDUgCiAEBEhoKDWNob3Nlbl9hY3Rpb24YBiABKA1IA4gBARINCgVsZWdhbBgHIAMoDRIUCgdsZWZ0X21zGAggASgNSASIAQESFAoHbGF0ZV9tcxgJIAEoDUgFiAEBEhYKCXJldHVybl9tcxgKIAEoDUgGiAEBEhQKB2hvbGRfbXMYCyABKA1IB4gBARIWCgljYXN1YWxfbXMYDCABKA1ICIgBARIRCgRzZWF0GA0gASgNSAmIAQESHgoNaW52aXRhdGlvbl9pZBgOIAEoBEICMAJICogBAUILCglfbWF0Y2hfaWRCDgoMX2RlY2lzaW9uX2lkQhIKEF9yZWplY3RlZF9hY3Rpb25CEAoOX2Nob3Nlbl9hY3Rpb25CCgoIX2xlZnRfbXNCCgoIX2xhdGVfbXNCDAoKX3JldHVybl9tc0IKCghfaG9sZF9tc0IMCgpfY2FzdWFsX21zQgcKBV9zZWF0QhAKDl9pbnZpdGF0aW9uX2lkIt4BCgtSb3VuZFJlcG9ydBIUCghtYXRjaF9pZBgBIAEoBEICMAISDQoFcm91bmQYAiABKA0SDgoGcG9pbnRzGAMgAygREg4KBnNjb3JlcxgEIAMoERIwCgtzaXh0aF9zZW5zZRgKIAEoCzIZLmFyZW5hLnYxLlNpeHRoU2Vuc2VSb3VuZEgAEikKB251bGxlcm4YCyABKAsyFi5hcmVuYS52MS5OdWxsZXJuUm91bmRIABIjCgVvdGhlchgMIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnlCCAoGcmVjb3JkIqICCgtNYXRjaFJlcG9ydBIUCghtYXRjaF9pZBgBIAEoBEICMAISDAoEc2VhdBgCIAEoDRIOCgZzY29yZXMYAyADKBESDgoGcGxhY2VzGAQgAygNEiYKBnJhdGluZxgFIAEoCzIWLmFyZW5hLnYxLlJhdGluZ0NoYW5nZRITCgtpbnRlcnJ1cHRlZBgGIAEoCRIOCgZjb3VudHMYByADKAgSIQoEa2luZBgIIAEoDjITLmFyZW5hLnYxLk1hdGNoS2luZBIOCgZzcG9pbHQYCSADKAgSIQoFZW50cnkYCiABKAsyEi5hcmVuYS52MS5Mb2dFbnRyeRIsCgxpbnRlcnJ1cHRpb24YCyABKA4yFi5hcmVuYS52MS5JbnRlcnJ1cHRpb24iLQoMUmF0aW5nQ2hhbmdlEg4KBmJlZm9yZRgBIAEoARINCgVhZnRlchgCIAEoASqQCAoGUmVhc29uEhYKElJFQVNPTl9VTlNQRUNJRklFRBAAEhgKFFJFQVNPTl9UT0tFTl9VTktOT1dOEAESGAoUUkVBU09OX1RPS0VOX1JFVk9LRUQQAhIXChNSRUFTT05fT1dORVJfQkFOTkVEEAMSFQoRUkVBU09OX1RBS0VOX09WRVIQBBIWChJSRUFTT05fQkFEX01FU1NBR0UQBRIXChNSRUFTT05fTk9fU1VDSF9HQU1FEAYSFAoQUkVBU09OX05PX0NBU1VBTBAHEhMKD1JFQVNPTl9OT19IRUxMTxAIEhYKElJFQVNPTl9OT1RfUkVBRElORxAJEhMKD1JFQVNPTl9GTE9PRElORxAKEhYKElJFQVNPTl9PVkVSX0JVREdFVBALEhMKD1JFQVNPTl9TVE9QUElORxAMEhwKGFJFQVNPTl9TVE9SRV9VTkFWQUlMQUJMRRANEhUKEVJFQVNPTl9OQU1FX1RBS0VOEA4SGwoXUkVBU09OX05BTUVfTk9UX0FMTE9XRUQQDxIcChhSRUFTT05fVE9LRU5fTk9UX0FMTE9XRUQQEBIdChlSRUFTT05fSU5WSVRBVElPTl9SRUZVU0VEEBESGAoUUkVBU09OX1RPT19NQU5ZX0JPVFMQEhIhCh1SRUFTT05fVE9PX01BTllfUkVHSVNUUkFUSU9OUxATEhgKFFJFQVNPTl9OT1RfUEVSTUlUVEVEEBQSGAoUUkVBU09OX0JBRF9DSEFMTEVOR0UQFRIZChVSRUFTT05fTk9UX0NIQUxMRU5HRUQQFhIeChpSRUFTT05fVE9PX01BTllfQ0hBTExFTkdFUxAXEhwKGFJFQVNPTl9OT1RISU5HX1RPX0NIQU5HRRAYEhYKElJFQVNPTl9VTktOT1dOX0JPVBAZEhcKE1JFQVNPTl9PRl9USEVfSE9VU0UQGhIWChJSRUFTT05fQk9UX0RFTEVURUQQGxIVChFSRUFTT05fTk9UX1BBUktFRBAcEhgKFFJFQVNPTl9VTktOT1dOX01BVENIEB0SFAoQUkVBU09OX05PX1JFUExBWRAeEhgKFFJFQVNPTl9SRVBMQVlfUFJVTkVEEB8SFAoQUkVBU09OX05PX1JFU1VMVBAgEhYKElJFQVNPTl9SRVNVTFRfVk9JRBAhEhkKFVJFQVNPTl9OT19TVUNIX1NFQVJDSBAiEh0KGVJFQVNPTl9SRUFTT05fTk9UX0FMTE9XRUQQIxIVChFSRUFTT05fTk9UX0ZJVFRFRBAkEhwKGFJFQVNPTl9UT09fTUFOWV9XQVRDSEVSUxAlEh8KG1JFQVNPTl9QQUdFX1RPS0VOX05PVF9WQUxJRBAmEhMKD1JFQVNPTl9OT19SVUxFUxAnKm4KCU1hdGNoS2luZBIaChZNQVRDSF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQTUFUQ0hfS0lORF9SQVRFRBABEhUKEU1BVENIX0tJTkRfQ0FTVUFMEAISGAoUTUFUQ0hfS0lORF9DSEFMTEVOR0UQAyrOAwoKTm90aWNlS2luZBIbChdOT1RJQ0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE05PVElDRV9LSU5EX0lMTEVHQUwQARIVChFOT1RJQ0VfS0lORF9TVEFMRRACEhcKE05PVElDRV9LSU5EX1VOS05PV04QAxIeChpOT1RJQ0VfS0lORF9GT1JDRURfQllfVElNRRAEEiQKIE5PVElDRV9LSU5EX0ZPUkNFRF9CWV9JTExFR0FMSVRZEAUSGQoVTk9USUNFX0tJTkRfU1VTUEVOREVEEAYSGQoVTk9USUNFX0tJTkRfV0lUSERSQVdOEAcSGAoUTk9USUNFX0tJTkRfRFJBSU5JTkcQCBIUChBOT1RJQ0VfS0lORF9HT05FEAkSGwoXTk9USUNFX0tJTkRfU1VCU1RJVFVURUQQChIUChBOT1RJQ0VfS0lORF9CQUNLEAsSFAoQTk9USUNFX0tJTkRfSEVMRBAMEhgKFE5PVElDRV9LSU5EX1JFTEVBU0VEEA0SFgoSTk9USUNFX0tJTkRfUEFSS0VEEA4SFQoRTk9USUNFX0tJTkRfVEFLRU4QDxIcChhOT1RJQ0VfS0lORF9DQVNVQUxfTElNSVQQECqrAQoMSW50ZXJydXB0aW9uEhwKGElOVEVSUlVQVElPTl9VTlNQRUNJRklFRBAAEh0KGUlOVEVSUlVQVElPTl9KT1VSTkFMX0xPU1QQARIgChxJTlRFUlJVUFRJT05fSk9VUk5BTF9EQU1BR0VEEAISHQoZSU5URVJSVVBUSU9OX05PVF9SRVNUT1JFRBADEh0KGUlOVEVSUlVQVElPTl9OT1RfUkVDT1JERUQQBDJICgtQbGF5U2VydmljZRI5CgRQbGF5EhUuYXJlbmEudjEuUGxheVJlcXVlc3QaFi5hcmVuYS52MS5QbGF5UmVzcG9uc2UoATABQh4KCGFyZW5hLnYxUAFaEGFyZW5hL3YxO2FyZW5hdjFiBnByb3RvMw", [file_arena_v1_game, file_arena_v1_log, file_arena_v1_nullern, file_arena_v1_sixth_sense, file_google_protobuf_any]);
 
 /**
  * From the bot. The server handles the fields in this order: hello, heartbeat, capacity, declined, ready, resumed, answers, leave.
@@ -353,7 +353,7 @@ export const ClosedDecisionSchema: GenMessage<ClosedDecision> = /*@__PURE__*/
  */
 export type Welcome = Message<"arena.v1.Welcome"> & {
   /**
-   * The server's version, and whether its compiled build or its sources run: "0.1.0 (compiled)".
+   * The server's version, such as "0.1.0"; `build` is apart.
    *
    * @generated from field: string server = 1;
    */
@@ -403,7 +403,7 @@ export type Welcome = Message<"arena.v1.Welcome"> & {
   features: string[];
 
   /**
-   * How the server was built: "compiled" or "source".
+   * The build that runs: "compiled" or "source".
    *
    * @generated from field: string build = 8;
    */
@@ -833,89 +833,74 @@ export type Notice = Message<"arena.v1.Notice"> & {
   text: string;
 
   /**
-   * The action that was rejected or played instead.
-   *
-   * @generated from field: optional uint32 action = 5;
-   */
-  action?: number | undefined;
-
-  /**
-   * The legal actions, where an answer was rejected and the decision is still open.
-   *
-   * @generated from field: repeated uint32 legal = 6;
-   */
-  legal: number[];
-
-  /**
-   * Time left for an open decision, bank included; how late an answer was; how long a bot that is gone has to come back;
-   * how long the clocks stand still at most; until the next casual match. In milliseconds.
-   *
-   * @generated from field: optional uint32 time_ms = 7;
-   */
-  timeMs?: number | undefined;
-
-  /**
-   * The seat that is gone, substituted or back, where everybody at the table is told.
-   *
-   * @generated from field: optional uint32 seat = 8;
-   */
-  seat?: number | undefined;
-
-  /**
-   * The invitation; absent where none is concerned.
-   *
-   * @generated from field: optional uint64 invitation_id = 9 [jstype = JS_NUMBER];
-   */
-  invitationId?: bigint | undefined;
-
-  /**
    * The action that the bot sent and the server did not take.
    *
-   * @generated from field: optional uint32 rejected_action = 10;
+   * @generated from field: optional uint32 rejected_action = 5;
    */
   rejectedAction?: number | undefined;
 
   /**
    * The action that the server chose for the bot.
    *
-   * @generated from field: optional uint32 chosen_action = 11;
+   * @generated from field: optional uint32 chosen_action = 6;
    */
   chosenAction?: number | undefined;
 
   /**
+   * The legal actions, if an answer was rejected and the decision is still open.
+   *
+   * @generated from field: repeated uint32 legal = 7;
+   */
+  legal: number[];
+
+  /**
    * Time left for the open decision, bank included, in milliseconds.
    *
-   * @generated from field: optional uint32 left_ms = 12;
+   * @generated from field: optional uint32 left_ms = 8;
    */
   leftMs?: number | undefined;
 
   /**
-   * How late the answer was, in milliseconds.
+   * Time between the end of the decision's limit and the late answer, in milliseconds.
    *
-   * @generated from field: optional uint32 late_ms = 13;
+   * @generated from field: optional uint32 late_ms = 9;
    */
   lateMs?: number | undefined;
 
   /**
-   * How long the bot that is gone has to come back, in milliseconds.
+   * Time in which the absent bot may come back before a house bot plays its seat, in milliseconds; 0 for none.
    *
-   * @generated from field: optional uint32 return_ms = 14;
+   * @generated from field: optional uint32 return_ms = 10;
    */
   returnMs?: number | undefined;
 
   /**
-   * How long the clocks stand still at most, in milliseconds.
+   * The longest time for which the clocks stand still, in milliseconds.
    *
-   * @generated from field: optional uint32 hold_ms = 15;
+   * @generated from field: optional uint32 hold_ms = 11;
    */
   holdMs?: number | undefined;
 
   /**
    * Time until the owner's next casual match, in milliseconds.
    *
-   * @generated from field: optional uint32 casual_ms = 16;
+   * @generated from field: optional uint32 casual_ms = 12;
    */
   casualMs?: number | undefined;
+
+  /**
+   * The seat that is gone, substituted or back, in a notice to the whole table.
+   *
+   * @generated from field: optional uint32 seat = 13;
+   */
+  seat?: number | undefined;
+
+  /**
+   * The invitation; absent if the notice is about none.
+   *
+   * @generated from field: optional uint64 invitation_id = 14 [jstype = JS_NUMBER];
+   */
+  invitationId?: bigint | undefined;
 };
 
 /**
@@ -1574,7 +1559,7 @@ export enum NoticeKind {
   TAKEN = 15,
 
   /**
-   * The owner's bots have had their casual matches of an hour: time_ms until the next one.
+   * The owner's bots have played their casual matches of this hour; casual_ms is the time until the next one.
    *
    * @generated from enum value: NOTICE_KIND_CASUAL_LIMIT = 16;
    */
@@ -1588,38 +1573,45 @@ export const NoticeKindSchema: GenEnum<NoticeKind> = /*@__PURE__*/
   enumDesc(file_arena_v1_play, 2);
 
 /**
- * Why a match has no result.
+ * The cause for which a match has no result. All are faults of the server, and cost no bot anything.
  *
  * @generated from enum arena.v1.Interruption
  */
 export enum Interruption {
   /**
-   * The match has a result, or an older server interrupted it.
+   * The match was not interrupted, or the server does not know the cause.
    *
    * @generated from enum value: INTERRUPTION_UNSPECIFIED = 0;
    */
   UNSPECIFIED = 0,
 
   /**
-   * The server failed while it played the match.
+   * The server died, and its next start found no journal of the match.
    *
-   * @generated from enum value: INTERRUPTION_SERVER_FAULT = 1;
+   * @generated from enum value: INTERRUPTION_JOURNAL_LOST = 1;
    */
-  SERVER_FAULT = 1,
+  JOURNAL_LOST = 1,
 
   /**
-   * The server was stopped, and its next start could not continue the match.
+   * The server died, and its next start could not read the journal of the match.
    *
-   * @generated from enum value: INTERRUPTION_NOT_CONTINUED = 2;
+   * @generated from enum value: INTERRUPTION_JOURNAL_DAMAGED = 2;
    */
-  NOT_CONTINUED = 2,
+  JOURNAL_DAMAGED = 2,
 
   /**
-   * A bot of the table did not accept before the match began.
+   * The server or one of its processes died, and the match could not be restored from its journal.
    *
-   * @generated from enum value: INTERRUPTION_NOT_BEGUN = 3;
+   * @generated from enum value: INTERRUPTION_NOT_RESTORED = 3;
    */
-  NOT_BEGUN = 3,
+  NOT_RESTORED = 3,
+
+  /**
+   * The match was played to its end, and the server could not record the result.
+   *
+   * @generated from enum value: INTERRUPTION_NOT_RECORDED = 4;
+   */
+  NOT_RECORDED = 4,
 }
 
 /**

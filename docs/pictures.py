@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
-TABLE: Final = (752, 540)
-"""Size of the area with the table and the two lines below it, from the left edge of the page."""
 LADDER: Final = (1200, 560)
 STEPS: Final = 60
 STEP_MS: Final = 700
@@ -64,13 +62,14 @@ def _pages(data: Path) -> Iterator[str]:
 
 
 def _draw_match(browser: Browser, site: str) -> None:
-    page = browser.new_page(viewport={"width": 960, "height": 1000})
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto(f"{site}/matches?game=sixth_sense")
     newest = page.locator("a[href*='/matches/']").first.get_attribute("href")
     page.goto(f"{site}{newest}/steps/1")
     page.wait_for_load_state("networkidle")
-    top = page.evaluate("document.getElementById('frame').getBoundingClientRect().top")
-    table = FloatRect(x=0, y=top, width=TABLE[0], height=TABLE[1])
+    box = page.locator("svg.table").bounding_box()
+    assert box is not None, "the page has no board"
+    table = FloatRect(**box)
     frames = [_photograph(page, table)]
     for _ in range(STEPS - 1):
         before = page.locator("#at").inner_text()

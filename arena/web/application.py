@@ -23,7 +23,7 @@ from arena.web.api.endpoints import Sources
 from arena.web.drawing.match_picture import MatchPictures
 from arena.web.live.boards import Live
 from arena.web.live.feed import OpenServer
-from arena.web.pages import bots, ladders, match_list, matches, opponents
+from arena.web.pages import bots, ladders, match_list, match_tabs, matches, opponents
 from arena.web.pages import live as live_pages
 from arena.web.pages import rules as rules_pages
 from arena.web.pages.health import SourceHealth, healthz, metrics
@@ -61,6 +61,8 @@ ROUTES: Final = (
     Route("/matches/{number:whole}/replay", matches.replay),
     Route("/matches/{number:whole}/picture.png", matches.picture),
     Route("/matches/{number:whole}/faults", matches.first_fault),
+    Route("/matches/{number:whole}/tricks", match_tabs.tricks),
+    Route("/matches/{number:whole}/why", match_tabs.why),
     Route("/matches/{number:whole}/check", matches.check),
     Route("/matches/{number:whole}/analysis", matches.analysis, methods=["GET"]),
     Route("/matches/{number:whole}/analysis", matches.ask, methods=["POST"]),
@@ -95,7 +97,7 @@ def application(
     reader = Reader(open_source)
     live = Live(reader, open_server, root)
     table_ladders = TableLadders(reader)
-    static = StaticFiles(directory=str(files("arena.web") / "static"))
+    static = StaticFiles(directory=str(files("arena.web") / "static"), packages=[("arena.replay.render", "page")])
     made = Starlette(
         routes=[
             *ROUTES,

@@ -30,7 +30,15 @@ EVERY: Final = 5
 """Of the decisions of a round so many are made between two looks."""
 PATHS: Final = (
     *("/", "/live", "/matches", "/bots", "/bots/ann", "/ladder/sixth_sense", "/live/matches/{}", "/matches/{}"),
-    *("/matches/{}/steps/1", "/matches/{}/rounds/1", "/matches/{}/check", "/matches/{}/analysis", "/matches/{}/replay"),
+    *(
+        "/matches/{}/steps/1",
+        "/matches/{}/rounds/1",
+        "/matches/{}/tricks",
+        "/matches/{}/why",
+        "/matches/{}/check",
+        "/matches/{}/analysis",
+        "/matches/{}/replay",
+    ),
     *("/matches?bot=ann&state=playing", "/matches/{}/faults", "/api/v1/matches", "/api/v1/matches/{}"),
     *("/api/v1/matches/{}/replay", "/api/v1/matches/{}/log", "/api/v1/bots/ann", "/api/v1/ladder/sixth_sense"),
 )

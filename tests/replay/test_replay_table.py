@@ -10,8 +10,9 @@ import pytest
 
 from arena.replay.read import read
 from arena.replay.render.renderer import CardFace, SeatScene, TableScene
-from arena.replay.render.show import table_scene
-from arena.replay.render.table_svg import HEIGHT, INKS, WIDTH, table_svg
+from arena.replay.render.show import step_words, table_scene, view_scene
+from arena.replay.render.suits import INKS, SHAPES
+from arena.replay.render.table_svg import HEIGHT, WIDTH, table_svg
 from arena.replay.steps import Course
 from engine.game import Game
 from engine.nullern import NULLERN
@@ -77,7 +78,88 @@ def test_a_picture_is_well_formed_and_inside_its_frame_whatever_the_names() -> N
                 x, y, width, height = (float(each.attrib[name]) for name in ("x", "y", "width", "height"))
                 assert 0 <= float(place[1]) + x <= WIDTH - width
                 assert 0 <= float(place[2]) + y <= HEIGHT - height
-        assert not drawn.findall(f"{SVG}rect"), "every card moves with its seat"
+        felt = [each.get("class") for each in drawn.findall(f"{SVG}rect")]
+        assert felt == ["felt"], "every card moves with its seat"
+
+
+@pytest.mark.parametrize(("game", "seats"), [(SIXTH_SENSE, 4), (SIXTH_SENSE, 6), (NULLERN, 3)])
+def test_a_view_alone_makes_the_table_that_its_seat_is_shown(game: Game, seats: int) -> None:
+    played, compared = course(game, seats), 0
+    for number, step in enumerate(played.steps, 1):
+        if step.ended is not None:  # the state has the next deal
+            continue
+        for seat in range(seats):
+            scene = table_scene(played, number, seat)
+            assert scene is not None
+            of_nobody = tuple(each._replace(chose=False) for each in scene.seats)
+            alone = view_scene(game, step.state.view(seat), played.replay.header.bots)
+            assert alone == scene._replace(seats=of_nobody)
+            assert alone.below == seat
+            compared += 1
+    assert compared > 100
+
+
+@pytest.mark.parametrize(("game", "seats"), [(SIXTH_SENSE, 5), (NULLERN, 4)])
+def test_hidden_hands_have_as_many_backs_as_the_seats_have_cards(game: Game, seats: int) -> None:
+    played, hidden = course(game, seats), 0
+    for number, step in enumerate(played.steps, 1):
+        if step.ended is not None or (game is SIXTH_SENSE and not step.state.view(0).leaders):  # type: ignore[attr-defined]
+            continue
+        opened, seen = table_scene(played, number), table_scene(played, number, 0)
+        assert opened is not None
+        assert seen is not None
+        assert [each.held for each in seen.seats] == [each.held for each in opened.seats]
+        backs = sum(each.held for each in seen.seats if each.hand is None)
+        assert table_svg(seen, "a table").count("stroke-dasharray") == backs
+        hidden += backs
+    assert hidden > 100
+
+
+def test_whose_turn_it_is_agrees_with_who_is_asked() -> None:
+    for game, seats in ((SIXTH_SENSE, 4), (NULLERN, 3)):
+        played, turns = course(game, seats), 0
+        for number, step in enumerate(played.steps, 1):
+            scene = table_scene(played, number)
+            assert scene is not None
+            marked = [seat for seat, each in enumerate(scene.seats) if each.turn]
+            if marked and step.ended is None:
+                assert marked == [*step.state.waiting()]
+                turns += 1
+        assert turns > 50
+
+
+def test_words_name_the_choice_and_the_outcome_of_a_trick_that_it_ended() -> None:
+    played = course(NULLERN, 3)
+    ended = 0
+    for number in range(2, len(played.steps) + 1):
+        words, scene = step_words(played, number), table_scene(played, number)
+        made = played.steps[number - 1].made
+        assert words is not None
+        assert scene is not None
+        assert made is not None
+        assert f"(seat {made.seat})" in words.happened
+        takes = [each.name for each in scene.seats if each.takes]
+        assert bool(words.outcome) == bool(takes)
+        if takes:
+            assert any(f"{takes[0]} (seat" in line and "takes it" in line for line in words.outcome)
+            ended += 1
+    assert ended > 10
+
+
+def test_a_seat_stands_as_its_target_and_its_tricks_say() -> None:
+    seat = SeatScene("a", False, (), "R6/9", 4, 0, None, None, False, False, False, False, (6, 9))
+    assert seat.standing == "needs 2 or 5 more"
+    assert seat._replace(taken=6).standing == "needs no more"
+    assert seat._replace(taken=8).standing == "needs 1 more"
+    assert seat._replace(taken=11).standing == "2 too many"
+    assert seat._replace(taken=9, points=10).standing == "as it should be"
+    assert seat._replace(taken=8, points=0).standing == "missed"
+    assert seat._replace(target=()).standing == ""
+
+
+def test_suits_differ_in_shape_not_only_in_colour() -> None:
+    assert SHAPES.keys() == INKS.keys() == {*SIXTH_SENSE.colours} >= {*NULLERN.colours}
+    assert len({*SHAPES.values()}) == len(SHAPES)
 
 
 def test_inks_of_cards_can_be_read_on_white() -> None:

@@ -29,7 +29,7 @@ LEGIBLE: Final = 9.0
 """Pixels of the smallest text on a card; the names are larger."""
 _TEXTS: Final = """() => [...document.querySelectorAll("svg.table text")].map((each) =>
   parseFloat(getComputedStyle(each).fontSize) * each.getScreenCTM().a)"""
-_BOXES: Final = """() => [...document.querySelectorAll("svg.table .seat, svg.table .played, svg.table .turned")]
+_BOXES: Final = """() => [...document.querySelectorAll("svg.table > g")]
   .map((each) => each.getBoundingClientRect()).map(({left, top, right, bottom}) => ({left, top, right, bottom}))"""
 
 
@@ -97,7 +97,7 @@ def test_a_question_mark_shows_the_keys_and_hides_them(browser: Browser, site: s
     with looking(browser, site) as seen:
         page = seen.go("/matches/1/steps/1")
         ready(page)
-        keys = page.locator("#keys p")
+        keys = page.locator("#keys p").first
         assert not keys.is_visible()
         page.keyboard.press("?")
         assert keys.is_visible()

@@ -9,34 +9,13 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from arena.analysis.timeline import Blame, Decision, Event, EventKind, SeatTimeline
+from arena.analysis.timeline_words import LOST, duration, instant, notices
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.cli.terminal.tables import bot_name
-from arena.match.effects import Cause, Refusal
+from arena.match.effects import Cause
 from arena.replay.header import Header, MatchKind
 
 COLOURS: Final = {Blame.BOT: "red", Blame.NETWORK: "magenta", Blame.EITHER: "yellow", Blame.SERVER: "blue"}
-LOST: Final = {
-    Cause.TIME: "time ran out",
-    Cause.ILLEGALITY: "too many answers refused",
-    Cause.SUSPENSION: "the seat was suspended",
-    Cause.ABSENCE: "a house bot played",
-}
-WHY_REFUSED: Final = {
-    Refusal.ILLEGAL: "it is not legal",
-    Refusal.STALE: "the decision was made",
-    Refusal.SUBSTITUTED: "a house bot plays the seat",
-    Refusal.UNKNOWN: "there is no such decision of this seat",
-}
-PLAIN: Final = {
-    EventKind.SUSPENDED: "suspended: late too often in a row",
-    EventKind.READY: "ready again after the suspension",
-    EventKind.LEFT: "the connection ended",
-    EventKind.RETURNED: "connected, or ready, again",
-    EventKind.BACK: "back in its seat",
-    EventKind.HELD: "the server was restarted: all clocks stand still",
-    EventKind.RELEASED: "all clocks run again",
-}
-"""Descriptions of events that need no figures."""
 
 
 def seats_table(header: Header, seats: Sequence[SeatTimeline]) -> RenderableType:
@@ -47,7 +26,7 @@ def seats_table(header: Header, seats: Sequence[SeatTimeline]) -> RenderableType
         return TableColumn(name, [Text(str(each), style="bold red" if each else "dim") for each in numbers])
 
     def times(name: str, time: Callable[[SeatTimeline], int | None]) -> TableColumn:
-        return TableColumn(name, [Text(_duration(time(seat))) for seat in seats])
+        return TableColumn(name, [Text(duration(time(seat))) for seat in seats])
 
     columns = [
         TableColumn("Seat", [Text(str(seat.seat)) for seat in seats]),
@@ -111,8 +90,8 @@ def in_words(seat: SeatTimeline) -> Text:
     else:
         text.append("made every decision itself", style="green")
     if (slowest := next(iter(seat.slowest(1)), None)) is not None and slowest.took is not None:
-        text.append(f"; slowest at decision {slowest.number} (round {slowest.round + 1}): {_duration(slowest.took)}")
-        text.append(f"; median {_duration(seat.took(50))}, 95 % within {_duration(seat.took(95))}")
+        text.append(f"; slowest at decision {slowest.number} (round {slowest.round + 1}): {duration(slowest.took)}")
+        text.append(f"; median {duration(seat.took(50))}, 95 % within {duration(seat.took(95))}")
     if seat.troubles:
         text.append("; whose doing: ")
         text.append_text(_whose(seat))
@@ -128,19 +107,19 @@ def _decision(header: Header, decision: Decision) -> Sequence[Text | str]:
     elif decision.forced is None:
         what = Text(name)
     else:
-        late = f"; the answer was {_duration(decision.late_by)} late" if decision.late_by else ""
+        late = f"; the answer was {duration(decision.late_by)} late" if decision.late_by else ""
         what = Text.assemble((LOST[decision.forced], "bold red"), f"{late}: {name}")
     over_soft = decision.spent > decision.soft
-    lag = _duration(decision.sendings[-1].lag) if decision.sendings else ""
+    lag = duration(decision.sendings[-1].lag) if decision.sendings else ""
     return (
-        _instant(decision.due if decision.made is None else decision.made),
+        instant(decision.due if decision.made is None else decision.made),
         Text(str(decision.number), style="bold"),
         str(decision.round + 1),
-        _duration(decision.waited) if decision.sendings else "",
+        duration(decision.waited) if decision.sendings else "",
         lag,
-        _duration(decision.took),
-        Text(_duration(decision.spent), style="bold yellow" if over_soft else ""),
-        Text(_duration(decision.bank_after), style="bold yellow" if decision.bank_after < decision.bank else "dim"),
+        duration(decision.took),
+        Text(duration(decision.spent), style="bold yellow" if over_soft else ""),
+        Text(duration(decision.bank_after), style="bold yellow" if decision.bank_after < decision.bank else "dim"),
         what,
         _owner(decision.blame),
     )
@@ -148,35 +127,8 @@ def _decision(header: Header, decision: Decision) -> Sequence[Text | str]:
 
 def _event(header: Header, event: Event) -> Sequence[Text | str]:
     number = "" if event.decision is None else str(event.decision)
-    words = Text(_notices(header, event), style="" if event.blame is None else COLOURS[event.blame])
-    return _instant(event.at), Text(number, style="dim"), *[""] * 6, words, _owner(event.blame)
-
-
-def _notices(header: Header, event: Event) -> str:
-    match event.kind:
-        case EventKind.REFUSED:
-            assert event.refused is not None, "it was refused"
-            late = f", {_duration(event.time)} ago" if event.refused is Refusal.STALE and event.time else ""
-            return f"answer {_answer(header, event.action)} refused: {WHY_REFUSED[event.refused]}{late}"
-        case EventKind.WAITED:
-            return f"the question waited {_duration(event.time)} to be sent: the bot owed other answers or did not read"
-        case EventKind.GONE:
-            if event.time:
-                return f"gone; {_duration(event.time)} to come back"
-            return "left in order" if event.blame is Blame.BOT else "gone once too often"
-        case EventKind.SUBSTITUTED:
-            return f"{event.stand_in} plays on"
-        case EventKind.REPLACED:
-            return f"{event.stand_in} plays on from here: the server has other house bots now"
-        case EventKind.INTERRUPTED:
-            return "broken off"
-        case kind:
-            return PLAIN[kind]
-
-
-def _answer(header: Header, action: int | None) -> str:
-    actions = header.game.actions
-    return f'"{actions[action].name}"' if action is not None and 0 <= action < len(actions) else str(action)
+    words = Text(notices(header, event), style="" if event.blame is None else COLOURS[event.blame])
+    return instant(event.at), Text(number, style="dim"), *[""] * 6, words, _owner(event.blame)
 
 
 def _whose(seat: SeatTimeline) -> Text:
@@ -187,17 +139,3 @@ def _whose(seat: SeatTimeline) -> Text:
 
 def _owner(blame: Blame | None) -> Text:
     return Text() if blame is None else Text(blame.value, style=COLOURS[blame])
-
-
-def _instant(microseconds: int) -> str:
-    """Format an instant as minutes and seconds since the match began."""
-    minutes, rest = divmod(microseconds, 60_000_000)
-    return f"{minutes}:{rest / 1e6:06.3f}"
-
-
-def _duration(microseconds: int | None) -> str:
-    if microseconds is None:
-        return ""
-    if microseconds >= 10_000_000:
-        return f"{microseconds / 1e6:.1f} s"
-    return f"{microseconds / 1e6:.2f} s" if microseconds >= 1_000_000 else f"{microseconds / 1e3:.1f} ms"

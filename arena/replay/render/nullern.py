@@ -9,13 +9,13 @@ from rich.text import Text
 
 from arena.replay.header import Header
 from arena.replay.render.cards import Faces, forced_sign, forced_words
-from arena.replay.render.nullern_picture import NullernMarks, NullernPicture, dealt, marks, picture
+from arena.replay.render.nullern_picture import NullernMarks, NullernPicture, dealt, from_views, marks, picture
 from arena.replay.render.renderer import CardFace
 from arena.replay.render.scores import points_cell, points_table, seat_in_words, seat_name, seats_table
 from arena.replay.render.tricks import Scene, TrickRenderer
 from arena.replay.steps import Course, Made
-from engine.game import RoundReport
-from engine.nullern import NULLERN, NullernRound
+from engine.game import RoundReport, SeatView
+from engine.nullern import NULLERN, NullernRound, NullernView
 from engine.nullern.cards import ACTIONS, BLIND, CARDS
 from engine.nullern.score import HUPFER_COST
 
@@ -96,9 +96,19 @@ class NullernRenderer(TrickRenderer[NullernPicture, NullernMarks]):
             text.append("*^" if self._trump_is_due(seen, number, place) else "*")
         return text
 
-    def _face(self, scene: Scene[NullernPicture, NullernMarks], number: int, place: int) -> CardFace:
-        card = scene.seen.trick(number)[place]
-        return self._faces.face(card)._replace(note="*" if self._is_trump(scene.seen, card) else "")
+    _called_word = "bid"
+
+    def _from_view(self, view: SeatView) -> NullernPicture:
+        assert isinstance(view, NullernView)
+        return from_views([view])
+
+    def _target(self, seen: NullernPicture, seat: int) -> tuple[int, ...]:
+        bid = seen.bids[seat]
+        return () if bid is None else (bid,)
+
+    def _face(self, seen: NullernPicture, number: int, place: int) -> CardFace:
+        card = seen.trick(number)[place]
+        return self._faces.face(card)._replace(note="*" if self._is_trump(seen, card) else "")
 
     def _called(self, seen: NullernPicture, seat: int) -> str:
         bid = seen.bids[seat]

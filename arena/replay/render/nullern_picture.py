@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import add
 
@@ -18,8 +18,6 @@ from engine.nullern.score import HUPFER_COST
 class NullernPicture(Picture):
     """A round of Nullern; sequences have one entry per seat or trick. `scores` do not include the cost of Hupfers."""
 
-    hand_size: int
-    """Cards dealt to each seat."""
     last: bool
     """True in the last round, which is blind and after which Hupfers are paid for."""
     bids: tuple[int | None, ...]
@@ -57,9 +55,9 @@ def picture(course: Course, index: int, seat: int | None) -> NullernPicture:
     """Return the round at a step; after a choice that ended a round, this is that round rather than the next."""
     report = course.steps[index].ended
     if report is None:
-        return _from_views(course.steps[index].state, seat)
+        return _pictured(course.steps[index].state, seat)
     assert isinstance(report, NullernRound)
-    before = _from_views(course.steps[index - 1].state, seat)
+    before = _pictured(course.steps[index - 1].state, seat)
     return replace(
         before,
         hands=emptied(before.hands),
@@ -76,7 +74,7 @@ def picture(course: Course, index: int, seat: int | None) -> NullernPicture:
 
 def dealt(course: Course, number: int, seat: int | None) -> NullernPicture:
     """Return a round as dealt, before the first choice."""
-    return _from_views(course.steps[course.begins(number)].state, seat)
+    return _pictured(course.steps[course.begins(number)].state, seat)
 
 
 def marks(course: Course, index: int) -> NullernMarks:
@@ -92,8 +90,12 @@ def marks(course: Course, index: int) -> NullernMarks:
     return NullernMarks(plays, bids)
 
 
-def _from_views(state: State[SeatView, RoundReport], seat: int | None) -> NullernPicture:
-    seen = views(state, seat, NullernView)
+def _pictured(state: State[SeatView, RoundReport], seat: int | None) -> NullernPicture:
+    return from_views(views(state, seat, NullernView))
+
+
+def from_views(seen: Sequence[NullernView]) -> NullernPicture:
+    """Return what these views of one position show."""
     first = seen[0]
     last = first.round == first.rounds - 1
     # In the last round a view has no hand, because nobody may see it, not even its owner (N8).

@@ -34,6 +34,8 @@ class Picture:
     """Takers of the finished tricks; the number of seats for a trick that nobody took."""
     taken: bytes
     """Tricks taken by seat."""
+    hand_size: int
+    """Cards dealt to each seat."""
     scores: tuple[int, ...]
     """Scores by seat: including this round once it is over."""
     points: tuple[int, ...] | None
@@ -48,6 +50,22 @@ class Picture:
     def begun(self) -> int:
         """Number of tricks with at least one card."""
         return -(-len(self.plays) // self.seats)
+
+    @property
+    def turn(self) -> int | None:
+        """The seat that is to play a card; None if another choice is due or the round is over."""
+        if not self.leaders or self.points is not None:
+            return None
+        place = len(self.plays) - (len(self.leaders) - 1) * self.seats
+        return (self.leaders[-1] + place) % self.seats if 0 <= place < self.seats else None
+
+    def held(self, seat: int, aside: int) -> int:
+        """Return the number of cards in a hand, hidden or not; `aside`: cards that a seat has laid aside."""
+        hand = self.hands[seat]
+        if hand is not None:
+            return len(hand)
+        played = sum(self.player(*divmod(place, self.seats)) == seat for place in range(len(self.plays)))
+        return max(self.hand_size - aside - played, 0)
 
     def trick(self, number: int) -> bytes:
         """Return the plays of one trick."""

@@ -14,9 +14,17 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from arena.replay.render.rich_html import html
-from arena.replay.render.show import part_name, show_match, show_step, stops, table_scene
+from arena.replay.render.pace import pace
+from arena.replay.render.show import (
+    in_plain_text,
+    part_name,
+    show_match,
+    show_step,
+    step_words,
+    table_scene,
+)
 from arena.replay.render.table_svg import table_svg
+from arena.replay.render.ways import Ways
 from arena.replay.replay import Replay
 from arena.replay.steps import Course
 
@@ -26,12 +34,16 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'uns
 _DOCUMENT: Final = Markup(
     '<!doctype html><html lang="en"><head><meta charset="utf-8">'
     '<meta http-equiv="content-security-policy" content="{policy}"><title>{title}</title><style>{style}</style></head>'
-    "<body><main><h1>{title}</h1><details><summary>Result and points by round</summary>{overview}</details>"
-    '<nav aria-label="Steps" hidden>{buttons}'
-    '<input type="range" min="1" max="{last}" value="1" aria-label="Step"></nav>'
-    '<p role="status">Step <span id="at">1</span> of {last}, {eyes}</p><div id="frame">{first}</div></main>'
+    '<body><main class="match" data-step="1"><h1>{title}</h1>'
+    '<details><summary>Result and points by round</summary><pre tabindex="0">{overview}</pre></details>'
+    '<div id="frame">{first}</div><div class="controls" data-scripted hidden>'
+    '<nav class="choices bar" aria-label="Steps">{buttons}</nav>'
+    '<input type="range" min="1" max="{last}" value="1" aria-label="Step"></div>'
+    '<p role="status">Step <span id="at">1</span> of {last}, {eyes}</p></main>'
     '<script type="text/plain" id="packed">{packed}</script><script type="module">{script}</script></body></html>'
 )
+_SCRIPTS: Final = ("replace.js", "player.js", "notebook.js")
+"""The scripts of a frame in their order; as one script they import nothing."""
 
 
 class Player:
@@ -49,26 +61,24 @@ class Player:
     def document(self) -> str:
         """Return a self-contained page."""
         course, header = self._course, self._course.replay.header
-        frames = [self._first, *(self._frame(step) for step in range(2, len(course.steps) + 1))]
-        forced = [step for step, each in enumerate(course.steps, 1) if each.made and each.made.forced]
-        stopping = {
-            "part": [stop + 1 for stop in stops(course)],
-            "round": [course.begins(number) + 1 for number in range(course.rounds)],
-            "forced": forced,
-        }
-        content = json.dumps({"frames": frames, "stops": stopping}, separators=(",", ":"))
+        ways, times = Ways(course), pace(course)
+        frames = [
+            {"html": self._frame(step), "ways": ways.at(step), "ms": times[step - 1]}
+            for step in range(1, len(course.steps) + 1)
+        ]
+        content = json.dumps(frames, separators=(",", ":"))
         eyes = "all hands open" if self._seat is None else f"as {header.bots[self._seat].name} saw it"
         return _DOCUMENT.format(
             policy=_POLICY,
             title=f"{header.game.title}: {', '.join(bot.name for bot in header.bots)}",
-            style=_resource("player.css"),
-            overview=html(show_match(course)),
+            style=_resource("table.css") + _resource("notebook.css"),
+            overview=in_plain_text(show_match(course)),
             buttons=_buttons(part_name(course)),
             last=len(frames),
             eyes=eyes,
             first=Markup(self._first),  # noqa: S704 - of ours
             packed=b64encode(zlib.compress(content.encode(), 9)).decode(),
-            script=_resource("player.js"),
+            script=Markup("").join(map(_without_imports, _SCRIPTS)),
         )
 
     def _repr_html_(self) -> str:
@@ -78,25 +88,41 @@ class Player:
             f' style="width: 100%; height: {HEIGHT}px; border: 0"></iframe>'
         )
 
-    def _frame(self, step: int) -> str:
-        words = html(show_step(self._course, step, self._seat))
+    def _frame(self, step: int) -> Markup:
         scene = table_scene(self._course, step, self._seat)
-        return words if scene is None else f"<figure>{table_svg(scene, f'The table at step {step}')}</figure>{words}"
+        words = step_words(self._course, step, self._seat)
+        if scene is None or words is None:
+            text = in_plain_text(show_step(self._course, step, self._seat))
+            return Markup('<pre class="drawn" tabindex="0">{}</pre>').format(text)
+        drawn = Markup(table_svg(scene, f"The table at step {step}"))  # noqa: S704 - its input is escaped
+        told = Markup("").join(
+            Markup('<p class="happened">{}</p>').format(each) for each in (words.happened, *words.outcome)
+        )
+        frame = Markup('<figure class="seats">{}</figure><div class="told"><p class="dim">{}</p>{}</div>')
+        return frame.format(drawn, words.title, told)
 
 
 def _buttons(part: str) -> Markup:
     labels = {
-        "previous round": "|‹ round",
+        "first": "|‹",
+        "previous round": "‹‹ round",
         "previous part": f"‹‹ {part}",
         "previous": "‹ back",
         "next": "on ›",
         "next part": f"{part} ››",
-        "next round": "round ›|",
+        "next round": "round ››",
+        "last": "›|",
         "next forced": "next forced",
     }
+    play = Markup('<button type="button" class="play" data-play>▶ Play</button>')
     button = Markup('<button type="button" data-way="{}">{}</button>')
-    return Markup("").join(button.format(way, label) for way, label in labels.items())
+    return play + Markup("").join(button.format(way, label) for way, label in labels.items())
 
 
 def _resource(name: str) -> Markup:
-    return Markup((files("arena.replay.render") / name).read_text(encoding="utf-8"))  # noqa: S704 - a file of ours
+    text = (files("arena.replay.render") / "page" / name).read_text(encoding="utf-8")
+    return Markup(text)  # noqa: S704 - a file of ours
+
+
+def _without_imports(name: str) -> Markup:
+    return Markup("").join(line for line in _resource(name).splitlines(keepends=True) if not line.startswith("import "))

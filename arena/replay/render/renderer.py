@@ -7,8 +7,9 @@ from typing import NamedTuple, Protocol
 
 from rich.console import RenderableType
 
+from arena.replay.header import SeatedBot
 from arena.replay.steps import Course
-from engine.game import RoundReport
+from engine.game import RoundReport, SeatView
 
 
 class CardFace(NamedTuple):
@@ -44,6 +45,24 @@ class SeatScene(NamedTuple):
     """True if it took the shown trick."""
     chose: bool
     """True if the choice that led to this step was its own."""
+    target: tuple[int, ...] = ()
+    """The numbers of tricks that fulfil its bid or prediction; empty if unknown."""
+    held: int = 0
+    """Number of cards in its hand, also if the hand is hidden."""
+    turn: bool = False
+    """True if it is to play a card."""
+
+    @property
+    def standing(self) -> str:
+        """The tricks that its bid or prediction still needs, in words; empty if unknown."""
+        if not self.target:
+            return ""
+        if self.taken in self.target:
+            return "as it should be" if self.points is not None else "needs no more"
+        more = [each - self.taken for each in self.target if each > self.taken]
+        if self.points is not None:
+            return "missed"
+        return f"needs {' or '.join(map(str, more))} more" if more else f"{self.taken - max(self.target)} too many"
 
 
 class TableScene(NamedTuple):
@@ -54,6 +73,21 @@ class TableScene(NamedTuple):
     """The card turned up for trump."""
     trick: int | None
     """Number of the shown trick, from 0; None before the first."""
+    called: str = "called"
+    """The game's word for what a seat has bid or predicted, such as "foretold"."""
+    below: int = 0
+    """The seat that is drawn at the bottom."""
+
+
+class StepWords(NamedTuple):
+    """A step in words, as far as the seat may know it."""
+
+    title: str
+    """The round, its trump and its dealer."""
+    happened: str
+    """The choice that led to the step."""
+    outcome: tuple[str, ...]
+    """The outcome of the trick that the choice ended, a sentence each; empty if it ended none."""
 
 
 class Renderer(Protocol):
@@ -88,5 +122,11 @@ class Renderer(Protocol):
     def step(self, course: Course, index: int, seat: int | None) -> RenderableType:
         """Draw the position at a step and the choice that led to it."""
 
+    def words(self, course: Course, index: int, seat: int | None) -> StepWords | None:
+        """Describe a step in words; None for a game without tricks."""
+
     def table(self, course: Course, index: int, seat: int | None) -> TableScene | None:
         """Return the table at a step; None for a game without tricks."""
+
+    def seen(self, view: SeatView, bots: Sequence[SeatedBot]) -> TableScene | None:
+        """Return the table from nothing but one seat's view; None for a game without tricks."""

@@ -8,16 +8,18 @@ colours. All functions raise ShowError.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from io import StringIO
 from typing import Final, NamedTuple
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 
+from arena.replay.header import SeatedBot
 from arena.replay.render.nullern import NullernRenderer
-from arena.replay.render.renderer import Renderer, TableScene
+from arena.replay.render.renderer import Renderer, StepWords, TableScene
 from arena.replay.render.scores import drawn_match
 from arena.replay.render.sixth_sense import SixthSenseRenderer
 from arena.replay.steps import Course
-from engine.game import Game
+from engine.game import Game, SeatView
 
 RENDERERS: Final[Mapping[str, Renderer]] = {
     "nullern": NullernRenderer(),
@@ -88,9 +90,27 @@ def show_step(course: Course, number: int, seat: int | None = None) -> Renderabl
     return _renderer(course).step(course, _index("step", number, len(course.steps)), _seat(course, seat))
 
 
+def in_plain_text(drawn: RenderableType) -> str:
+    """Return a drawing as text without colours, a hundred columns wide."""
+    console = Console(width=100, color_system=None, file=StringIO())
+    with console.capture() as captured:
+        console.print(drawn)
+    return captured.get().rstrip()
+
+
 def table_scene(course: Course, number: int, seat: int | None = None) -> TableScene | None:
     """Return the table at a step; None for a game without tricks."""
     return _renderer(course).table(course, _index("step", number, len(course.steps)), _seat(course, seat))
+
+
+def step_words(course: Course, number: int, seat: int | None = None) -> StepWords | None:
+    """Describe a step in words; None for a game without tricks."""
+    return _renderer(course).words(course, _index("step", number, len(course.steps)), _seat(course, seat))
+
+
+def view_scene(game: Game, view: SeatView, bots: Sequence[SeatedBot]) -> TableScene | None:
+    """Return the table from nothing but one seat's view; None for a game without tricks."""
+    return renderer_of(game).seen(view, bots)
 
 
 def _renderer(course: Course) -> Renderer:

@@ -10,11 +10,18 @@ from rich.text import Text
 from arena.replay.render.cards import Faces, forced_sign, forced_words
 from arena.replay.render.renderer import CardFace
 from arena.replay.render.scores import seat_in_words, seat_name, seats_table
-from arena.replay.render.sixth_sense_picture import SixthSenseMarks, SixthSensePicture, dealt, marks, picture
+from arena.replay.render.sixth_sense_picture import (
+    SixthSenseMarks,
+    SixthSensePicture,
+    dealt,
+    from_views,
+    marks,
+    picture,
+)
 from arena.replay.render.tricks import Scene, TrickRenderer
 from arena.replay.steps import Made
-from engine.game import RoundReport
-from engine.sixth_sense import SIXTH_SENSE, SixthSenseRound
+from engine.game import RoundReport, SeatView
+from engine.sixth_sense import SIXTH_SENSE, SixthSenseRound, SixthSenseView
 from engine.sixth_sense.cards import ACTIONS, CARDS
 
 _LEGEND = (
@@ -72,8 +79,20 @@ class SixthSenseRenderer(TrickRenderer[SixthSensePicture, SixthSenseMarks]):
             text.stylize("strike dim")
         return text
 
-    def _face(self, scene: Scene[SixthSensePicture, SixthSenseMarks], number: int, place: int) -> CardFace:
-        seen = scene.seen
+    _called_word = "foretold"
+
+    def _from_view(self, view: SeatView) -> SixthSensePicture:
+        assert isinstance(view, SixthSenseView)
+        return from_views([view])
+
+    def _target(self, seen: SixthSensePicture, seat: int) -> tuple[int, ...]:
+        card = seen.predictions[seat]
+        return () if card is None else CARDS[card].values
+
+    def _aside(self, seen: SixthSensePicture) -> int:
+        return 1 if seen.leaders else 0  # the prediction card; before, nobody may know who has chosen (S4)
+
+    def _face(self, seen: SixthSensePicture, number: int, place: int) -> CardFace:
         action, blocked = ACTIONS[seen.trick(number)[place]], place in _blocked(seen, number)
         if action.card is None:
             return CardFace("", "0⊘", blocked=blocked)

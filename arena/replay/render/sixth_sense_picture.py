@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -49,14 +49,14 @@ def picture(course: Course, index: int, seat: int | None) -> SixthSensePicture:
     hidden."""
     step = course.steps[index]
     if step.ended is None or step.made is None:
-        return _from_views(step.state, seat)
+        return _pictured(step.state, seat)
     assert isinstance(step.ended, SixthSenseRound)
-    return _ended(_from_views(course.steps[index - 1].state, seat), step.made, step.ended, seat)
+    return _ended(_pictured(course.steps[index - 1].state, seat), step.made, step.ended, seat)
 
 
 def dealt(course: Course, number: int, seat: int | None) -> SixthSensePicture:
     """Return a round as dealt, before the first choice."""
-    return _from_views(course.steps[course.begins(number)].state, seat)
+    return _pictured(course.steps[course.begins(number)].state, seat)
 
 
 def marks(course: Course, index: int) -> SixthSenseMarks:
@@ -76,8 +76,12 @@ def marks(course: Course, index: int) -> SixthSenseMarks:
     return SixthSenseMarks(plays, predictions, answers["double"], answers["peek"])
 
 
-def _from_views(state: State[SeatView, RoundReport], seat: int | None) -> SixthSensePicture:
-    seen = views(state, seat, SixthSenseView)
+def _pictured(state: State[SeatView, RoundReport], seat: int | None) -> SixthSensePicture:
+    return from_views(views(state, seat, SixthSenseView))
+
+
+def from_views(seen: Sequence[SixthSenseView]) -> SixthSensePicture:
+    """Return what these views of one position show."""
     first, hands = seen[0], {view.seat: view.hand for view in seen}
     known = [max(cards) for cards in zip(*(view.known_predictions for view in seen), strict=True)]
     return SixthSensePicture(
@@ -93,6 +97,7 @@ def _from_views(state: State[SeatView, RoundReport], seat: int | None) -> SixthS
         worths=first.worths,
         peeks=first.peeks,
         taken=first.taken,
+        hand_size=first.hand_size,
         scores=first.scores,
         points=None,
     )

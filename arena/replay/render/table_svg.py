@@ -1,8 +1,8 @@
-"""A table at one step as SVG: the seats around it with their hands, and the trick in the middle.
+"""A table at one step as SVG: the hands around a felt, and the trick in the middle.
 
-It needs no style sheet, script or font. Text has the colour of the surrounding page. Each seat and each played card is
-a group around its own origin, which `transform` moves to its place. So a style sheet can move it, and in narrow windows
-put one seat below another.
+It needs no style sheet, script or font. Each seat, the hand at the bottom and each played card is a group around its
+own origin, which `transform` moves to its place. So a style sheet can move it, and in narrow windows put one seat below
+another.
 """
 
 from __future__ import annotations
@@ -12,49 +12,98 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import accumulate
 from math import cos, pi, sin
-from typing import Final
+from typing import Final, NamedTuple
 
 from arena.replay.render.renderer import CardFace, SeatScene, TableScene
+from arena.replay.render.suits import ink, shape, shapes
 
-WIDTH: Final = 720
-HEIGHT: Final = 480
-INKS: Final = {
-    "red": "#b3202c",
-    "yellow": "#7a5a00",
-    "green": "#1d6b34",
-    "blue": "#1f4fb0",
-    "purple": "#7b2a8f",
-}
-"""Colours that are dark enough on a white card: a contrast of at least 4.5 (WCAG 2.2 AA). Other colours become
-black."""
-PAPER: Final = "#ffffff"
-BACK: Final = "#4a5568"
-CARD: Final = (34, 46)
-SMALL: Final = (22, 28)
-"""Width and height of a played card, and of one in a hand."""
-ROW: Final = 9
-"""Maximum number of a hand's cards in one row."""
-NAME: Final = 18
+WIDTH: Final = 960
+HEIGHT: Final = 600
+FELT: Final = "#17503a"
+PAPER: Final = "#fffdf7"
+BACK: Final = "#3b5b92"
+BRIGHT: Final = "#ffffff"
+PALE: Final = "#d9e8de"
+LIT: Final = "#ffe08a"
+"""Colours of the felt, cards, backs, names, other words, and of what is to be noticed."""
+CARD: Final = (54, 74)
+SMALL: Final = (34, 46)
+"""Width and height of a played card, and of one in a hand at the side."""
+LARGEST: Final = (64, 84)
+"""Width and height of a card in the hand at the bottom, if there is room for it."""
+OVERLAP: Final = 24
+"""Width that the next card leaves of a card at the side."""
+FEW: Final = 8
+"""Number of cards in the hand at the bottom that a style sheet may enlarge."""
+READ: Final = 27.0
+"""Height of the letters in the hand at the bottom at least, so that they can be read on a phone."""
+NAME: Final = 20
 """Maximum number of a name's letters, if they have the usual width."""
+MIDDLE: Final = (WIDTH / 2, 296.0)
+"""Where the trick lies."""
+
+
+class SeatPlace(NamedTuple):
+    """The place of a seat: the middle of the upper edge, and the number of cards in a row."""
+
+    x: float
+    y: float
+    row: int
+
+
+_LEFT: Final = 126.0
+_TOP: Final = 10.0
+_BELOW: Final = SeatPlace(WIDTH / 2, 466, 0)
+_SIDES: Final = {
+    2: ((), (480,), ()),
+    3: ((210,), (), (210,)),
+    4: ((210,), (480,), (210,)),
+    5: ((210,), (335, 625), (210,)),
+    6: ((310, 150), (480,), (150, 310)),
+    7: ((310, 150), (335, 625), (150, 310)),
+}
+"""By number of seats: heights of the seats at the left, going up, positions of those at the top, and heights of those
+at the right, going down."""
 
 
 def table_svg(scene: TableScene, title: str) -> str:
     """Draw a table; `title` is its text for screen readers."""
+    count = len(scene.seats)
+    faces = [face for seat in scene.seats for face in (*(seat.hand or ()), seat.card) if face is not None]
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" class="table of-{len(scene.seats)}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" class="table of-{count}"'
         f' role="img" preserveAspectRatio="xMidYMin" font-family="system-ui, sans-serif">',
         f"<title>{escape(title)}</title>",
-        f'<ellipse class="cloth" cx="{WIDTH / 2}" cy="{HEIGHT / 2}" rx="200" ry="105" fill="currentColor"'
-        ' fill-opacity="0.06" stroke="currentColor" stroke-opacity="0.25"/>',
-        *_placed("turned", WIDTH / 2, HEIGHT / 2, _turned(scene.turned)),
+        shapes(face.colour for face in (*faces, *([] if scene.turned is None else [scene.turned]))),
+        f'<rect class="felt" width="{WIDTH}" height="{HEIGHT}" rx="18" fill="{FELT}"/>',
+        f'<ellipse class="cloth" cx="{MIDDLE[0]}" cy="{MIDDLE[1]}" rx="226" ry="160" fill="{BRIGHT}"'
+        ' fill-opacity="0.05"/>',
+        *_placed("turned", *MIDDLE, _turned(scene.turned)),
     ]
-    for number, seat in enumerate(scene.seats):
-        parts += _seat(number, seat, pi / 2 + 2 * pi * number / len(scene.seats))
+    places = _places(count)
+    for place in range(count):
+        seat = scene.seats[number := (scene.below + place) % count]
+        parts += _seat(number, place, seat, places[place], scene.called)
+        if seat.card is not None:
+            angle = pi / 2 + 2 * pi * place / count
+            at = MIDDLE[0] + 172 * cos(angle), MIDDLE[1] + 112 * sin(angle)
+            parts += _placed(f"played at-{place}", *at, _card(seat.card, CARD, framed=seat.takes))
     return "".join([*parts, "</svg>"])
 
 
+def _places(count: int) -> Sequence[SeatPlace]:
+    """Return the places of the seats, clockwise from the bottom in the order of play."""
+    left, top, right = _SIDES[count]
+    return [
+        _BELOW,
+        *(SeatPlace(_LEFT, y, 8) for y in left),
+        *(SeatPlace(x, _TOP, 11) for x in top),
+        *(SeatPlace(WIDTH - _LEFT, y, 8) for y in right),
+    ]
+
+
 def _placed(name: str, x: float, y: float, parts: Iterable[str]) -> Iterator[str]:
-    """Draw a centred group at a place."""
+    """Draw a group around a place."""
     yield f'<g class="{name}" transform="translate({x:.1f} {y:.1f})">'
     yield from parts
     yield "</g>"
@@ -62,68 +111,97 @@ def _placed(name: str, x: float, y: float, parts: Iterable[str]) -> Iterator[str
 
 def _turned(card: CardFace | None) -> Iterator[str]:
     if card is None:
-        yield _text(0, 5, "no trump", 13, anchor="middle", opacity=0.7)
+        yield _text(0, 5, "no trump", 16, fill=PALE)
         return
-    yield _text(0, -24, "trump", 11, anchor="middle", opacity=0.7)
-    yield from _card(card, 0, 6, SMALL)
+    yield _text(0, -28, "trump", 15, fill=PALE)
+    yield from _card(card, (40, 52))
 
 
-def _seat(number: int, seat: SeatScene, angle: float) -> Iterator[str]:
-    """Draw a seat at an angle, clockwise from the bottom in the order of play."""
-    x, y = WIDTH / 2 + 268 * cos(angle), HEIGHT / 2 + 176 * sin(angle)
-    rows = max(-(-len(seat.hand or ()) // ROW), 1)
-    x, y = min(max(x, 106), WIDTH - 106), min(max(y, 50), HEIGHT - 30 - rows * (SMALL[1] + 2))
-    yield from _placed(f"seat at-{number}", x, y, _words_and_hand(number, seat))
-    if seat.card is not None:
-        at = WIDTH / 2 + 138 * cos(angle), HEIGHT / 2 + 72 * sin(angle)
-        yield from _placed(f"played at-{number}", *at, _card(seat.card, 0, 0, CARD, framed=seat.takes))
+def _seat(number: int, place: int, seat: SeatScene, at: SeatPlace, called: str) -> Iterator[str]:
+    """Draw a seat's words with its hand; the hand at the bottom is a group of its own, since it is wider."""
+    words = _words(number, seat, called)
+    if place:
+        yield from _placed(f"seat at-{place}", at.x, at.y, [*words, *_small_hand(seat, at.row)])
+    else:
+        yield from _placed("seat at-0", at.x, at.y, words)
+        few = " few" if len(_cards(seat)) <= FEW else ""
+        yield from _placed(f"hand{few}", WIDTH / 2, HEIGHT - LARGEST[1] / 2 - 8, _large_hand(seat))
 
 
-def _words_and_hand(number: int, seat: SeatScene) -> Iterator[str]:
+def _words(number: int, seat: SeatScene, called: str) -> Iterator[str]:
+    """Draw a seat's name, bid, tricks and points in two lines."""
     marks = "".join([" ▸" if seat.leads else "", " D" if seat.deals else ""])
-    weight = 700 if seat.chose else 500
-    yield _text(0, -22, f"{number} {_short(seat.name)}{marks}", 14, anchor="middle", weight=weight)
-    called = f"{seat.called} · " if seat.called else ""
+    if seat.turn or seat.chose:
+        edge = f'stroke="{LIT}" stroke-width="2"' if seat.turn else 'stroke="none"'
+        yield f'<rect x="-121" y="0" width="242" height="42" rx="8" fill="{BRIGHT}" fill-opacity="0.12" {edge}/>'
+    yield _text(0, 17, f"{number} {_short(seat.name)}{marks}", 16, weight=700, fill=LIT if seat.turn else BRIGHT)
+    aim = "/".join(map(str, seat.target)) or ("?" if seat.called or seat.card else "–")
     points = "" if seat.points is None else f" ({seat.points:+d})"
-    yield _text(0, -6, f"{called}took {seat.taken} · {seat.score}{points}", 12, anchor="middle", opacity=0.8)
-    yield from _hand(seat.hand or (), 0, 14)
+    yield _text(0, 36, f"{called} {aim} · took {seat.taken} · {seat.score}{points}", 14, fill=PALE)
 
 
-def _hand(cards: Sequence[CardFace], x: float, y: float) -> Iterator[str]:
-    for begin in range(0, len(cards), ROW):
-        row, step = cards[begin : begin + ROW], SMALL[0] + 1
-        left = x - step * (len(row) - 1) / 2
-        for place, card in enumerate(row):
-            yield from _card(card, left + step * place, y + begin // ROW * (SMALL[1] + 2), SMALL)
+def _cards(seat: SeatScene) -> Sequence[CardFace | None]:
+    """Return the cards of a hand; None for each that is hidden."""
+    return (None,) * seat.held if seat.hand is None else seat.hand
 
 
-def _card(card: CardFace, x: float, y: float, size: tuple[int, int], *, framed: bool = False) -> Iterator[str]:
-    """Draw a card around its middle; a blocked one is crossed out."""
+def _small_hand(seat: SeatScene, row: int) -> Iterator[str]:
+    cards = _cards(seat)
+    lines = max(-(-len(cards) // row), 1)
+    size = -(-len(cards) // lines)
+    for line in range(lines):
+        shown = cards[line * size : (line + 1) * size]
+        left = -OVERLAP * (len(shown) - 1) / 2
+        for place, card in enumerate(shown):
+            yield from _card(card, SMALL, left + OVERLAP * place, 69 + 34 * line, corner=True)
+
+
+def _large_hand(seat: SeatScene) -> Iterator[str]:
+    cards = _cards(seat)
+    step = min(LARGEST[0] + 6, (WIDTH - 40) / max(len(cards), 1))
+    size = (min(LARGEST[0], step - 2), LARGEST[1])
+    for place, card in enumerate(cards):
+        yield from _card(card, size, step * (place - (len(cards) - 1) / 2), 0, least=READ)
+
+
+def _card(
+    card: CardFace | None, size: tuple[float, float], x: float = 0, y: float = 0, *, framed: bool = False,
+    corner: bool = False, least: float = 0,
+) -> Iterator[str]:  # fmt: skip
+    """Draw a card around its middle, or its back if it is hidden; a blocked one is crossed out.
+
+    `corner`: only its left edge can be seen, since the next card lies on it.
+    """
     width, height = size
     left, top = x - width / 2, y - height / 2
-    ink = INKS.get(card.colour, "#1a1a1a") if card.colour else PAPER
-    frame = f'stroke="{ink}" stroke-width="3"' if framed else f'stroke="{ink}" stroke-opacity="0.5"'
-    paper = PAPER if card.colour else BACK
-    yield f'<rect x="{left:.1f}" y="{top:.1f}" width="{width}" height="{height}" rx="4" fill="{paper}" {frame}/>'
-    letter, big = card.colour[:1].upper(), size == CARD
-    yield _text(
-        x, y + (2 if big else 1), card.text + card.note, 15 if big else 11, anchor="middle", fill=ink, weight=700
-    )
-    yield _text(x, y + (17 if big else 11.5), letter, 10 if big else 9, anchor="middle", fill=ink)
+    frame = f'stroke="{LIT}" stroke-width="5"' if framed else 'stroke="#000" stroke-opacity="0.45"'
+    back = card is None or not card.colour
+    box = f'x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" rx="5"'
+    yield f'<rect class="card" {box} fill="{BACK if back else PAPER}" {frame}/>'
+    if card is None:
+        inner = f'x="{left + 4:.1f}" y="{top + 4:.1f}" width="{width - 8:.1f}" height="{height - 8:.1f}" rx="3"'
+        yield f'<rect {inner} fill="none" stroke="{BRIGHT}" stroke-opacity="0.6" stroke-dasharray="3 3"/>'
+        return
+    printed, words = BRIGHT if back else ink(card.colour), card.text + card.note
+    if corner:
+        yield _text(left + 3, top + 16, words, 14 if len(words) < 3 else 12.5, weight=700, fill=printed, anchor="start")
+        yield shape(card.colour, left + 11, top + 29, 15)
+    else:
+        letters = min(28.0, max(1.5 * width / max(len(words), 2), least))
+        yield _text(x, top + 0.45 * height, words, letters, weight=700, fill=printed)
+        yield shape(card.colour, x, top + 0.72 * height, min(26.0, 0.55 * width))
     if card.blocked:
         yield (
-            f'<path d="M{left:.1f} {top:.1f}l{width} {height}m0 {-height}l{-width} {height}"'
-            f' stroke="{ink}" stroke-width="2" stroke-opacity="0.7"/>'
+            f'<path d="M{left:.1f} {top:.1f}l{width:.1f} {height:.1f}m0 {-height:.1f}l{-width:.1f} {height:.1f}"'
+            f' stroke="{printed}" stroke-width="3" stroke-opacity="0.8"/>'
         )
 
 
 def _text(
-    x: float, y: float, words: str, size: int, *, anchor: str = "start", weight: int = 400, fill: str = "currentColor",
-    opacity: float = 1,
-) -> str:  # fmt: skip
-    style = f'font-size="{size}" font-weight="{weight}" text-anchor="{anchor}" fill="{fill}"'
-    seen = "" if opacity == 1 else f' fill-opacity="{opacity}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" {style}{seen}>{escape(words)}</text>'
+    x: float, y: float, words: str, size: float, *, weight: int = 400, fill: str = BRIGHT, anchor: str = "middle"
+) -> str:
+    style = f'font-size="{size:g}" font-weight="{weight}" text-anchor="{anchor}" fill="{fill}"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{escape(words)}</text>'
 
 
 def _short(name: str) -> str:

@@ -14,12 +14,13 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from arena.replay.header import Header
+from arena.replay.header import Header, SeatedBot
 from arena.replay.render.cards import Faces, forced_sign
 from arena.replay.render.picture import PLAYS, Marks, Picture
-from arena.replay.render.renderer import CardFace, SeatScene, TableScene
+from arena.replay.render.renderer import CardFace, SeatScene, StepWords, TableScene
 from arena.replay.render.scores import plain_table, points_by_round, seat_in_words, seat_name
 from arena.replay.steps import Course, Made
+from engine.game import SeatView
 
 PictureT = TypeVar("PictureT", bound=Picture)
 MarksT = TypeVar("MarksT", bound=Marks)
@@ -68,6 +69,8 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
         self._picture, self._dealt, self._marks = picture, dealt, marks
 
     part: str = "trick"
+    _called_word: str
+    """The game's word for what a seat has bid or predicted."""
 
     def stops(self, course: Course, number: int) -> list[int]:
         """Return the steps at which tricks were completed; the end of the round for an unfinished trick."""
@@ -121,20 +124,29 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
     def table(self, course: Course, index: int, seat: int | None) -> TableScene:
         """Return the table at a step: the trick that began last."""
         scene, made = self._scene(course, index, seat), course.steps[index].made
-        seen, header = scene.seen, scene.header
+        chose = made.seat if made is not None and self._may_know(scene, made) else None
+        return self._table(scene.seen, scene.header.bots, seat, chose)
+
+    def seen(self, view: SeatView, bots: Sequence[SeatedBot]) -> TableScene:
+        """Return the table from nothing but one seat's view: the trick that began last."""
+        return self._table(self._from_view(view), bots, view.seat, None)
+
+    def _table(self, seen: PictureT, bots: Sequence[SeatedBot], below: int | None, chose: int | None) -> TableScene:
         trick = seen.begun - 1 if seen.begun else None
         cards: dict[int, CardFace] = {}
         if trick is not None:
             places = range(len(seen.trick(trick)))
-            cards = {seen.player(trick, place): self._face(scene, trick, place) for place in places}
+            cards = {seen.player(trick, place): self._face(seen, trick, place) for place in places}
         taker = None if trick is None else seen.taker(trick)
-        bots = enumerate(zip(header.bots, seen.hands, strict=True))
         seats = tuple(
             SeatScene(
                 name=bot.name,
                 house=bot.house,
                 hand=None if hand is None else tuple(map(self._faces.face, hand)),
                 called=self._called(seen, number),
+                target=self._target(seen, number),
+                held=seen.held(number, self._aside(seen)),
+                turn=number == seen.turn,
                 taken=seen.taken[number],
                 score=seen.scores[number],
                 points=None if seen.points is None else seen.points[number],
@@ -142,14 +154,40 @@ class TrickRenderer(ABC, Generic[PictureT, MarksT]):
                 deals=number == seen.dealer,
                 leads=trick is not None and number == seen.leaders[trick],
                 takes=number == taker,
-                chose=made is not None and made.seat == number and self._may_know(scene, made),
+                chose=number == chose,
             )
-            for number, (bot, hand) in bots
+            for number, (bot, hand) in enumerate(zip(bots, seen.hands, strict=True))
         )
-        return TableScene(seats, None if seen.turned is None else self._faces.face(seen.turned), trick)
+        turned = None if seen.turned is None else self._faces.face(seen.turned)
+        return TableScene(seats, turned, trick, self._called_word, below or 0)
+
+    def words(self, course: Course, index: int, seat: int | None) -> StepWords:
+        """Describe a step in words: the round, the last choice, and the outcome of a trick that it ended."""
+        scene, step = self._scene(course, index, seat), course.steps[index]
+        seen, begun = scene.seen, scene.seen.begun
+        details = [f"Round {step.round + 1}", *([f"trick {begun}"] if begun else []), *self._title_details(seen)]
+        trump = "no card turned" if seen.turned is None else f"trump {self._faces.colour(seen.turned)}"
+        title = " · ".join([*details, trump, f"{scene.header.bots[seen.dealer].name} deals"])
+        if step.made is None:
+            return StepWords(title, "The cards are dealt.", ())
+        ended = begun > 0 and len(seen.plays) == begun * seen.seats and seen.taker(begun - 1) is not None
+        outcome = [line.plain for line in self._outcome(scene, begun - 1)] if ended else []
+        return StepWords(title, self._choice(scene, step.made).plain, tuple(outcome))
 
     @abstractmethod
-    def _face(self, scene: Scene[PictureT, MarksT], number: int, place: int) -> CardFace:
+    def _from_view(self, view: SeatView) -> PictureT:
+        """Return what a seat's view shows of its round."""
+
+    @abstractmethod
+    def _target(self, seen: PictureT, seat: int) -> tuple[int, ...]:
+        """Return the numbers of tricks that fulfil a seat's bid or prediction; empty if unknown."""
+
+    def _aside(self, seen: PictureT) -> int:
+        """Return the number of cards that each seat has laid aside from its hand."""
+        return 0
+
+    @abstractmethod
+    def _face(self, seen: PictureT, number: int, place: int) -> CardFace:
         """Return a play as it lies on the table."""
 
     @abstractmethod

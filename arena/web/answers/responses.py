@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.queries.figures import CONFIDENCE, SHARED, flag_in_words, is_house, leaders, quota_in_words, share_in_words
 from arena.queries.json_form import json_text
+from arena.replay.render.suits import SHAPES
 from arena.version import __version__
 from engine.registry import GAMES
 
@@ -142,6 +143,7 @@ _TEMPLATES.globals.update(
     games=GAMES,
     is_house=is_house,
     leaders=leaders,
+    suits=SHAPES,
     shared=SHARED,
     quota_in_words=quota_in_words,
     server_version=__version__,

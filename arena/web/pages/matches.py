@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final
 
-from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from arena.analysis.verdict import checked, prove, unchecked
-from arena.queries.figures import CONFIDENCE
 from arena.queries.source import DataSource
-from arena.replay.render.rich_html import html
-from arena.replay.render.show import ShowError, part_name, show_match, show_step, table_scene
-from arena.replay.render.table_svg import table_svg
-from arena.replay.steps import Course
+from arena.replay.render.show import ShowError, part_name
 from arena.store.base.errors import Refused
 from arena.store.base.rows import MatchRow, MatchState
 from arena.web.answers.responses import conditional, page, replay_download
 from arena.web.drawing.match_picture import PicturedMatch, PicturedSeat
+from arena.web.drawing.score_line import score_line
 from arena.web.pages.asked import number_asked
+from arena.web.pages.match_frames import frame
 from arena.web.reading.reader import Busy, Missing, NotShown
 from arena.web.reading.ready_replays import ReadyReplay, match_row, replay_file
 from arena.web.reading.reviews import Review, TooManyReviews
@@ -31,34 +28,23 @@ PICTURE_FRESH: Final = 300
 """Seconds for which a picture may be cached: few, as a name in it may be removed."""
 
 
-class Shown(NamedTuple):
-    """The parts of a match that its page draws."""
-
-    match: MatchRow
-    drawn: Markup | None
-    """Drawing of the points by round; None without a replay."""
-    rounds: Sequence[int]
-    """The step with which each round begins."""
-    why_not: str
-    """The reason why the replay cannot be shown here; empty if it can, or if there is no replay."""
-
-
 async def match(request: Request) -> Response:
-    """Show one match: its result, and points by round if it has a replay."""
+    """Show one match: its result, and its table at the first step if it has a replay."""
     number = request.path_params["number"]
+    review = request.app.state.reviews.of(number)
 
-    def query(source: DataSource) -> Shown:
+    def query(source: DataSource) -> dict[str, Any]:
         row = match_row(source, number)
+        shown: dict[str, Any] = {"match": row, "named": False, "frame": "", "why_not": ""}
         if row.state is not MatchState.FINISHED or row.pruned:
-            return Shown(row, None, (), "")
+            return shown
         try:
             ready = request.app.state.replays.ready(source, number)
-            return Shown(row, html(show_match(ready.course)), ready.rounds, "")
+            return shown | _board(ready, row, 1, None, review) | {"named": False}
         except (NotShown, ShowError) as error:
-            return Shown(row, None, (), str(error))
+            return shown | {"why_not": str(error)}
 
-    shown = await request.app.state.reader.read(query)
-    return page(request, "match.html", **shown._asdict())
+    return page(request, "match.html", **await request.app.state.reader.read(query))
 
 
 async def step(request: Request) -> Response:
@@ -69,20 +55,29 @@ async def step(request: Request) -> Response:
 
     def query(source: DataSource) -> dict[str, Any]:
         ready = request.app.state.replays.ready(source, number)
-        course, costly = ready.course, _costly(ready, review, seat)
-        frame = _frame(course, index, seat, costly)
-        return {
-            "frame": frame,
-            "header": course.replay.header,
-            "round": course.steps[index - 1].round + 1,
-            "rounds": ready.rounds,
-            "last": len(course.steps),
-            "part": part_name(course),
-            "ways": ready.ways(index, sorted(costly)),
-        }
+        return _board(ready, match_row(source, number), index, seat, review)
 
-    shown = await request.app.state.reader.read(_named(query))
-    return page(request, "step.html", number=number, index=index, seat=seat, review=review, **shown)
+    return page(request, "match.html", **await request.app.state.reader.read(_named(query)))
+
+
+def _board(ready: ReadyReplay, row: MatchRow, index: int, seat: int | None, review: Review | None) -> dict[str, Any]:
+    """Return the values of a page that shows a step. Raises: ShowError."""
+    course, costly = ready.course, _costly(ready, review, seat)
+    return {
+        "match": row,
+        "named": True,
+        "frame": frame(course, index, seat, costly),
+        "index": index,
+        "seat": seat,
+        "bots": course.replay.header.bots,
+        "round": course.steps[index - 1].round + 1,
+        "rounds": ready.ways.rounds,
+        "last": len(course.steps),
+        "part": part_name(course),
+        "ways": ready.ways.at(index, sorted(costly)),
+        "line": score_line(course, ready.ways.forced, sorted(costly)),
+        "review": review,
+    }
 
 
 async def round_frames(request: Request) -> Response:
@@ -98,7 +93,14 @@ async def round_frames(request: Request) -> Response:
             raise ShowError(f"the replay has rounds 1 to {course.rounds}, not round {wanted}")
         first = course.begins(wanted - 1) + (2 if wanted > 1 else 1)
         places, sure = sorted(costly), range(first, course.ends(wanted - 1) + 2)
-        frames = [{"html": _frame(course, each, seat, costly), "ways": ready.ways(each, places)} for each in sure]
+        frames = [
+            {
+                "html": frame(course, each, seat, costly),
+                "ways": ready.ways.at(each, places),
+                "ms": ready.pace[each - 1],
+            }
+            for each in sure
+        ]
         return {"first": first, "frames": frames}
 
     return JSONResponse(await request.app.state.reader.read(_named(query)))
@@ -163,45 +165,6 @@ def _costly(ready: ReadyReplay, review: Review | None, seat: int | None) -> dict
     return {place: each for each in choices if (place := ready.step_of(each["decision"])) is not None}
 
 
-def _frame(course: Course, index: int, seat: int | None, costly: Mapping[int, Mapping[str, Any]]) -> Markup:
-    """Return one step as HTML: a drawing of the table, its description in words, and the legal actions."""
-    words = html(show_step(course, index, seat))
-    scene = table_scene(course, index, seat)
-    after = _cost(costly.get(index)) + _legal(course, index, seat)
-    if scene is None:
-        return words + after
-    picture = Markup(table_svg(scene, f"The table at step {index}"))  # noqa: S704 - its input is escaped
-    return Markup('<figure class="seats">{}</figure>{}{}').format(picture, words, after)
-
-
-def _cost(choice: Mapping[str, Any] | None) -> Markup:
-    """Describe the cost of the choice that led to this step; empty if the analysis has none."""
-    if choice is None:
-        return Markup("")
-    return Markup('<p class="costly">This choice, {}, cost {:.1f} ± {:.1f} points against {}.</p>').format(
-        choice["name"], choice["cost"], CONFIDENCE * choice["error"], choice["better_name"]
-    )
-
-
-def _legal(course: Course, index: int, seat: int | None) -> Markup:
-    """List the legal actions and mark the one chosen next; if one seat is shown, only that seat's actions."""
-    step, parts = course.steps[index - 1], Markup("")
-    names, bots = course.replay.header.game.actions, course.replay.header.bots
-    following = {each.made.seat: each.made.action for each in reversed(course.steps[index:]) if each.made is not None}
-    for owing in step.state.waiting():
-        if seat not in (None, owing):
-            continue
-        choices = Markup(" · ").join(
-            Markup("<strong>{}</strong>").format(names[action].name)
-            if action == following.get(owing)
-            else escape(names[action].name)
-            for action in step.state.legal(owing)
-        )
-        when = "In the next round " if step.ended is not None else ""
-        parts += Markup('<p class="legal">{}{} {} may choose: {}</p>').format(when, owing, bots[owing].name, choices)
-    return parts
-
-
 async def check(request: Request) -> Response:
     """Show the check of a replay: its steps, its omissions and the first difference."""
     number = request.path_params["number"]
@@ -217,7 +180,7 @@ async def check(request: Request) -> Response:
             why = ""
         sound = verdict.verified and not proofs.problem
         return {
-            "header": replay.header,
+            "match": match_row(source, number),
             "sound": sound,
             "difference": verdict.difference,
             "problem": proofs.problem,
@@ -240,7 +203,7 @@ async def analysis(request: Request) -> Response:
         ready = request.app.state.replays.ready(source, number)
         found = None if review is None else review.found
         decisions = [each["decision"] for seat in (found or {"seats": []})["seats"] for each in seat["costly"] or ()]
-        return {"header": ready.course.replay.header, "steps": {each: ready.step_of(each) for each in decisions}}
+        return {"match": match_row(source, number), "steps": {each: ready.step_of(each) for each in decisions}}
 
     shown = await request.app.state.reader.read(query)
     return page(request, "analysis.html", number=number, review=review, **shown)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from threading import Lock
@@ -11,7 +10,8 @@ from typing import Final
 from arena.analysis.verdict import verified
 from arena.queries.source import LARGEST_MATCH, DataSource
 from arena.replay.read import read
-from arena.replay.render.show import stops
+from arena.replay.render.pace import pace
+from arena.replay.render.ways import Ways
 from arena.replay.replay import Replay, ReplayError
 from arena.replay.steps import Course
 from arena.replay.verify import ReplayVerdict
@@ -25,13 +25,11 @@ KEPT: Final = 16
 
 
 class ReadyReplay:
-    """A replay with all its positions, and navigation between them."""
+    """A replay with all its positions, the ways between them, and its pace."""
 
     def __init__(self, replay: Replay) -> None:
         self.course = course = Course(replay)
-        self._parts = [stop + 1 for stop in stops(course)]
-        self._rounds = [course.begins(each) + 1 for each in range(course.rounds)]
-        self._forced = [place for place, each in enumerate(course.steps, 1) if each.made and each.made.forced]
+        self.ways = Ways(course)
         self._by_decision = {each.made.decision: place for place, each in enumerate(course.steps, 1) if each.made}
 
     @cached_property
@@ -39,30 +37,14 @@ class ReadyReplay:
         """The result of checking that the replay is consistent in itself."""
         return verified(self.course.replay)
 
-    @property
-    def rounds(self) -> Sequence[int]:
-        """The step with which each round begins."""
-        return self._rounds
+    @cached_property
+    def pace(self) -> Sequence[int]:
+        """The milliseconds for which each step is shown."""
+        return pace(self.course)
 
     def step_of(self, decision: int) -> int | None:
         """Return the step that a decision led to; None if the decision was never made."""
         return self._by_decision.get(decision)
-
-    def ways(self, index: int, costly: Sequence[int] = ()) -> dict[str, int | None]:
-        """Return the steps that the links of a step lead to, by the link's name; None for a link that leads nowhere.
-
-        `costly`: the steps of the costliest choices, in order.
-        """
-        return {
-            "previous round": _before(self._rounds, index),
-            "previous part": _before(self._parts, index),
-            "previous": index - 1 or None,
-            "next": index + 1 if index < len(self.course.steps) else None,
-            "next part": _after(self._parts, index),
-            "next round": _after(self._rounds, index),
-            "next forced": _after(self._forced, index),
-            "next costly": _after(costly, index),
-        }
 
 
 class ReadyReplays:
@@ -116,13 +98,3 @@ def _read(source: DataSource, number: int) -> Replay:
     if found.header.match_id != number:
         raise NotShown(f"the replay stored of match {number} is one of match {found.header.match_id}")
     return found
-
-
-def _before(places: Sequence[int], index: int) -> int | None:
-    at = bisect_left(places, index)
-    return places[at - 1] if at else None
-
-
-def _after(places: Sequence[int], index: int) -> int | None:
-    at = bisect_right(places, index)
-    return places[at] if at < len(places) else None

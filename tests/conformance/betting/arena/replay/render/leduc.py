@@ -9,10 +9,11 @@ from engine.leduc.betting import closed
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from arena.replay.header import SeatedBot
 from arena.replay.render.cards import Faces, forced_words
 from arena.replay.render.scores import plain_table, points_by_round, seat_in_words, seat_name
 from arena.replay.steps import Course
-from engine.game import RoundReport
+from engine.game import RoundReport, SeatView
 
 
 class LeducRenderer:
@@ -42,6 +43,12 @@ class LeducRenderer:
         return [*found, *([last] if bets else [])]
 
     def table(self, course: Course, index: int, seat: int | None) -> None:
+        """It has no tricks."""
+
+    def words(self, course: Course, index: int, seat: int | None) -> None:
+        """Its step is drawn in words already."""
+
+    def seen(self, view: SeatView, bots: Sequence[SeatedBot]) -> None:
         """It has no tricks."""
 
     def rounds(self, course: Course) -> RenderableType:

@@ -12,6 +12,7 @@ import pytest
 from arena_client.pipe import PipeBot
 from arena_client.v1 import play_pb2
 from client_tests.peer import Peer, Playing, Talk, asks, invites, reports, starts, welcome
+from google.protobuf.json_format import ParseDict
 
 COMMAND = """
 import json, sys
@@ -66,3 +67,38 @@ def test_a_command_learns_at_once_what_is_closed_and_may_answer_it_all_the_same(
     assert answered == [(2, 0), (3, 0)], "the answer to the closed decision is passed over"
     lines = [json.loads(line.replace("'", '"')) for line in seen.read_text().splitlines()]
     assert lines == [["starts"], ["welcome"], ["decisions"], ["closed"], ["decisions"], ["reports"]]
+
+
+COPIES = "import sys; seen = open(sys.argv[1], 'w')\nfor line in sys.stdin: seen.write(line); seen.flush()"
+
+
+@pytest.mark.process
+def test_a_command_reads_a_value_that_the_sdk_does_not_know_as_its_number(token_file: Path, tmp_path: Path) -> None:
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield invites(1)
+        talk.next()
+        yield starts(1)
+        notice = ParseDict({"kind": 99, "matchId": "1", "text": "new", "lateMs": 7}, play_pb2.Notice())
+        yield play_pb2.PlayResponse(notices=[notice])
+        report = {"matchId": "1", "seat": 1, "kind": 77, "interrupted": "new", "interruption": 78}
+        yield play_pb2.PlayResponse(reports=[ParseDict(report, play_pb2.MatchReport())])
+        yield invites(2)
+        talk.next()
+        yield starts(2)
+        yield reports(2)
+        talk.wait_for_goodbye()
+
+    seen = tmp_path / "seen"
+    bot = PipeBot([sys.executable, "-c", COPIES, str(seen)])
+    try:
+        with Peer([script]) as peer:
+            Playing(bot, peer.address, token_file, matches=1).result()
+    finally:
+        bot.end()
+    lines = [json.loads(line) for line in seen.read_text().splitlines()]
+    [notice] = next(line["notices"] for line in lines if "notices" in line)
+    [report] = next(line["reports"] for line in lines if "reports" in line)
+    assert (notice["kind"], notice["text"], notice["lateMs"]) == (99, "new", 7)
+    assert (report["kind"], report["interrupted"], report["interruption"]) == (77, "new", 78)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Install the Debian packages that tests need and no other package manager provides: bubblewrap for sandboxes, Chromium
-# with a font for the pages, nginx for the documentation on proxies (not started), and gRPC for C++.
+# with a font for the pages, nginx for the documentation on proxies (not started), gRPC for C++, and the languages of the
+# starters.
 set -eu
 
 as_root() {
@@ -17,9 +18,15 @@ if [ ! -e /usr/lib/nginx/modules/ngx_stream_module.so ] || ! command -v nginx >/
 fi
 command -v grpc_cpp_plugin >/dev/null ||
     missing="$missing pkg-config zlib1g-dev libprotobuf-dev libgrpc++-dev protobuf-compiler protobuf-compiler-grpc"
+command -v jq >/dev/null || missing="$missing jq"
+command -v ruby >/dev/null || missing="$missing ruby"
+lua -e 'require "dkjson"' 2>/dev/null || missing="$missing lua5.4 lua-dkjson"
+if ! command -v mcs >/dev/null || ! command -v mono >/dev/null; then
+    missing="$missing mono-mcs libmono-system-runtime-serialization4.0-cil libmono-system-xml-linq4.0-cil"
+fi
 if [ -n "$missing" ]; then
     if ! command -v apt-get >/dev/null; then
-        echo "not installed, and there is no apt-get: $missing; tests of boxes, pages or C++ cannot run here" >&2
+        echo "not installed, and there is no apt-get: $missing; tests of boxes, pages, C++ or starters cannot run here" >&2
         exit 0
     fi
     if ! as_root true 2>/dev/null; then

@@ -4,7 +4,7 @@
 
 A folder is given a copy of the checkout and nothing else. The server is started as the README says; packages, build and
 start of the bot are the commands of the SDK's README, run as they stand in an environment that knows nothing of this
-project; the bot is that of docs/languages.md. Only the server's port is another, any free one.
+project; the bot is that of docs/languages.md, or a starter. Only the server's port is another, any free one.
 What package managers downloaded for this user before is there; what compilers made is not.
 """
 
@@ -34,6 +34,15 @@ from tests.documents import ADDRESS, CONSOLE, ROOT, blocks, first_bots
 LANGUAGES: Final = {"python": (), "typescript": ("npm",), "go": ("go",), "cpp": ("cmake", "grpc_cpp_plugin"),
                     "rust": ("cargo",), "java": ("mvn",)}  # fmt: skip
 """In the order of docs/languages.md, with the tools that each needs."""
+STARTERS: Final = {
+    "bash": ("bash", "jq"),
+    "awk": ("awk",),
+    "ruby": ("ruby",),
+    "lua": ("lua",),
+    "csharp": ("mcs", "mono"),
+}
+"""In the order of clients/starters/README.md, with the tools that each needs."""
+TOOLS: Final[dict[str, tuple[str, ...]]] = {**LANGUAGES, **STARTERS}
 LONGEST: Final = 900.0
 """Seconds that a step may take; only a failure takes them."""
 
@@ -70,7 +79,11 @@ class Steps(NamedTuple):
 
 
 def guide(language: str) -> Guide:
-    """What the README of an SDK says, with the bot of docs/languages.md."""
+    """What the README of an SDK says, with the bot of docs/languages.md, or the README of the starters."""
+    if language in STARTERS:
+        packages, *starters = blocks((ROOT / "clients" / "starters" / "README.md").read_text(encoding="utf-8"), "sh")
+        *build, start = starters[list(STARTERS).index(language)].splitlines()
+        return Guide(packages, {}, "\n".join(build), start)
     text = (ROOT / "clients" / language / "README.md").read_text(encoding="utf-8")
     files = dict(re.findall(r"(?:^|[ (])([\w./]+\.\w+):\n\n```\w+\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
     assert files, f"clients/{language}/README.md does not say which file the bot is, as in 'a complete one, bot.py:'"
@@ -205,13 +218,13 @@ def _interrupt(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None
 
 
 @click.command()
-@click.option("--language", "languages", type=click.Choice([*LANGUAGES]), multiple=True, help="Repeatable.")
+@click.option("--language", "languages", type=click.Choice([*TOOLS]), multiple=True, help="Repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(languages: tuple[str, ...], as_json: bool) -> None:
     """Go from an empty folder to the first rated match, in each language whose tools are here."""
     found = dict[str, Steps]()
-    for language in languages or LANGUAGES:
-        if missing := [tool for tool in LANGUAGES[language] if shutil.which(tool) is None]:
+    for language in languages or TOOLS:
+        if missing := [tool for tool in TOOLS[language] if shutil.which(tool) is None]:
             click.echo(f"{language} is left out: there is no {missing[0]} here", err=True)
             continue
         with tempfile.TemporaryDirectory() as folder:

@@ -249,7 +249,7 @@ class QueryServices:
         """Read the published ladder of a game, with the changes since."""
         ladder = await looked_up(self._arena.store.read(partial(standings.current, game=game.name)))
         if (unfitted := self._arena.publisher.unfitted(game.name)) is not None:
-            ladder = replace(ladder, not_fitted_since=instant(unfitted.since), not_fitted_why=unfitted.why)
+            ladder = replace(ladder, not_fitted_since=instant(unfitted.since), not_fitted_reason=unfitted.why)
         return ladder
 
     async def _of_tables(self, game: Game, seats: int) -> LadderRows:

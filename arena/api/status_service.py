@@ -44,8 +44,8 @@ class StatusService:
                 waiting=arena.matchmaker.waiting[name],
                 playing=sum(each.game == name for each in arena.live.running),
                 ended=arena.live.ended(name),
-                news=arena.publisher.news(name),
-                not_fitted_why="" if unfitted is None else unfitted.why,
+                unfitted_results=arena.publisher.news(name),
+                not_fitted_reason="" if unfitted is None else unfitted.why,
             )
             if published is not None:
                 game.published.FromMicroseconds(published)

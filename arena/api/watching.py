@@ -33,7 +33,7 @@ UNREAD_RETRY: Final = 5.0
 
 _EVENTS: Final = FieldPrefix(matches_pb2.WatchMatchesResponse, "events")
 _ROUND: Final = FieldPrefix(matches_pb2.MatchEvent, "round")
-_TOLD: Final = matches_pb2.WatchMatchesResponse(told=True).SerializeToString()
+_CAUGHT_UP: Final = matches_pb2.WatchMatchesResponse(caught_up=True).SerializeToString()
 
 
 class Watching:
@@ -57,7 +57,7 @@ class Watching:
                 for first in range(0, len(running), RUNNING_AT_ONCE):
                     began = (encode_began(each, each.rounds) for each in running[first : first + RUNNING_AT_ONCE])
                     await _send(stream, b"".join(_EVENTS.of(len(each)) + each for each in began))
-                await _send(stream, _TOLD)
+                await _send(stream, _CAUGHT_UP)
                 while True:
                     message = encode_push(await watcher.next(), wants)
                     if message:
@@ -81,9 +81,9 @@ def encode_push(push: Push, wants: Callable[[LiveMatch], bool] | None) -> bytes:
     events."""
     if wants is not None:
         wanted = [each for each in push.events if wants(each.match)]
-        return _TOLD + _message(wanted) if wanted else b""
+        return _CAUGHT_UP + _message(wanted) if wanted else b""
     if not push.encoded:
-        push.encoded = _TOLD + _message(push.events)
+        push.encoded = _CAUGHT_UP + _message(push.events)
     return push.encoded
 
 

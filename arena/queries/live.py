@@ -70,9 +70,9 @@ class GameStatusRow:
     """Number of matches that ended in the last minute."""
     published: datetime | None
     """Time at which its ladder was published."""
-    news: int
+    unfitted_results: int
     """Number of results that are not in the ladder yet."""
-    not_fitted_why: str
+    not_fitted_reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Watch:
     def __iter__(self) -> Iterator[tuple[tuple[LiveRow, ...], bool]]:
         """Yield each event, and whether all running matches have been sent by then."""
         for message in self._call:
-            yield tuple(map(_row, message.events)), message.told
+            yield tuple(map(_row, message.events)), message.caught_up
 
     def cancel(self) -> None:
         """End the stream; may be called from any thread."""
@@ -109,7 +109,7 @@ class Watch:
 
 
 def _row(event: matches_pb2.MatchEvent) -> LiveRow:
-    match event.WhichOneof("what"):
+    match event.WhichOneof("event"):
         case "began":
             began = event.began
             return RunningRow(

@@ -343,11 +343,11 @@ async def test_a_ladder_that_cannot_be_fitted_says_since_when_and_why(
 ) -> None:
     ask = ladder_pb2.GetLadderRequest(game=GAME.name)
     fine = await rig.query_services.GetLadder(ask, CALL)
-    assert (fine.HasField("not_fitted_since"), fine.not_fitted_why) == (False, "")
+    assert (fine.HasField("not_fitted_since"), fine.not_fitted_reason) == (False, "")
     why = {GAME.name: Unfitted(7_000_000, "a test")}
     monkeypatch.setattr(rig.arena.publisher, "unfitted", why.get)
     answer = await rig.query_services.GetLadder(ask, CALL)
-    assert (answer.not_fitted_since.ToMicroseconds(), answer.not_fitted_why) == (7_000_000, "a test")
+    assert (answer.not_fitted_since.ToMicroseconds(), answer.not_fitted_reason) == (7_000_000, "a test")
 
 
 async def test_a_ladder_of_the_past_is_found_by_its_time(rig: Rig, autojump_clock: MockClock) -> None:

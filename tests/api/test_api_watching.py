@@ -128,7 +128,7 @@ async def test_what_is_pushed_is_the_beginning_the_rounds_and_the_end(game: str)
     async with serving() as rig:
         bots = NAMES[: GAMES[game].seats[-1]]
         stream = rig.watch()
-        assert (await in_thread(partial(next, stream))) == matches_pb2.WatchMatchesResponse(told=True)
+        assert (await in_thread(partial(next, stream))) == matches_pb2.WatchMatchesResponse(caught_up=True)
         match_id = rig.begin(game, bots)
         reports = rounds(game, len(bots))
         for report in reports:
@@ -157,7 +157,7 @@ async def test_who_comes_later_is_told_what_runs_and_a_page_about_one_match_more
             await trio.sleep(0.01)
         stream = rig.watch()
         first, second, third = [await in_thread(partial(next, stream)) for _ in range(3)]
-        assert [first.told, second.told, third.told] == [False, False, True]
+        assert [first.caught_up, second.caught_up, third.caught_up] == [False, False, True]
         running = [event.began for event in (*first.events, *second.events)]
         assert [each.match_id for each in running] == ids
         assert [(tuple(each.points), tuple(each.scores)) for each in running[0].rounds] == [
@@ -178,7 +178,7 @@ async def test_filters_by_game_bot_and_match() -> None:
         of_game, of_bot = rig.watch(game="nullern"), rig.watch(bot="KIM")
         of_match = rig.watch(match_id=3)
         for stream in (of_game, of_bot, of_match):
-            assert (await in_thread(partial(next, stream))).told
+            assert (await in_thread(partial(next, stream))).caught_up
         rig.begin()
         rig.begin("nullern", NAMES[:4])
         rig.begin(bots=("ann", "kim"))
@@ -196,7 +196,7 @@ async def test_one_watcher_too_many_is_told_when_to_come_back() -> None:
     async with serving(watchers=2) as rig:
         first, second = rig.watch(), rig.watch()
         for stream in (first, second):
-            assert (await in_thread(partial(next, stream))).told
+            assert (await in_thread(partial(next, stream))).caught_up
         code, text, retry, why = await ended(rig.watch())
         assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert text == "streams that watch matches: 2 are open, the most at once (watchers); try again in 60 s"
@@ -204,7 +204,7 @@ async def test_one_watcher_too_many_is_told_when_to_come_back() -> None:
         first.cancel()
         while rig.arena.live.watchers > 1:  # until the server has heard of it
             await trio.sleep(0.01)
-        assert (await in_thread(partial(next, rig.watch()))).told
+        assert (await in_thread(partial(next, rig.watch()))).caught_up
 
 
 async def test_who_does_not_read_is_dropped_and_others_are_not_held_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,11 +241,11 @@ async def test_an_event_is_encoded_once_for_all(monkeypatch: pytest.MonkeyPatch)
     async with serving() as rig:
         streams = [rig.watch() for _ in range(5)] + [rig.watch(game="sixth_sense")]
         for stream in streams:
-            assert (await in_thread(partial(next, stream))).told
+            assert (await in_thread(partial(next, stream))).caught_up
         match_id = rig.begin()
         rig.arena.live.round_over(match_id, rounds("sixth_sense", 3)[0])
         for stream in streams:
-            assert [event.WhichOneof("what") for event in await events(stream, 2)] == ["began", "round"]
+            assert [event.WhichOneof("event") for event in await events(stream, 2)] == ["began", "round"]
     assert encoded == [match_id]
 
 
@@ -257,14 +257,14 @@ async def test_the_status_says_what_the_server_does() -> None:
         rig.begin()
         rig.arena.live.over(match_id, Over((), (), (), (), (), "the server was stopped"))
         stream = rig.watch(match_id=4711)
-        assert (await in_thread(partial(next, stream))).told
+        assert (await in_thread(partial(next, stream))).caught_up
         status = await in_thread(ask)
         assert (status.watchers, status.bots, status.draining) == (1, 0, False)
         assert status.started.ToMicroseconds() == rig.arena.started
         by_game = {each.game: each for each in status.games}
         assert {*by_game} == {*GAMES}
         game = by_game["sixth_sense"]
-        assert (game.playing, game.ended, game.waiting, game.news) == (1, 1, 0, 0)
+        assert (game.playing, game.ended, game.waiting, game.unfitted_results) == (1, 1, 0, 0)
         assert not game.HasField("published")
         await rig.arena.drain(0)
         assert (await in_thread(ask)).draining

@@ -73,7 +73,7 @@ def test_what_is_not_known_is_not_made_up() -> None:
 
 def test_a_ladder_that_is_not_fitted_any_more_says_since_when_and_why() -> None:
     why = "the process that fits ladders failed (no answer for 15.0 s)"
-    lines = drawn(replace(FIELD, not_fitted_since=NOON, not_fitted_why=why))
+    lines = drawn(replace(FIELD, not_fitted_since=NOON, not_fitted_reason=why))
     told = " ".join(" ".join(lines).split())
     assert f"newer results are not fitted since {NOON.astimezone():%d %b %H:%M:%S}: {why}" in told
     assert "not fitted since" not in " ".join(drawn(FIELD))

@@ -12,6 +12,9 @@ from typing import Any
 import grpc
 import pytest
 
+from arena.queries.directory import open_directory
+from arena.queries.remote import connect
+from arena.store.matches.search import MatchFilter
 from engine.registry import GAMES
 from tests.cli.cli_rig import BOTS, Played, arena, plain, shown, terminal
 from tests.cli.conftest import MATCHES
@@ -71,6 +74,27 @@ def test_a_ladder_of_many_pages_is_the_same_ladder(played: Played, monkeypatch: 
     monkeypatch.setattr("arena.queries.remote.PAGE", page)
     assert document("ladder", *place) == whole
     assert document("ladder", "--at", at, *place) == past
+
+
+@pytest.mark.parametrize("page", [1, 2, 1000])
+def test_the_lists_of_a_server_are_those_of_its_directory(
+    played: Played, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    monkeypatch.setattr("arena.queries.remote.PAGE", page)
+    bot = next(iter(BOTS))
+    with connect(played.server) as client, open_directory(played.data) as directory:
+        numbers = [row.match_id for row in directory.matches()]
+        assert [row.name for row in client.bots()] == [row.name for row in directory.bots()]
+        for before in (None, *numbers, max(numbers) + 1, 1 << 62):
+            assert [*client.all_matches(before=before)] == [*directory.all_matches(before=before)]
+            for limit in (1, 2, 3):
+                assert client.matches(limit=limit, before=before) == directory.matches(limit=limit, before=before)
+                lost = MatchFilter(bot=bot, lost=True)
+                assert client.search(lost, limit, before).matches == directory.search(lost, limit, before).matches
+        for after in range(len(BOTS)):
+            for limit in (1, 2):
+                found = [each.opponents(bot, "sixth_sense", limit, after) for each in (client, directory)]
+                assert found[0] == found[1]
 
 
 def test_matches_have_all_that_is_known_of_a_match(source: tuple[str, str]) -> None:

@@ -88,6 +88,7 @@ def test_a_server_that_works_there_does_it_itself(empty: Path, token: str) -> No
         assert document("bots", "unban", "eve", *there) == {"owner": "eve", "reason": ""}
         assert events("--server", server.server) == [("unbanned", "eve", ""), ("banned", "eve", "a ring")]
         assert events("--server", server.server) == events("--data", empty)
+        assert events("--server", server.server, "--before", 2) == [("banned", "eve", "a ring")]
 
 
 def listed(*source: object) -> list[str]:

@@ -83,7 +83,7 @@ def test_what_is_no_instant_is_named(played: Played, query: str, why: str) -> No
 def test_a_ladder_that_is_not_fitted_any_more_says_how_old_it_is_and_why(played: Played) -> None:
     published = datetime.now(UTC) - timedelta(hours=5, minutes=1)
     since = datetime(2026, 11, 23, 18, tzinfo=UTC)
-    page = pages(played, published=published, not_fitted_since=since, not_fitted_why="no memory <was> left")
+    page = pages(played, published=published, not_fitted_since=since, not_fitted_reason="no memory <was> left")
     text = page.get(f"/ladder/{GAME}").text
     assert "This ladder is 5 hours old." in text
     assert "Newer results have not been fitted since 2026-11-23 18:00:00 UTC: no memory &lt;was&gt; left" in text

@@ -156,7 +156,7 @@ def _about_the_fit(ladder: LadderRows) -> list[str]:
         words.append(f"fitted now up to event {ladder.through}")
     if ladder.not_fitted_since is not None:
         since = f"{ladder.not_fitted_since.astimezone():%d %b %H:%M:%S}"
-        words.append(f"newer results are not fitted since {since}: {ladder.not_fitted_why}")
+        words.append(f"newer results are not fitted since {since}: {ladder.not_fitted_reason}")
     return words
 
 

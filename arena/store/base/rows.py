@@ -153,7 +153,7 @@ class LadderRows:
     the first fit."""
     not_fitted_since: datetime | None = None
     """Time since which newer results could not be fitted; None if they can be, or without a server."""
-    not_fitted_why: str = ""
+    not_fitted_reason: str = field(default="", metadata={JSON_KEY: "not_fitted_why"})
     """The reason why they cannot be fitted; empty if they can."""
     flags: tuple[FlagRow, ...] = ()
     """The flags of the last fit, the most certain first; empty on ladders of one table size."""

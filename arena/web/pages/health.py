@@ -65,7 +65,7 @@ class SourceHealth:
             ladder = source.ladder(game)
             if ladder.not_fitted_since is not None:
                 since = f"{ladder.not_fitted_since:%Y-%m-%dT%H:%M:%SZ}"
-                found.append(f"the ladder of {game} is not fitted since {since}: {ladder.not_fitted_why}")
+                found.append(f"the ladder of {game} is not fitted since {since}: {ladder.not_fitted_reason}")
             elif self.stale(ladder, source.matches(game=game, limit=LOOKED_AT)):
                 found.append(f"the ladder of {game} lacks results that are older than {STALE}")
         return found

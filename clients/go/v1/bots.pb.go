@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Why a bot is parked.
+// The causes for which the server parks a bot.
 type ParkCause int32
 
 const (
@@ -71,13 +71,13 @@ func (ParkCause) EnumDescriptor() ([]byte, []int) {
 	return file_arena_v1_bots_proto_rawDescGZIP(), []int{0}
 }
 
-// What was done to a bot or an owner.
+// A kind of the operator's decisions.
 type BotEventKind int32
 
 const (
 	// Not used.
 	BotEventKind_BOT_EVENT_KIND_UNSPECIFIED BotEventKind = 0
-	// An owner was banned: his bots may not come in.
+	// An owner was banned: the owner's bots may not play.
 	BotEventKind_BOT_EVENT_KIND_BANNED BotEventKind = 1
 	// The ban of an owner was lifted.
 	BotEventKind_BOT_EVENT_KIND_UNBANNED BotEventKind = 2
@@ -87,7 +87,7 @@ const (
 	BotEventKind_BOT_EVENT_KIND_SHOWN BotEventKind = 4
 	// A bot was deleted.
 	BotEventKind_BOT_EVENT_KIND_DELETED BotEventKind = 5
-	// A bot was given another name.
+	// A bot was renamed.
 	BotEventKind_BOT_EVENT_KIND_RENAMED BotEventKind = 6
 )
 
@@ -143,14 +143,15 @@ func (BotEventKind) EnumDescriptor() ([]byte, []int) {
 // A new bot.
 type RegisterBotRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name: 1 to 40 letters, digits, '.', '_' or '-', beginning with a letter or digit; unique whatever its capitals.
+	// The bot's name: 1 to 40 ASCII letters, digits, '.', '_' or '-', the first a letter or digit. Names that differ only in case are the same.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Who owns it, under the same rules; bots of one owner never meet. The bot's own name where empty. An invitation's owner goes before.
+	// The name of the bot's owner, under the same rules; bots of one owner never meet. Empty: the bot's own name. The owner of an invitation
+	// takes precedence.
 	Owner string `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
-	// The invitation, where the server asks for one.
+	// The code of an invitation, where the server requires one.
 	Invitation string `protobuf:"bytes,3,opt,name=invitation,proto3" json:"invitation,omitempty"`
-	// The token the bot is to have: "arena_" and 32 random bytes in base64url, 43 characters. The server makes one where empty; then a
-	// bot is lost whose registration was not answered.
+	// The bot's token: "arena_" and 32 random bytes as 43 characters of base64url. Empty: the server chooses one, and a bot whose registration
+	// was not answered is lost.
 	Token         string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -214,12 +215,12 @@ func (x *RegisterBotRequest) GetToken() string {
 	return ""
 }
 
-// The bot exists.
+// The registered bot.
 type RegisterBotResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name.
+	// The bot's name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The secret that its streams carry. Keep it; it is not shown again.
+	// The secret that the bot's streams carry. Store it; the server does not show it again.
 	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -269,10 +270,10 @@ func (x *RegisterBotResponse) GetToken() string {
 	return ""
 }
 
-// Invites somebody.
+// The owner to invite.
 type CreateInvitationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose bot it will be, under the same rules as a bot's name.
+	// The owner of the bot to be registered, under the same rules as a bot's name.
 	Owner         string `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -315,10 +316,10 @@ func (x *CreateInvitationRequest) GetOwner() string {
 	return ""
 }
 
-// Somebody is invited.
+// The new invitation.
 type CreateInvitationResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The invitation's code. It is not shown again.
+	// The invitation's code. The server does not show it again.
 	Invitation    string `protobuf:"bytes,1,opt,name=invitation,proto3" json:"invitation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -361,15 +362,13 @@ func (x *CreateInvitationResponse) GetInvitation() string {
 	return ""
 }
 
-// Asks for the bots.
+// A page of the list of bots.
 type ListBotsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most so many; 1000 where absent.
+	// The largest number of bots on the page; 1000 where absent.
 	Limit *uint32 `protobuf:"varint,1,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// Only bots whose names come after this one, whatever its capitals; all where absent. For the next page.
-	After *string `protobuf:"bytes,2,opt,name=after,proto3,oneof" json:"after,omitempty"`
-	// `next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -411,13 +410,6 @@ func (x *ListBotsRequest) GetLimit() uint32 {
 	return 0
 }
 
-func (x *ListBotsRequest) GetAfter() string {
-	if x != nil && x.After != nil {
-		return *x.After
-	}
-	return ""
-}
-
 func (x *ListBotsRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
@@ -425,12 +417,12 @@ func (x *ListBotsRequest) GetPageToken() string {
 	return ""
 }
 
-// The bots.
+// A page of the list of bots.
 type ListBotsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By name.
+	// The bots, by name.
 	Bots []*BotEntry `protobuf:"bytes,1,rep,name=bots,proto3" json:"bots,omitempty"`
-	// Names the next page; empty where nothing is left.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -483,39 +475,39 @@ func (x *ListBotsResponse) GetNextPageToken() string {
 // One bot.
 type BotEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name.
+	// The bot's name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Its owner.
+	// The name of its owner.
 	Owner string `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Whether it is one of the server's own.
 	House bool `protobuf:"varint,3,opt,name=house,proto3" json:"house,omitempty"`
 	// Whether it is connected now.
 	Connected bool `protobuf:"varint,4,opt,name=connected,proto3" json:"connected,omitempty"`
-	// Matches being played now.
+	// The number of its running matches.
 	Playing uint32 `protobuf:"varint,5,opt,name=playing,proto3" json:"playing,omitempty"`
-	// Rated matches finished, all games together.
+	// The number of its finished rated matches, all games together.
 	Matches uint32 `protobuf:"varint,6,opt,name=matches,proto3" json:"matches,omitempty"`
-	// When it was registered.
+	// The time of its registration.
 	Registered *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=registered,proto3" json:"registered,omitempty"`
-	// The shortest way to the bot and back of late, in milliseconds; absent when it is not connected or has not answered a heartbeat.
+	// The shortest recent round trip to the bot, in milliseconds; absent if it is not connected or has not answered a heartbeat.
 	RoundTripMs *float64 `protobuf:"fixed64,8,opt,name=round_trip_ms,json=roundTripMs,proto3,oneof" json:"round_trip_ms,omitempty"`
-	// Why it is given no seats, with the matches that led to it; empty when it is not parked.
+	// The reason why it is parked, with the matches that led to it; empty if it is not parked.
 	Parked string `protobuf:"bytes,9,opt,name=parked,proto3" json:"parked,omitempty"`
-	// The version it says it is while it is connected, else the newest it played as; empty where it said none.
+	// The version in its hello while it is connected, otherwise the newest version that played; empty if it gave none.
 	Version string `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"`
-	// Invitations that it declined since the server started; absent where it is not here.
+	// The number of invitations that it declined since the server started; absent if it is neither connected nor playing.
 	Declined *uint32 `protobuf:"varint,11,opt,name=declined,proto3,oneof" json:"declined,omitempty"`
-	// Invitations that it left without a word for too long since the server started; absent where it is not here.
+	// The number of invitations that it did not answer in time since the server started; absent if it is neither connected nor playing.
 	Silent *uint32 `protobuf:"varint,12,opt,name=silent,proto3,oneof" json:"silent,omitempty"`
-	// Mean time that it owed for a decision, in milliseconds: that of its slowest match, halved every five minutes since;
-	// absent while the server does not know it.
+	// Its mean time for a decision, in milliseconds: that of its slowest match, halved every five minutes since. Absent while the server has
+	// not measured it.
 	PaceMs *float64 `protobuf:"fixed64,13,opt,name=pace_ms,json=paceMs,proto3,oneof" json:"pace_ms,omitempty"`
-	// Why it may not come in, where its owner is banned; else empty.
-	Banned string `protobuf:"bytes,20,opt,name=banned,proto3" json:"banned,omitempty"`
+	// The operator's reason for banning its owner; empty if the owner is not banned.
+	Banned string `protobuf:"bytes,14,opt,name=banned,proto3" json:"banned,omitempty"`
 	// The cause of `parked`, for programs.
-	ParkCause ParkCause `protobuf:"varint,21,opt,name=park_cause,json=parkCause,proto3,enum=arena.v1.ParkCause" json:"park_cause,omitempty"`
+	ParkCause ParkCause `protobuf:"varint,15,opt,name=park_cause,json=parkCause,proto3,enum=arena.v1.ParkCause" json:"park_cause,omitempty"`
 	// Whether its owner is banned; `banned` has the operator's words.
-	IsBanned      bool `protobuf:"varint,22,opt,name=is_banned,json=isBanned,proto3" json:"is_banned,omitempty"`
+	IsBanned      bool `protobuf:"varint,16,opt,name=is_banned,json=isBanned,proto3" json:"is_banned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -662,10 +654,10 @@ func (x *BotEntry) GetIsBanned() bool {
 	return false
 }
 
-// Un-parks a bot.
+// The bot to un-park.
 type UnparkBotRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its name.
+	// The bot's name.
 	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -708,7 +700,7 @@ func (x *UnparkBotRequest) GetName() string {
 	return ""
 }
 
-// The bot is given seats again.
+// The bot is no longer parked.
 type UnparkBotResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -745,7 +737,7 @@ func (*UnparkBotResponse) Descriptor() ([]byte, []int) {
 	return file_arena_v1_bots_proto_rawDescGZIP(), []int{8}
 }
 
-// Replaces a token.
+// The bot whose token is to be replaced.
 type RotateTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The bot's name.
@@ -791,10 +783,10 @@ func (x *RotateTokenRequest) GetName() string {
 	return ""
 }
 
-// The token is replaced.
+// The new token.
 type RotateTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The new secret. It is not shown again.
+	// The new secret. The server does not show it again.
 	Token         string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -837,7 +829,7 @@ func (x *RotateTokenResponse) GetToken() string {
 	return ""
 }
 
-// Kills a token.
+// The bot whose token is to be revoked.
 type RevokeTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The bot's name.
@@ -920,10 +912,10 @@ func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
 	return file_arena_v1_bots_proto_rawDescGZIP(), []int{12}
 }
 
-// Challenges bots.
+// The bots and the game of a challenge.
 type ChallengeBotsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The others at the table, by name. Only a house bot may be named several times.
+	// The names of the other bots at the table. Only a house bot may be named several times.
 	Opponents []string `protobuf:"bytes,1,rep,name=opponents,proto3" json:"opponents,omitempty"`
 	// The game, by name.
 	Game          string `protobuf:"bytes,2,opt,name=game,proto3" json:"game,omitempty"`
@@ -975,10 +967,10 @@ func (x *ChallengeBotsRequest) GetGame() string {
 	return ""
 }
 
-// The match begins.
+// The match of a challenge, which begins.
 type ChallengeBotsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The match.
+	// The number of the match.
 	MatchId       uint64 `protobuf:"varint,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1021,15 +1013,13 @@ func (x *ChallengeBotsResponse) GetMatchId() uint64 {
 	return 0
 }
 
-// Asks for what the operator did.
+// A page of the list of the operator's decisions.
 type ListBotEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most so many; 50 where absent.
+	// The largest number of events on the page; 50 where absent.
 	Limit *uint32 `protobuf:"varint,1,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// Only events with a smaller number; all where absent. For the next page.
-	Before *uint64 `protobuf:"varint,2,opt,name=before,proto3,oneof" json:"before,omitempty"`
-	// `next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page.
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1071,13 +1061,6 @@ func (x *ListBotEventsRequest) GetLimit() uint32 {
 	return 0
 }
 
-func (x *ListBotEventsRequest) GetBefore() uint64 {
-	if x != nil && x.Before != nil {
-		return *x.Before
-	}
-	return 0
-}
-
 func (x *ListBotEventsRequest) GetPageToken() string {
 	if x != nil {
 		return x.PageToken
@@ -1085,12 +1068,12 @@ func (x *ListBotEventsRequest) GetPageToken() string {
 	return ""
 }
 
-// What the operator did.
+// A page of the list of the operator's decisions.
 type ListBotEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Newest first.
+	// The events, the newest first.
 	Events []*BotEvent `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	// Names the next page; empty where nothing is left.
+	// The token of the next page; empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1140,20 +1123,20 @@ func (x *ListBotEventsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// One thing that the operator did to a bot or an owner.
+// A decision of the operator about a bot or an owner.
 type BotEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1, 2, … in the order they were done.
+	// The number of the event: 1, 2, … in order.
 	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// When.
+	// The time of the decision.
 	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
-	// What was done.
+	// The kind of the decision.
 	Kind BotEventKind `protobuf:"varint,3,opt,name=kind,proto3,enum=arena.v1.BotEventKind" json:"kind,omitempty"`
-	// The bot's name as it was before, or the owner's.
+	// The bot's name before the decision, or the owner's name.
 	Name string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
-	// Why; may be empty.
+	// The operator's reason; may be empty.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The new name of a bot that was renamed; absent in any other event.
+	// The new name of a renamed bot; absent in any other event.
 	NewName       *string `protobuf:"bytes,6,opt,name=new_name,json=newName,proto3,oneof" json:"new_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1251,14 +1234,12 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\x18CreateInvitationResponse\x12\x1e\n" +
 	"\n" +
 	"invitation\x18\x01 \x01(\tR\n" +
-	"invitation\"z\n" +
+	"invitation\"U\n" +
 	"\x0fListBotsRequest\x12\x19\n" +
-	"\x05limit\x18\x01 \x01(\rH\x00R\x05limit\x88\x01\x01\x12\x19\n" +
-	"\x05after\x18\x02 \x01(\tH\x01R\x05after\x88\x01\x01\x12\x1d\n" +
+	"\x05limit\x18\x01 \x01(\rH\x00R\x05limit\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageTokenB\b\n" +
-	"\x06_limitB\b\n" +
-	"\x06_after\"b\n" +
+	"page_token\x18\x02 \x01(\tR\tpageTokenB\b\n" +
+	"\x06_limit\"b\n" +
 	"\x10ListBotsResponse\x12&\n" +
 	"\x04bots\x18\x01 \x03(\v2\x12.arena.v1.BotEntryR\x04bots\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xae\x04\n" +
@@ -1279,10 +1260,10 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\bdeclined\x18\v \x01(\rH\x01R\bdeclined\x88\x01\x01\x12\x1b\n" +
 	"\x06silent\x18\f \x01(\rH\x02R\x06silent\x88\x01\x01\x12\x1c\n" +
 	"\apace_ms\x18\r \x01(\x01H\x03R\x06paceMs\x88\x01\x01\x12\x16\n" +
-	"\x06banned\x18\x14 \x01(\tR\x06banned\x122\n" +
+	"\x06banned\x18\x0e \x01(\tR\x06banned\x122\n" +
 	"\n" +
-	"park_cause\x18\x15 \x01(\x0e2\x13.arena.v1.ParkCauseR\tparkCause\x12\x1b\n" +
-	"\tis_banned\x18\x16 \x01(\bR\bisBannedB\x10\n" +
+	"park_cause\x18\x0f \x01(\x0e2\x13.arena.v1.ParkCauseR\tparkCause\x12\x1b\n" +
+	"\tis_banned\x18\x10 \x01(\bR\bisBannedB\x10\n" +
 	"\x0e_round_trip_msB\v\n" +
 	"\t_declinedB\t\n" +
 	"\a_silentB\n" +
@@ -1302,14 +1283,12 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\topponents\x18\x01 \x03(\tR\topponents\x12\x12\n" +
 	"\x04game\x18\x02 \x01(\tR\x04game\"6\n" +
 	"\x15ChallengeBotsResponse\x12\x1d\n" +
-	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\"\x86\x01\n" +
+	"\bmatch_id\x18\x01 \x01(\x04B\x020\x02R\amatchId\"Z\n" +
 	"\x14ListBotEventsRequest\x12\x19\n" +
-	"\x05limit\x18\x01 \x01(\rH\x00R\x05limit\x88\x01\x01\x12\x1f\n" +
-	"\x06before\x18\x02 \x01(\x04B\x020\x02H\x01R\x06before\x88\x01\x01\x12\x1d\n" +
+	"\x05limit\x18\x01 \x01(\rH\x00R\x05limit\x88\x01\x01\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageTokenB\b\n" +
-	"\x06_limitB\t\n" +
-	"\a_before\"k\n" +
+	"page_token\x18\x02 \x01(\tR\tpageTokenB\b\n" +
+	"\x06_limit\"k\n" +
 	"\x15ListBotEventsResponse\x12*\n" +
 	"\x06events\x18\x01 \x03(\v2\x12.arena.v1.BotEventR\x06events\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd7\x01\n" +

@@ -21,14 +21,14 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A log of so many leaves.
+// The signed state of a log.
 type LogHead struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many.
+	// The number of leaves.
 	Size uint64 `protobuf:"varint,1,opt,name=size,proto3" json:"size,omitempty"`
-	// The root of the tree over them, 32 bytes.
+	// The root of the tree over all leaves, 32 bytes.
 	Root []byte `protobuf:"bytes,2,opt,name=root,proto3" json:"root,omitempty"`
-	// An Ed25519 signature of both, 64 bytes.
+	// An Ed25519 signature of size and root, 64 bytes.
 	Signature     []byte `protobuf:"bytes,3,opt,name=signature,proto3" json:"signature,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -88,11 +88,11 @@ func (x *LogHead) GetSignature() []byte {
 // A leaf, and the proof that a head includes it.
 type LogEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its number, from 1.
+	// The number of the leaf, from 1.
 	Number uint64 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// Its bytes: one JSON object.
+	// The content of the leaf: one JSON object.
 	Leaf []byte `protobuf:"bytes,2,opt,name=leaf,proto3" json:"leaf,omitempty"`
-	// The head.
+	// The head that includes the leaf.
 	Head *LogHead `protobuf:"bytes,3,opt,name=head,proto3" json:"head,omitempty"`
 	// Hashes from the leaf to the root, 32 bytes each.
 	Proof         [][]byte `protobuf:"bytes,4,rep,name=proof,proto3" json:"proof,omitempty"`
@@ -158,14 +158,14 @@ func (x *LogEntry) GetProof() [][]byte {
 	return nil
 }
 
-// A log as it is now.
+// The current state of a log.
 type LogState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The leaves that name its keys, the first first. Each key signs the next; the last signs heads.
+	// The leaves that name the log's keys, the oldest first. Each key signs the next, and the last signs heads.
 	Keys [][]byte `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
 	// The newest head.
 	Head *LogHead `protobuf:"bytes,2,opt,name=head,proto3" json:"head,omitempty"`
-	// The restorations of the server's data from backups, the oldest first: what came after the head that each names is gone.
+	// The restorations of the server's data from backups, the oldest first. Each names a head; all leaves after that head are lost.
 	Restores      []*LogEntry `protobuf:"bytes,3,rep,name=restores,proto3" json:"restores,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -222,7 +222,7 @@ func (x *LogState) GetRestores() []*LogEntry {
 	return nil
 }
 
-// Asks for the log.
+// A request for the current log; it has no conditions.
 type GetLogRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -259,10 +259,10 @@ func (*GetLogRequest) Descriptor() ([]byte, []int) {
 	return file_arena_v1_log_proto_rawDescGZIP(), []int{3}
 }
 
-// The log.
+// The current log.
 type GetLogResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it is now.
+	// The log.
 	Log           *LogState `protobuf:"bytes,1,opt,name=log,proto3" json:"log,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -305,12 +305,12 @@ func (x *GetLogResponse) GetLog() *LogState {
 	return nil
 }
 
-// Asks for a proof.
+// The sizes of the two logs to compare.
 type GetConsistencyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number of leaves of the earlier log.
 	First uint64 `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
-	// The number of leaves of the later one.
+	// The number of leaves of the later log.
 	Second        uint64 `protobuf:"varint,2,opt,name=second,proto3" json:"second,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -360,10 +360,10 @@ func (x *GetConsistencyRequest) GetSecond() uint64 {
 	return 0
 }
 
-// The proof.
+// The consistency proof.
 type GetConsistencyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Hashes of 32 bytes, as RFC 6962 orders them.
+	// Hashes of 32 bytes each, in the order of RFC 6962.
 	Proof         [][]byte `protobuf:"bytes,1,rep,name=proof,proto3" json:"proof,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -406,10 +406,10 @@ func (x *GetConsistencyResponse) GetProof() [][]byte {
 	return nil
 }
 
-// Asks for what the log says of a match.
+// The match whose entries to list.
 type ListEntriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The match.
+	// The number of the match.
 	MatchId       uint64 `protobuf:"varint,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -452,10 +452,10 @@ func (x *ListEntriesRequest) GetMatchId() uint64 {
 	return 0
 }
 
-// What the log says of a match.
+// The log's entries about a match.
 type ListEntriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order of their numbers, all under the newest head; none of a match that is being played, or that never was.
+	// The entries, by number, all with the newest head. A match that is running or does not exist has none.
 	Entries       []*LogEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

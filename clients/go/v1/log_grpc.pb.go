@@ -28,16 +28,16 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// The log of results: a Merkle tree in the shape of RFC 6962, in which every result, void and decision of the operator is a leaf.
+// The log of results: a Merkle tree as in RFC 6962, whose leaves are all results, voids and decisions of the operator.
 // docs/log.md describes leaves, hashes and signatures.
 type LogServiceClient interface {
-	// The log as it is now: keys, newest head, restorations.
+	// Returns the current log: keys, newest head and restorations.
 	// NOT_FOUND: the server has no log.
 	GetLog(ctx context.Context, in *GetLogRequest, opts ...grpc.CallOption) (*GetLogResponse, error)
-	// The proof that an earlier log begins a later one.
-	// INVALID_ARGUMENT: the later one is shorter, or longer than the log is.
+	// Returns the proof that an earlier log is the beginning of a later one.
+	// INVALID_ARGUMENT: the later log is shorter than the earlier one, or longer than the current log.
 	GetConsistency(ctx context.Context, in *GetConsistencyRequest, opts ...grpc.CallOption) (*GetConsistencyResponse, error)
-	// What the log says of a match: how it ended, then that its result is void if it is.
+	// Lists the log's entries about a match: its end, then the void of its result if there is one.
 	ListEntries(ctx context.Context, in *ListEntriesRequest, opts ...grpc.CallOption) (*ListEntriesResponse, error)
 }
 
@@ -83,16 +83,16 @@ func (c *logServiceClient) ListEntries(ctx context.Context, in *ListEntriesReque
 // All implementations must embed UnimplementedLogServiceServer
 // for forward compatibility.
 //
-// The log of results: a Merkle tree in the shape of RFC 6962, in which every result, void and decision of the operator is a leaf.
+// The log of results: a Merkle tree as in RFC 6962, whose leaves are all results, voids and decisions of the operator.
 // docs/log.md describes leaves, hashes and signatures.
 type LogServiceServer interface {
-	// The log as it is now: keys, newest head, restorations.
+	// Returns the current log: keys, newest head and restorations.
 	// NOT_FOUND: the server has no log.
 	GetLog(context.Context, *GetLogRequest) (*GetLogResponse, error)
-	// The proof that an earlier log begins a later one.
-	// INVALID_ARGUMENT: the later one is shorter, or longer than the log is.
+	// Returns the proof that an earlier log is the beginning of a later one.
+	// INVALID_ARGUMENT: the later log is shorter than the earlier one, or longer than the current log.
 	GetConsistency(context.Context, *GetConsistencyRequest) (*GetConsistencyResponse, error)
-	// What the log says of a match: how it ended, then that its result is void if it is.
+	// Lists the log's entries about a match: its end, then the void of its result if there is one.
 	ListEntries(context.Context, *ListEntriesRequest) (*ListEntriesResponse, error)
 	mustEmbedUnimplementedLogServiceServer()
 }

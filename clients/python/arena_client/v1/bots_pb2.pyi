@@ -32,7 +32,7 @@ class _ParkCauseEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enum
     """The bot was suspended or replaced in too many matches in a row."""
 
 class ParkCause(_ParkCause, metaclass=_ParkCauseEnumTypeWrapper):
-    """Why a bot is parked."""
+    """The causes for which the server parks a bot."""
 
 PARK_CAUSE_UNSPECIFIED: ParkCause.ValueType  # 0
 """The bot is not parked."""
@@ -49,7 +49,7 @@ class _BotEventKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._E
     BOT_EVENT_KIND_UNSPECIFIED: _BotEventKind.ValueType  # 0
     """Not used."""
     BOT_EVENT_KIND_BANNED: _BotEventKind.ValueType  # 1
-    """An owner was banned: his bots may not come in."""
+    """An owner was banned: the owner's bots may not play."""
     BOT_EVENT_KIND_UNBANNED: _BotEventKind.ValueType  # 2
     """The ban of an owner was lifted."""
     BOT_EVENT_KIND_HIDDEN: _BotEventKind.ValueType  # 3
@@ -59,15 +59,15 @@ class _BotEventKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._E
     BOT_EVENT_KIND_DELETED: _BotEventKind.ValueType  # 5
     """A bot was deleted."""
     BOT_EVENT_KIND_RENAMED: _BotEventKind.ValueType  # 6
-    """A bot was given another name."""
+    """A bot was renamed."""
 
 class BotEventKind(_BotEventKind, metaclass=_BotEventKindEnumTypeWrapper):
-    """What was done to a bot or an owner."""
+    """A kind of the operator's decisions."""
 
 BOT_EVENT_KIND_UNSPECIFIED: BotEventKind.ValueType  # 0
 """Not used."""
 BOT_EVENT_KIND_BANNED: BotEventKind.ValueType  # 1
-"""An owner was banned: his bots may not come in."""
+"""An owner was banned: the owner's bots may not play."""
 BOT_EVENT_KIND_UNBANNED: BotEventKind.ValueType  # 2
 """The ban of an owner was lifted."""
 BOT_EVENT_KIND_HIDDEN: BotEventKind.ValueType  # 3
@@ -77,7 +77,7 @@ BOT_EVENT_KIND_SHOWN: BotEventKind.ValueType  # 4
 BOT_EVENT_KIND_DELETED: BotEventKind.ValueType  # 5
 """A bot was deleted."""
 BOT_EVENT_KIND_RENAMED: BotEventKind.ValueType  # 6
-"""A bot was given another name."""
+"""A bot was renamed."""
 global___BotEventKind = BotEventKind
 
 @typing.final
@@ -91,14 +91,16 @@ class RegisterBotRequest(google.protobuf.message.Message):
     INVITATION_FIELD_NUMBER: builtins.int
     TOKEN_FIELD_NUMBER: builtins.int
     name: builtins.str
-    """Its name: 1 to 40 letters, digits, '.', '_' or '-', beginning with a letter or digit; unique whatever its capitals."""
+    """The bot's name: 1 to 40 ASCII letters, digits, '.', '_' or '-', the first a letter or digit. Names that differ only in case are the same."""
     owner: builtins.str
-    """Who owns it, under the same rules; bots of one owner never meet. The bot's own name where empty. An invitation's owner goes before."""
+    """The name of the bot's owner, under the same rules; bots of one owner never meet. Empty: the bot's own name. The owner of an invitation
+    takes precedence.
+    """
     invitation: builtins.str
-    """The invitation, where the server asks for one."""
+    """The code of an invitation, where the server requires one."""
     token: builtins.str
-    """The token the bot is to have: "arena_" and 32 random bytes in base64url, 43 characters. The server makes one where empty; then a
-    bot is lost whose registration was not answered.
+    """The bot's token: "arena_" and 32 random bytes as 43 characters of base64url. Empty: the server chooses one, and a bot whose registration
+    was not answered is lost.
     """
     def __init__(
         self,
@@ -114,16 +116,16 @@ global___RegisterBotRequest = RegisterBotRequest
 
 @typing.final
 class RegisterBotResponse(google.protobuf.message.Message):
-    """The bot exists."""
+    """The registered bot."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     NAME_FIELD_NUMBER: builtins.int
     TOKEN_FIELD_NUMBER: builtins.int
     name: builtins.str
-    """Its name."""
+    """The bot's name."""
     token: builtins.str
-    """The secret that its streams carry. Keep it; it is not shown again."""
+    """The secret that the bot's streams carry. Store it; the server does not show it again."""
     def __init__(
         self,
         *,
@@ -136,13 +138,13 @@ global___RegisterBotResponse = RegisterBotResponse
 
 @typing.final
 class CreateInvitationRequest(google.protobuf.message.Message):
-    """Invites somebody."""
+    """The owner to invite."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     OWNER_FIELD_NUMBER: builtins.int
     owner: builtins.str
-    """Whose bot it will be, under the same rules as a bot's name."""
+    """The owner of the bot to be registered, under the same rules as a bot's name."""
     def __init__(
         self,
         *,
@@ -154,13 +156,13 @@ global___CreateInvitationRequest = CreateInvitationRequest
 
 @typing.final
 class CreateInvitationResponse(google.protobuf.message.Message):
-    """Somebody is invited."""
+    """The new invitation."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     INVITATION_FIELD_NUMBER: builtins.int
     invitation: builtins.str
-    """The invitation's code. It is not shown again."""
+    """The invitation's code. The server does not show it again."""
     def __init__(
         self,
         *,
@@ -172,48 +174,41 @@ global___CreateInvitationResponse = CreateInvitationResponse
 
 @typing.final
 class ListBotsRequest(google.protobuf.message.Message):
-    """Asks for the bots."""
+    """A page of the list of bots."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     LIMIT_FIELD_NUMBER: builtins.int
-    AFTER_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     limit: builtins.int
-    """At most so many; 1000 where absent."""
-    after: builtins.str
-    """Only bots whose names come after this one, whatever its capitals; all where absent. For the next page."""
+    """The largest number of bots on the page; 1000 where absent."""
     page_token: builtins.str
-    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
+    """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
     def __init__(
         self,
         *,
         limit: builtins.int | None = ...,
-        after: builtins.str | None = ...,
         page_token: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
-    @typing.overload
-    def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
-    @typing.overload
+    def HasField(self, field_name: typing.Literal["_limit", b"_limit", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
 
 global___ListBotsRequest = ListBotsRequest
 
 @typing.final
 class ListBotsResponse(google.protobuf.message.Message):
-    """The bots."""
+    """A page of the list of bots."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     BOTS_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
     next_page_token: builtins.str
-    """Names the next page; empty where nothing is left."""
+    """The token of the next page; empty on the last page."""
     @property
     def bots(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___BotEntry]:
-        """By name."""
+        """The bots, by name."""
 
     def __init__(
         self,
@@ -248,40 +243,40 @@ class BotEntry(google.protobuf.message.Message):
     PARK_CAUSE_FIELD_NUMBER: builtins.int
     IS_BANNED_FIELD_NUMBER: builtins.int
     name: builtins.str
-    """Its name."""
+    """The bot's name."""
     owner: builtins.str
-    """Its owner."""
+    """The name of its owner."""
     house: builtins.bool
     """Whether it is one of the server's own."""
     connected: builtins.bool
     """Whether it is connected now."""
     playing: builtins.int
-    """Matches being played now."""
+    """The number of its running matches."""
     matches: builtins.int
-    """Rated matches finished, all games together."""
+    """The number of its finished rated matches, all games together."""
     round_trip_ms: builtins.float
-    """The shortest way to the bot and back of late, in milliseconds; absent when it is not connected or has not answered a heartbeat."""
+    """The shortest recent round trip to the bot, in milliseconds; absent if it is not connected or has not answered a heartbeat."""
     parked: builtins.str
-    """Why it is given no seats, with the matches that led to it; empty when it is not parked."""
+    """The reason why it is parked, with the matches that led to it; empty if it is not parked."""
     version: builtins.str
-    """The version it says it is while it is connected, else the newest it played as; empty where it said none."""
+    """The version in its hello while it is connected, otherwise the newest version that played; empty if it gave none."""
     declined: builtins.int
-    """Invitations that it declined since the server started; absent where it is not here."""
+    """The number of invitations that it declined since the server started; absent if it is neither connected nor playing."""
     silent: builtins.int
-    """Invitations that it left without a word for too long since the server started; absent where it is not here."""
+    """The number of invitations that it did not answer in time since the server started; absent if it is neither connected nor playing."""
     pace_ms: builtins.float
-    """Mean time that it owed for a decision, in milliseconds: that of its slowest match, halved every five minutes since;
-    absent while the server does not know it.
+    """Its mean time for a decision, in milliseconds: that of its slowest match, halved every five minutes since. Absent while the server has
+    not measured it.
     """
     banned: builtins.str
-    """Why it may not come in, where its owner is banned; else empty."""
+    """The operator's reason for banning its owner; empty if the owner is not banned."""
     park_cause: global___ParkCause.ValueType
     """The cause of `parked`, for programs."""
     is_banned: builtins.bool
     """Whether its owner is banned; `banned` has the operator's words."""
     @property
     def registered(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When it was registered."""
+        """The time of its registration."""
 
     def __init__(
         self,
@@ -318,13 +313,13 @@ global___BotEntry = BotEntry
 
 @typing.final
 class UnparkBotRequest(google.protobuf.message.Message):
-    """Un-parks a bot."""
+    """The bot to un-park."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     NAME_FIELD_NUMBER: builtins.int
     name: builtins.str
-    """Its name."""
+    """The bot's name."""
     def __init__(
         self,
         *,
@@ -336,7 +331,7 @@ global___UnparkBotRequest = UnparkBotRequest
 
 @typing.final
 class UnparkBotResponse(google.protobuf.message.Message):
-    """The bot is given seats again."""
+    """The bot is no longer parked."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -348,7 +343,7 @@ global___UnparkBotResponse = UnparkBotResponse
 
 @typing.final
 class RotateTokenRequest(google.protobuf.message.Message):
-    """Replaces a token."""
+    """The bot whose token is to be replaced."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -366,13 +361,13 @@ global___RotateTokenRequest = RotateTokenRequest
 
 @typing.final
 class RotateTokenResponse(google.protobuf.message.Message):
-    """The token is replaced."""
+    """The new token."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     TOKEN_FIELD_NUMBER: builtins.int
     token: builtins.str
-    """The new secret. It is not shown again."""
+    """The new secret. The server does not show it again."""
     def __init__(
         self,
         *,
@@ -384,7 +379,7 @@ global___RotateTokenResponse = RotateTokenResponse
 
 @typing.final
 class RevokeTokenRequest(google.protobuf.message.Message):
-    """Kills a token."""
+    """The bot whose token is to be revoked."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -414,7 +409,7 @@ global___RevokeTokenResponse = RevokeTokenResponse
 
 @typing.final
 class ChallengeBotsRequest(google.protobuf.message.Message):
-    """Challenges bots."""
+    """The bots and the game of a challenge."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -424,7 +419,7 @@ class ChallengeBotsRequest(google.protobuf.message.Message):
     """The game, by name."""
     @property
     def opponents(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """The others at the table, by name. Only a house bot may be named several times."""
+        """The names of the other bots at the table. Only a house bot may be named several times."""
 
     def __init__(
         self,
@@ -438,13 +433,13 @@ global___ChallengeBotsRequest = ChallengeBotsRequest
 
 @typing.final
 class ChallengeBotsResponse(google.protobuf.message.Message):
-    """The match begins."""
+    """The match of a challenge, which begins."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MATCH_ID_FIELD_NUMBER: builtins.int
     match_id: builtins.int
-    """The match."""
+    """The number of the match."""
     def __init__(
         self,
         *,
@@ -456,48 +451,41 @@ global___ChallengeBotsResponse = ChallengeBotsResponse
 
 @typing.final
 class ListBotEventsRequest(google.protobuf.message.Message):
-    """Asks for what the operator did."""
+    """A page of the list of the operator's decisions."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     LIMIT_FIELD_NUMBER: builtins.int
-    BEFORE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     limit: builtins.int
-    """At most so many; 50 where absent."""
-    before: builtins.int
-    """Only events with a smaller number; all where absent. For the next page."""
+    """The largest number of events on the page; 50 where absent."""
     page_token: builtins.str
-    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
+    """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
     def __init__(
         self,
         *,
         limit: builtins.int | None = ...,
-        before: builtins.int | None = ...,
         page_token: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
-    @typing.overload
-    def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
-    @typing.overload
+    def HasField(self, field_name: typing.Literal["_limit", b"_limit", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
 
 global___ListBotEventsRequest = ListBotEventsRequest
 
 @typing.final
 class ListBotEventsResponse(google.protobuf.message.Message):
-    """What the operator did."""
+    """A page of the list of the operator's decisions."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     EVENTS_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
     next_page_token: builtins.str
-    """Names the next page; empty where nothing is left."""
+    """The token of the next page; empty on the last page."""
     @property
     def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___BotEvent]:
-        """Newest first."""
+        """The events, the newest first."""
 
     def __init__(
         self,
@@ -511,7 +499,7 @@ global___ListBotEventsResponse = ListBotEventsResponse
 
 @typing.final
 class BotEvent(google.protobuf.message.Message):
-    """One thing that the operator did to a bot or an owner."""
+    """A decision of the operator about a bot or an owner."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -522,18 +510,18 @@ class BotEvent(google.protobuf.message.Message):
     REASON_FIELD_NUMBER: builtins.int
     NEW_NAME_FIELD_NUMBER: builtins.int
     number: builtins.int
-    """1, 2, … in the order they were done."""
+    """The number of the event: 1, 2, … in order."""
     kind: global___BotEventKind.ValueType
-    """What was done."""
+    """The kind of the decision."""
     name: builtins.str
-    """The bot's name as it was before, or the owner's."""
+    """The bot's name before the decision, or the owner's name."""
     reason: builtins.str
-    """Why; may be empty."""
+    """The operator's reason; may be empty."""
     new_name: builtins.str
-    """The new name of a bot that was renamed; absent in any other event."""
+    """The new name of a renamed bot; absent in any other event."""
     @property
     def at(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When."""
+        """The time of the decision."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class BotServiceStub(object):
-    """Who plays here.
+    """Bots: registration, tokens, challenges and lists.
     """
 
     def __init__(self, channel):
@@ -78,55 +78,57 @@ class BotServiceStub(object):
 
 
 class BotServiceServicer(object):
-    """Who plays here.
+    """Bots: registration, tokens, challenges and lists.
     """
 
     def RegisterBot(self, request, context):
-        """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
-        A call that names its token may be repeated when its answer was lost: it is answered as the first time.
+        """Registers a bot and returns its token. The server shows the token once and stores only its hash.
+        A call that names its token may be repeated when its answer was lost, and has the same answer.
         ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
-        PERMISSION_DENIED: registration is by invitation, or the owner is banned.
-        RESOURCE_EXHAUSTED: the owner has as many bots as one may have here, or too many registrations came from the caller's address.
+        PERMISSION_DENIED: registration is by invitation, or the owner is banned. FAILED_PRECONDITION: the owner has as many bots as the
+        server allows. RESOURCE_EXHAUSTED: the caller's address registered too many bots lately.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CreateInvitation(self, request, context):
-        """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
-        token, which lies in the server's data directory.
-        PERMISSION_DENIED: it is not the operator's token, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
+        """Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
+        operator's token, a file in the server's data directory.
+        PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListBots(self, request, context):
-        """The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
-        INVALID_ARGUMENT: a limit over 1000.
+        """Lists all registered bots except those that the operator has hidden or deleted.
+        INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UnparkBot(self, request, context):
-        """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-        PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
+        """Un-parks a bot, so that the server invites it again. This call and the two below carry the bot's own token or the operator's.
+        PERMISSION_DENIED: the token is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot is not parked, was deleted, or is
+        the server's own.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RotateToken(self, request, context):
-        """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-        PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
+        """Replaces the token of a bot. The old token is no longer valid, and the server ends the bot's stream.
+        PERMISSION_DENIED: the token is neither the bot's nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot was
+        deleted, or is the server's own.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RevokeToken(self, request, context):
-        """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
+        """Revokes the token of a bot, and ends the bot's stream. After this only the operator can give the bot a new token.
         The statuses are those of RotateToken.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -134,21 +136,21 @@ class BotServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ChallengeBots(self, request, context):
-        """Has a bot challenge others: a match that is not rated, of these bots and no others. It is offered once all of them have room, and
-        begins where all of them say Ready; the answer comes then. All must be connected and have said that they may be sent challenges, but
-        for house bots, which come always. The call carries the token of the bot that challenges, and so says which that is.
-        UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: this server does not play the game, or not at tables of so many, or a bot
-        is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another one, does not play the game, is parked,
-        has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than the bots
-        of one owner may send, or than one bot may be sent.
+        """Challenges other bots on behalf of a bot, whose token the call carries. A challenge is an unrated match of these bots and no others.
+        The server invites them once all have room, and answers when the match begins. Every bot must be connected and have set
+        Hello.challenges, except house bots, which always accept.
+        UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, or not at tables of this size, or a bot is
+        named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
+        parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
+        the bots of one owner may send, or than one bot may get.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListBotEvents(self, request, context):
-        """What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
-        INVALID_ARGUMENT: a limit over 1000.
+        """Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.
+        INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -206,7 +208,7 @@ def add_BotServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class BotService(object):
-    """Who plays here.
+    """Bots: registration, tokens, challenges and lists.
     """
 
     @staticmethod

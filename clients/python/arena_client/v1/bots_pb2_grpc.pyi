@@ -18,58 +18,60 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class BotServiceStub:
-    """Who plays here."""
+    """Bots: registration, tokens, challenges and lists."""
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
     RegisterBot: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.RegisterBotRequest,
         arena_client.v1.bots_pb2.RegisterBotResponse,
     ]
-    """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
-    A call that names its token may be repeated when its answer was lost: it is answered as the first time.
+    """Registers a bot and returns its token. The server shows the token once and stores only its hash.
+    A call that names its token may be repeated when its answer was lost, and has the same answer.
     ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
-    PERMISSION_DENIED: registration is by invitation, or the owner is banned.
-    RESOURCE_EXHAUSTED: the owner has as many bots as one may have here, or too many registrations came from the caller's address.
+    PERMISSION_DENIED: registration is by invitation, or the owner is banned. FAILED_PRECONDITION: the owner has as many bots as the
+    server allows. RESOURCE_EXHAUSTED: the caller's address registered too many bots lately.
     """
 
     CreateInvitation: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.CreateInvitationRequest,
         arena_client.v1.bots_pb2.CreateInvitationResponse,
     ]
-    """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
-    token, which lies in the server's data directory.
-    PERMISSION_DENIED: it is not the operator's token, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
+    """Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
+    operator's token, a file in the server's data directory.
+    PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
     """
 
     ListBots: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.ListBotsRequest,
         arena_client.v1.bots_pb2.ListBotsResponse,
     ]
-    """The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
-    INVALID_ARGUMENT: a limit over 1000.
+    """Lists all registered bots except those that the operator has hidden or deleted.
+    INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
     """
 
     UnparkBot: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.UnparkBotRequest,
         arena_client.v1.bots_pb2.UnparkBotResponse,
     ]
-    """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-    PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
+    """Un-parks a bot, so that the server invites it again. This call and the two below carry the bot's own token or the operator's.
+    PERMISSION_DENIED: the token is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot is not parked, was deleted, or is
+    the server's own.
     """
 
     RotateToken: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.RotateTokenRequest,
         arena_client.v1.bots_pb2.RotateTokenResponse,
     ]
-    """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-    PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
+    """Replaces the token of a bot. The old token is no longer valid, and the server ends the bot's stream.
+    PERMISSION_DENIED: the token is neither the bot's nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot was
+    deleted, or is the server's own.
     """
 
     RevokeToken: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.RevokeTokenRequest,
         arena_client.v1.bots_pb2.RevokeTokenResponse,
     ]
-    """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
+    """Revokes the token of a bot, and ends the bot's stream. After this only the operator can give the bot a new token.
     The statuses are those of RotateToken.
     """
 
@@ -77,75 +79,77 @@ class BotServiceStub:
         arena_client.v1.bots_pb2.ChallengeBotsRequest,
         arena_client.v1.bots_pb2.ChallengeBotsResponse,
     ]
-    """Has a bot challenge others: a match that is not rated, of these bots and no others. It is offered once all of them have room, and
-    begins where all of them say Ready; the answer comes then. All must be connected and have said that they may be sent challenges, but
-    for house bots, which come always. The call carries the token of the bot that challenges, and so says which that is.
-    UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: this server does not play the game, or not at tables of so many, or a bot
-    is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another one, does not play the game, is parked,
-    has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than the bots
-    of one owner may send, or than one bot may be sent.
+    """Challenges other bots on behalf of a bot, whose token the call carries. A challenge is an unrated match of these bots and no others.
+    The server invites them once all have room, and answers when the match begins. Every bot must be connected and have set
+    Hello.challenges, except house bots, which always accept.
+    UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, or not at tables of this size, or a bot is
+    named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
+    parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
+    the bots of one owner may send, or than one bot may get.
     """
 
     ListBotEvents: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.ListBotEventsRequest,
         arena_client.v1.bots_pb2.ListBotEventsResponse,
     ]
-    """What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
-    INVALID_ARGUMENT: a limit over 1000.
+    """Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.
+    INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
     """
 
 class BotServiceAsyncStub:
-    """Who plays here."""
+    """Bots: registration, tokens, challenges and lists."""
 
     RegisterBot: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.RegisterBotRequest,
         arena_client.v1.bots_pb2.RegisterBotResponse,
     ]
-    """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
-    A call that names its token may be repeated when its answer was lost: it is answered as the first time.
+    """Registers a bot and returns its token. The server shows the token once and stores only its hash.
+    A call that names its token may be repeated when its answer was lost, and has the same answer.
     ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
-    PERMISSION_DENIED: registration is by invitation, or the owner is banned.
-    RESOURCE_EXHAUSTED: the owner has as many bots as one may have here, or too many registrations came from the caller's address.
+    PERMISSION_DENIED: registration is by invitation, or the owner is banned. FAILED_PRECONDITION: the owner has as many bots as the
+    server allows. RESOURCE_EXHAUSTED: the caller's address registered too many bots lately.
     """
 
     CreateInvitation: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.CreateInvitationRequest,
         arena_client.v1.bots_pb2.CreateInvitationResponse,
     ]
-    """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
-    token, which lies in the server's data directory.
-    PERMISSION_DENIED: it is not the operator's token, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
+    """Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
+    operator's token, a file in the server's data directory.
+    PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
     """
 
     ListBots: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.ListBotsRequest,
         arena_client.v1.bots_pb2.ListBotsResponse,
     ]
-    """The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
-    INVALID_ARGUMENT: a limit over 1000.
+    """Lists all registered bots except those that the operator has hidden or deleted.
+    INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
     """
 
     UnparkBot: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.UnparkBotRequest,
         arena_client.v1.bots_pb2.UnparkBotResponse,
     ]
-    """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-    PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
+    """Un-parks a bot, so that the server invites it again. This call and the two below carry the bot's own token or the operator's.
+    PERMISSION_DENIED: the token is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot is not parked, was deleted, or is
+    the server's own.
     """
 
     RotateToken: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.RotateTokenRequest,
         arena_client.v1.bots_pb2.RotateTokenResponse,
     ]
-    """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-    PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
+    """Replaces the token of a bot. The old token is no longer valid, and the server ends the bot's stream.
+    PERMISSION_DENIED: the token is neither the bot's nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot was
+    deleted, or is the server's own.
     """
 
     RevokeToken: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.RevokeTokenRequest,
         arena_client.v1.bots_pb2.RevokeTokenResponse,
     ]
-    """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
+    """Revokes the token of a bot, and ends the bot's stream. After this only the operator can give the bot a new token.
     The statuses are those of RotateToken.
     """
 
@@ -153,25 +157,25 @@ class BotServiceAsyncStub:
         arena_client.v1.bots_pb2.ChallengeBotsRequest,
         arena_client.v1.bots_pb2.ChallengeBotsResponse,
     ]
-    """Has a bot challenge others: a match that is not rated, of these bots and no others. It is offered once all of them have room, and
-    begins where all of them say Ready; the answer comes then. All must be connected and have said that they may be sent challenges, but
-    for house bots, which come always. The call carries the token of the bot that challenges, and so says which that is.
-    UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: this server does not play the game, or not at tables of so many, or a bot
-    is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another one, does not play the game, is parked,
-    has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than the bots
-    of one owner may send, or than one bot may be sent.
+    """Challenges other bots on behalf of a bot, whose token the call carries. A challenge is an unrated match of these bots and no others.
+    The server invites them once all have room, and answers when the match begins. Every bot must be connected and have set
+    Hello.challenges, except house bots, which always accept.
+    UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, or not at tables of this size, or a bot is
+    named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
+    parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
+    the bots of one owner may send, or than one bot may get.
     """
 
     ListBotEvents: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.bots_pb2.ListBotEventsRequest,
         arena_client.v1.bots_pb2.ListBotEventsResponse,
     ]
-    """What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
-    INVALID_ARGUMENT: a limit over 1000.
+    """Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.
+    INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
     """
 
 class BotServiceServicer(metaclass=abc.ABCMeta):
-    """Who plays here."""
+    """Bots: registration, tokens, challenges and lists."""
 
     @abc.abstractmethod
     def RegisterBot(
@@ -179,11 +183,11 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.bots_pb2.RegisterBotRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.RegisterBotResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.RegisterBotResponse]]:
-        """Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
-        A call that names its token may be repeated when its answer was lost: it is answered as the first time.
+        """Registers a bot and returns its token. The server shows the token once and stores only its hash.
+        A call that names its token may be repeated when its answer was lost, and has the same answer.
         ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
-        PERMISSION_DENIED: registration is by invitation, or the owner is banned.
-        RESOURCE_EXHAUSTED: the owner has as many bots as one may have here, or too many registrations came from the caller's address.
+        PERMISSION_DENIED: registration is by invitation, or the owner is banned. FAILED_PRECONDITION: the owner has as many bots as the
+        server allows. RESOURCE_EXHAUSTED: the caller's address registered too many bots lately.
         """
 
     @abc.abstractmethod
@@ -192,9 +196,9 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.bots_pb2.CreateInvitationRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.CreateInvitationResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.CreateInvitationResponse]]:
-        """Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
-        token, which lies in the server's data directory.
-        PERMISSION_DENIED: it is not the operator's token, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
+        """Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
+        operator's token, a file in the server's data directory.
+        PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
         """
 
     @abc.abstractmethod
@@ -203,8 +207,8 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.bots_pb2.ListBotsRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.ListBotsResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.ListBotsResponse]]:
-        """The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
-        INVALID_ARGUMENT: a limit over 1000.
+        """Lists all registered bots except those that the operator has hidden or deleted.
+        INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
         """
 
     @abc.abstractmethod
@@ -213,8 +217,9 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.bots_pb2.UnparkBotRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.UnparkBotResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.UnparkBotResponse]]:
-        """Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-        PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
+        """Un-parks a bot, so that the server invites it again. This call and the two below carry the bot's own token or the operator's.
+        PERMISSION_DENIED: the token is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot is not parked, was deleted, or is
+        the server's own.
         """
 
     @abc.abstractmethod
@@ -223,8 +228,9 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.bots_pb2.RotateTokenRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.RotateTokenResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.RotateTokenResponse]]:
-        """Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-        PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
+        """Replaces the token of a bot. The old token is no longer valid, and the server ends the bot's stream.
+        PERMISSION_DENIED: the token is neither the bot's nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot was
+        deleted, or is the server's own.
         """
 
     @abc.abstractmethod
@@ -233,7 +239,7 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.bots_pb2.RevokeTokenRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.RevokeTokenResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.RevokeTokenResponse]]:
-        """Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
+        """Revokes the token of a bot, and ends the bot's stream. After this only the operator can give the bot a new token.
         The statuses are those of RotateToken.
         """
 
@@ -243,13 +249,13 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.bots_pb2.ChallengeBotsRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.ChallengeBotsResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.ChallengeBotsResponse]]:
-        """Has a bot challenge others: a match that is not rated, of these bots and no others. It is offered once all of them have room, and
-        begins where all of them say Ready; the answer comes then. All must be connected and have said that they may be sent challenges, but
-        for house bots, which come always. The call carries the token of the bot that challenges, and so says which that is.
-        UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: this server does not play the game, or not at tables of so many, or a bot
-        is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another one, does not play the game, is parked,
-        has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than the bots
-        of one owner may send, or than one bot may be sent.
+        """Challenges other bots on behalf of a bot, whose token the call carries. A challenge is an unrated match of these bots and no others.
+        The server invites them once all have room, and answers when the match begins. Every bot must be connected and have set
+        Hello.challenges, except house bots, which always accept.
+        UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, or not at tables of this size, or a bot is
+        named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
+        parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
+        the bots of one owner may send, or than one bot may get.
         """
 
     @abc.abstractmethod
@@ -258,8 +264,8 @@ class BotServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.bots_pb2.ListBotEventsRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.bots_pb2.ListBotEventsResponse, collections.abc.Awaitable[arena_client.v1.bots_pb2.ListBotEventsResponse]]:
-        """What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
-        INVALID_ARGUMENT: a limit over 1000.
+        """Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.
+        INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
         """
 
 def add_BotServiceServicer_to_server(servicer: BotServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -27,69 +27,63 @@ class _FlagKind:
 class _FlagKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTypeWrapper[_FlagKind.ValueType], builtins.type):
     DESCRIPTOR: google.protobuf.descriptor.EnumDescriptor
     FLAG_KIND_UNSPECIFIED: _FlagKind.ValueType  # 0
-    """Not said."""
+    """Not used."""
     FLAG_KIND_PAIR: _FlagKind.ValueType  # 1
-    """A bot does better against one other than their ratings say."""
+    """A bot does better against one opponent than their ratings predict."""
     FLAG_KIND_OWNERS: _FlagKind.ValueType  # 2
-    """The bots of one owner do better against those of one other than their ratings say."""
+    """The bots of one owner do better against those of another than their ratings predict."""
     FLAG_KIND_LIFT: _FlagKind.ValueType  # 3
-    """A bot's rating would be lower, by so many Elo, without its results against the bots of one owner."""
+    """A bot's rating would be lower without its results against the bots of one owner; `size` is the difference."""
     FLAG_KIND_CHANGE: _FlagKind.ValueType  # 4
-    """A version was so many Elo better in the newer half of its results than in the older one."""
+    """A version was better in the newer half of its results than in the older half; `size` is the difference."""
     FLAG_KIND_OPPONENTS: _FlagKind.ValueType  # 5
-    """A bot does better against many others, little against each, than their ratings say."""
+    """A bot does slightly better against many opponents than their ratings predict."""
 
 class FlagKind(_FlagKind, metaclass=_FlagKindEnumTypeWrapper):
-    """What stands out."""
+    """The kinds of flags."""
 
 FLAG_KIND_UNSPECIFIED: FlagKind.ValueType  # 0
-"""Not said."""
+"""Not used."""
 FLAG_KIND_PAIR: FlagKind.ValueType  # 1
-"""A bot does better against one other than their ratings say."""
+"""A bot does better against one opponent than their ratings predict."""
 FLAG_KIND_OWNERS: FlagKind.ValueType  # 2
-"""The bots of one owner do better against those of one other than their ratings say."""
+"""The bots of one owner do better against those of another than their ratings predict."""
 FLAG_KIND_LIFT: FlagKind.ValueType  # 3
-"""A bot's rating would be lower, by so many Elo, without its results against the bots of one owner."""
+"""A bot's rating would be lower without its results against the bots of one owner; `size` is the difference."""
 FLAG_KIND_CHANGE: FlagKind.ValueType  # 4
-"""A version was so many Elo better in the newer half of its results than in the older one."""
+"""A version was better in the newer half of its results than in the older half; `size` is the difference."""
 FLAG_KIND_OPPONENTS: FlagKind.ValueType  # 5
-"""A bot does better against many others, little against each, than their ratings say."""
+"""A bot does slightly better against many opponents than their ratings predict."""
 global___FlagKind = FlagKind
 
 @typing.final
 class GetLadderRequest(google.protobuf.message.Message):
-    """Asks for a ladder."""
+    """A page of a ladder."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     GAME_FIELD_NUMBER: builtins.int
     SEATS_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
-    AFTER_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     seats: builtins.int
-    """Only results of tables of this size; all where absent. Such a ladder is computed when it is asked for."""
+    """Only results of tables of this size; all if absent. The server computes such a ladder for the request."""
     limit: builtins.int
-    """At most so many standings, and so many flags; 1000 where absent."""
-    after: builtins.int
-    """Only those after so many of either; all where absent. For the next page."""
+    """The largest number of standings on the page, and of flags; 1000 where absent."""
     page_token: builtins.str
-    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
+    """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
     def __init__(
         self,
         *,
         game: builtins.str = ...,
         seats: builtins.int | None = ...,
         limit: builtins.int | None = ...,
-        after: builtins.int | None = ...,
         page_token: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "_seats", b"_seats", "after", b"after", "limit", b"limit", "seats", b"seats"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "_seats", b"_seats", "after", b"after", "game", b"game", "limit", b"limit", "page_token", b"page_token", "seats", b"seats"]) -> None: ...
-    @typing.overload
-    def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
+    def HasField(self, field_name: typing.Literal["_limit", b"_limit", "_seats", b"_seats", "limit", b"limit", "seats", b"seats"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "_seats", b"_seats", "game", b"game", "limit", b"limit", "page_token", b"page_token", "seats", b"seats"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
     @typing.overload
@@ -99,7 +93,7 @@ global___GetLadderRequest = GetLadderRequest
 
 @typing.final
 class GetLadderResponse(google.protobuf.message.Message):
-    """A ladder."""
+    """A page of a ladder. Every page has all fields of the ladder."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -110,7 +104,7 @@ class GetLadderResponse(google.protobuf.message.Message):
     PUBLISHED_FIELD_NUMBER: builtins.int
     SCALE_ERROR_FIELD_NUMBER: builtins.int
     NOT_FITTED_SINCE_FIELD_NUMBER: builtins.int
-    NOT_FITTED_WHY_FIELD_NUMBER: builtins.int
+    NOT_FITTED_REASON_FIELD_NUMBER: builtins.int
     FLAGS_FIELD_NUMBER: builtins.int
     PAIR_QUOTA_FIELD_NUMBER: builtins.int
     PAIR_WEEK_QUOTA_FIELD_NUMBER: builtins.int
@@ -119,36 +113,38 @@ class GetLadderResponse(google.protobuf.message.Message):
     game: builtins.str
     """The game, by name."""
     through: builtins.int
-    """The number of the last of the game's events that is in it; absent before the first fit."""
+    """The number of the game's last event in the fit; absent before the first fit."""
     digest: builtins.str
-    """SHA-256 over the bits of all its figures, in hex; empty before the first fit."""
+    """SHA-256 over the bits of all figures of the fit, in hex; empty before the first fit."""
     scale_error: builtins.float
-    """Standard error, in Elo, that all ratings have in common: of the house bots' mean, which is 1500. Absent before the first fit."""
-    not_fitted_why: builtins.str
-    """Why they cannot; empty where they can."""
+    """The standard error, in Elo, that all ratings have in common: that of the house bots' mean, which is 1500. Absent before the first fit."""
+    not_fitted_reason: builtins.str
+    """The reason why newer results cannot be fitted; empty if they can be."""
     pair_quota: builtins.int
-    """So many matches of a day two guests count together at most; 0 for all."""
+    """The number of matches as which all matches of two guests in a day count at most; 0 for no limit."""
     pair_week_quota: builtins.int
-    """The same of a week, in UTC from Monday, to which its days add up."""
+    """The number of matches as which all matches of two guests in a week count at most, in UTC from Monday; 0 for no limit."""
     pair_young_days: builtins.int
-    """For an older bot that mostly meets older ones, all bots are one of the two for so many days from their first result on; 0 for none."""
+    """The number of days, from its first result on, for which a bot is young; 0 for none. For an older bot that mostly meets older bots, both
+    quotas count all young bots as one.
+    """
     next_page_token: builtins.str
-    """Names the next page; empty where nothing is left."""
+    """The token of the next page; empty on the last page."""
     @property
     def standings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Standing]:
-        """Best first."""
+        """The standings, the best first."""
 
     @property
     def published(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When it was published; absent before the first fit."""
+        """The time at which the ladder was published; absent before the first fit."""
 
     @property
     def not_fitted_since(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """Since when newer results could not be fitted; absent where they can be."""
+        """The time since which newer results could not be fitted; absent if they can be."""
 
     @property
     def flags(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Flag]:
-        """What stands out in the last fit, the most certain first; none where the ladder is of tables of one size."""
+        """Results that stand out in the last fit, the most certain first; empty for a ladder of one table size."""
 
     def __init__(
         self,
@@ -160,7 +156,7 @@ class GetLadderResponse(google.protobuf.message.Message):
         published: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         scale_error: builtins.float | None = ...,
         not_fitted_since: google.protobuf.timestamp_pb2.Timestamp | None = ...,
-        not_fitted_why: builtins.str = ...,
+        not_fitted_reason: builtins.str = ...,
         flags: collections.abc.Iterable[global___Flag] | None = ...,
         pair_quota: builtins.int = ...,
         pair_week_quota: builtins.int = ...,
@@ -168,7 +164,7 @@ class GetLadderResponse(google.protobuf.message.Message):
         next_page_token: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "not_fitted_since", b"not_fitted_since", "published", b"published", "scale_error", b"scale_error", "through", b"through"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "next_page_token", b"next_page_token", "not_fitted_since", b"not_fitted_since", "not_fitted_why", b"not_fitted_why", "pair_quota", b"pair_quota", "pair_week_quota", b"pair_week_quota", "pair_young_days", b"pair_young_days", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_scale_error", b"_scale_error", "_through", b"_through", "digest", b"digest", "flags", b"flags", "game", b"game", "next_page_token", b"next_page_token", "not_fitted_reason", b"not_fitted_reason", "not_fitted_since", b"not_fitted_since", "pair_quota", b"pair_quota", "pair_week_quota", b"pair_week_quota", "pair_young_days", b"pair_young_days", "published", b"published", "scale_error", b"scale_error", "standings", b"standings", "through", b"through"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_scale_error", b"_scale_error"]) -> typing.Literal["scale_error"] | None: ...
     @typing.overload
@@ -178,7 +174,7 @@ global___GetLadderResponse = GetLadderResponse
 
 @typing.final
 class Flag(google.protobuf.message.Message):
-    """Results that stand out from what the last fit expects. It is no verdict, and no rating depends on it."""
+    """Results that differ from those that the last fit expects. A flag is no verdict, and no rating depends on it."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -192,23 +188,23 @@ class Flag(google.protobuf.message.Message):
     SIZE_FIELD_NUMBER: builtins.int
     ERRORS_FIELD_NUMBER: builtins.int
     kind: global___FlagKind.ValueType
-    """What stands out."""
+    """The kind of the difference."""
     bot: builtins.str
-    """The bot that gains or that changed; of owners the one that gains most."""
+    """The bot that gains or that changed; for two owners, the bot that gains most."""
     version: builtins.str
-    """The version of a change, as the bot said it was; else empty."""
+    """The version of a change, as in the bot's hello; otherwise empty."""
     owner: builtins.str
-    """The bot's owner; empty where that is not shown."""
+    """The bot's owner; empty if the owner is not shown."""
     other: builtins.str
-    """The bot that it gains from, of an owner's bots the one that it gains most from; empty where it changed and of many opponents."""
+    """The opponent; for an owner's bots, the opponent from which it gains most. Empty for a change and for many opponents."""
     other_owner: builtins.str
-    """Its owner; empty where that is not shown."""
+    """The opponent's owner; empty if the owner is not shown."""
     matches: builtins.int
-    """Results that were compared."""
+    """The number of results that were compared."""
     size: builtins.float
-    """Of pairs, and of the opponents that a bot gains from, the mean score beyond the expected one; else Elo."""
+    """For a pair and for many opponents, the mean score above the expected one; otherwise Elo."""
     errors: builtins.float
-    """The same in standard errors; of many opponents, those beyond which a normal error is as seldom."""
+    """The size in standard errors; for many opponents, in those of a normal error that is as rare."""
     def __init__(
         self,
         *,
@@ -228,7 +224,7 @@ global___Flag = Flag
 
 @typing.final
 class Standing(google.protobuf.message.Message):
-    """One bot on a ladder, as the version it played as last."""
+    """One bot on a ladder, by its last version."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -260,62 +256,64 @@ class Standing(google.protobuf.message.Message):
     MEAN_POINTS_FIELD_NUMBER: builtins.int
     LAST_MATCH_FIELD_NUMBER: builtins.int
     rank: builtins.int
-    """1 is the best."""
+    """The bot's rank; 1 is the best."""
     bot: builtins.str
     """The bot's name."""
     owner: builtins.str
-    """Its owner."""
+    """The name of its owner."""
     house: builtins.bool
     """Whether it is one of the server's own."""
     rating: builtins.float
-    """The rating to show and to sort by, in Elo: the fitted one shrunk towards the field, moved since with the live one by the same factor."""
+    """The rating to show and to sort by, in Elo: the fitted rating shrunk towards the mean, changed since then with the live rating by the
+    same factor.
+    """
     deviation: builtins.float
-    """Its standard error in Elo, without the scale's: 95 % of the time the strength lies within 1.96 of these."""
+    """The standard error of the rating in Elo, without scale_error: the strength is within 1.96 of these errors with 95 % probability."""
     matches: builtins.int
-    """Rated matches."""
+    """The number of rated matches."""
     wins: builtins.int
-    """Matches it won or shared the first place of."""
+    """The number of matches with a first place, shared or not."""
     mean_rank: builtins.float
-    """Mean place, 1 being the best, scaled so that 0 is always first and 1 always last."""
+    """The mean place, scaled so that 0 is always first and 1 always last."""
     last_change: builtins.float
-    """The change made to the live rating by its last match."""
+    """The change of the live rating by its last match."""
     version: builtins.str
-    """The version it said it was; empty where it said none."""
+    """The version in the bot's hello; empty if it gave none."""
     rank_low: builtins.int
-    """The best rank that the errors of the ratings allow, 95 % of the time."""
+    """The best rank that the errors of the ratings allow, with 95 % probability."""
     rank_high: builtins.int
     """The worst such rank."""
     best: builtins.float
-    """The probability that it is the best of all; absent where the last fit does not have the bot yet."""
+    """The probability that it is the best bot; absent if the last fit does not include it yet."""
     opponents: builtins.int
-    """Bots it has met, as of the last fit."""
+    """The number of its opponents up to the last fit."""
     provisional: builtins.bool
-    """Whether too little is known of it yet."""
+    """Whether it has too few results for a firm rating."""
     live: builtins.float
-    """The rating that moves with every match."""
+    """The live rating, which changes with every match."""
     live_deviation: builtins.float
-    """Its standard deviation."""
+    """The standard deviation of the live rating."""
     forced_share: builtins.float
-    """The part of its decisions, from 0 to 1, that the server or a house bot made in its place; absent where none is known."""
+    """The share of its decisions, from 0 to 1, that the server or a house bot made; absent if no decision is known."""
     think_95_us: builtins.int
-    """Microseconds that 95 % of its own decisions did not take longer than, to within 5 %; absent where none is known."""
+    """The 95th percentile of its think times in microseconds, to within 5 %; absent if no decision is known."""
     hidden: builtins.bool
-    """Whether the operator has taken it off the list of bots; its owner is empty then."""
+    """Whether the operator has hidden it from the list of bots; its owner is empty then."""
     deleted: builtins.bool
     """Whether the operator has deleted it; its owner is empty then."""
     fitted: builtins.float
-    """The rating of the last fit, not shrunk; absent where that does not have the bot yet."""
+    """The rating of the last fit, not shrunk; absent if the fit does not include the bot yet."""
     fitted_deviation: builtins.float
-    """Its standard error in Elo, without the scale's."""
+    """The standard error of `fitted` in Elo, without scale_error."""
     mean_points: builtins.float
-    """Mean score of its rated matches, in points."""
+    """The mean score of its rated matches, in points."""
     @property
     def luck(self) -> global___Luck:
-        """Its scores with and without luck; absent where the last fit has no replayed match of it, or is of some tables only."""
+        """Its mean scores with and without luck; absent if the last fit has no replayed match of it, or is of one table size."""
 
     @property
     def last_match(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """The end of its last rated match."""
+        """The time at which its last rated match ended."""
 
     def __init__(
         self,
@@ -367,7 +365,7 @@ global___Standing = Standing
 
 @typing.final
 class Luck(google.protobuf.message.Message):
-    """The mean score of a bot in the matches whose deals the house has played again. No rating depends on it."""
+    """The mean score of a bot in the matches whose deals house bots have played again. No rating depends on it."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -377,15 +375,15 @@ class Luck(google.protobuf.message.Message):
     ADJUSTED_FIELD_NUMBER: builtins.int
     ADJUSTED_ERROR_FIELD_NUMBER: builtins.int
     matches: builtins.int
-    """So many matches."""
+    """The number of these matches."""
     plain: builtins.float
-    """Points."""
+    """The mean score in points."""
     plain_error: builtins.float
-    """Standard error of these; absent after one match."""
+    """The standard error of `plain`; absent after one match."""
     adjusted: builtins.float
-    """Points on average cards: the same mean in the long run, with a smaller error where the cards decide much."""
+    """The mean score with average cards: the same in the long run, with a smaller error in games in which cards decide much."""
     adjusted_error: builtins.float
-    """Standard error of these; absent after one match."""
+    """The standard error of `adjusted`; absent after one match."""
     def __init__(
         self,
         *,
@@ -406,26 +404,23 @@ global___Luck = Luck
 
 @typing.final
 class GetPastLadderRequest(google.protobuf.message.Message):
-    """Asks for a ladder of the past."""
+    """A page of a past ladder."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     GAME_FIELD_NUMBER: builtins.int
     AT_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
-    AFTER_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     limit: builtins.int
-    """At most so many standings; 1000 where absent."""
-    after: builtins.int
-    """Only those after so many; all where absent. For the next page."""
+    """The largest number of standings on the page; 1000 where absent."""
     page_token: builtins.str
-    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
+    """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
     @property
     def at(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """The last ladder published until then; until now where absent."""
+        """The time: the last ladder that was published by then is returned. Now if absent."""
 
     def __init__(
         self,
@@ -433,21 +428,17 @@ class GetPastLadderRequest(google.protobuf.message.Message):
         game: builtins.str = ...,
         at: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         limit: builtins.int | None = ...,
-        after: builtins.int | None = ...,
         page_token: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "at", b"at", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_limit", b"_limit", "after", b"after", "at", b"at", "game", b"game", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
-    @typing.overload
-    def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
-    @typing.overload
+    def HasField(self, field_name: typing.Literal["_limit", b"_limit", "at", b"at", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "at", b"at", "game", b"game", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
 
 global___GetPastLadderRequest = GetPastLadderRequest
 
 @typing.final
 class GetPastLadderResponse(google.protobuf.message.Message):
-    """A ladder of the past."""
+    """A page of a past ladder. Every page has all fields of the ladder."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -461,20 +452,20 @@ class GetPastLadderResponse(google.protobuf.message.Message):
     game: builtins.str
     """The game, by name."""
     through: builtins.int
-    """The number of the last of the game's events that is in it."""
+    """The number of the game's last event in the fit."""
     digest: builtins.str
-    """SHA-256 over the bits of all its figures, in hex."""
+    """SHA-256 over the bits of all figures of the fit, in hex."""
     scale_error: builtins.float
-    """Standard error, in Elo, that all ratings have in common."""
+    """The standard error, in Elo, that all ratings have in common."""
     next_page_token: builtins.str
-    """Names the next page; empty where nothing is left."""
+    """The token of the next page; empty on the last page."""
     @property
     def published(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When it was published; absent, as is all below, where none is kept from before the time asked for."""
+        """The time at which it was published. Absent, like all fields below, if no ladder from before the requested time is stored."""
 
     @property
     def standings(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___PastStanding]:
-        """Best first."""
+        """The standings, the best first."""
 
     def __init__(
         self,
@@ -498,7 +489,7 @@ global___GetPastLadderResponse = GetPastLadderResponse
 
 @typing.final
 class PastStanding(google.protobuf.message.Message):
-    """One bot on a ladder of the past, as the version that stood there."""
+    """One bot on a past ladder, by its version of that time."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -517,33 +508,33 @@ class PastStanding(google.protobuf.message.Message):
     MATCHES_FIELD_NUMBER: builtins.int
     OPPONENTS_FIELD_NUMBER: builtins.int
     rank: builtins.int
-    """1 is the best."""
+    """The bot's rank; 1 is the best."""
     bot: builtins.str
-    """The bot's name of today."""
+    """The bot's present name."""
     owner: builtins.str
-    """Its owner; empty where the operator has hidden or deleted it since."""
+    """The name of its owner; empty if the operator has hidden or deleted the bot since."""
     house: builtins.bool
     """Whether it is one of the server's own."""
     version: builtins.str
-    """The version it said it was; empty where it said none."""
+    """The version in the bot's hello; empty if it gave none."""
     rating: builtins.float
-    """The rating that was published, in Elo."""
+    """The published rating, in Elo."""
     deviation: builtins.float
-    """Its standard error in Elo, without the scale's."""
+    """The standard error of the rating in Elo, without scale_error."""
     fitted: builtins.float
     """The rating of the fit, not shrunk."""
     fitted_deviation: builtins.float
-    """Its standard error in Elo, without the scale's."""
+    """The standard error of `fitted` in Elo, without scale_error."""
     rank_low: builtins.int
-    """The best rank that the errors of the ratings allowed, 95 % of the time."""
+    """The best rank that the errors of the ratings allowed, with 95 % probability."""
     rank_high: builtins.int
     """The worst such rank."""
     best: builtins.float
-    """The probability that it was the best of all."""
+    """The probability that it was the best bot."""
     matches: builtins.int
-    """Rated matches in that fit."""
+    """The number of its rated matches in that fit."""
     opponents: builtins.int
-    """Bots it had met."""
+    """The number of its opponents in that fit."""
     def __init__(
         self,
         *,
@@ -568,56 +559,49 @@ global___PastStanding = PastStanding
 
 @typing.final
 class GetHistoryRequest(google.protobuf.message.Message):
-    """Asks how a bot's rating moved."""
+    """A page of the history of a bot's live rating."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     GAME_FIELD_NUMBER: builtins.int
     BOT_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
-    BEFORE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     bot: builtins.str
     """The bot, by name."""
     limit: builtins.int
-    """At most so many matches, those with the highest numbers; 1000 where absent."""
-    before: builtins.int
-    """Only matches with a smaller number; all where absent. For the next page."""
+    """The largest number of matches on the page; 1000 where absent. The first page has the matches with the highest numbers."""
     page_token: builtins.str
-    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
+    """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
     def __init__(
         self,
         *,
         game: builtins.str = ...,
         bot: builtins.str = ...,
         limit: builtins.int | None = ...,
-        before: builtins.int | None = ...,
         page_token: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
-    @typing.overload
-    def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
-    @typing.overload
+    def HasField(self, field_name: typing.Literal["_limit", b"_limit", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "bot", b"bot", "game", b"game", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
 
 global___GetHistoryRequest = GetHistoryRequest
 
 @typing.final
 class GetHistoryResponse(google.protobuf.message.Message):
-    """How a bot's live rating moved."""
+    """A page of the history of a bot's live rating."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MATCHES_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
     next_page_token: builtins.str
-    """Names the next page; empty where nothing is left."""
+    """The token of the next page; empty on the last page."""
     @property
     def matches(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RatedMatch]:
-        """In the order they were rated."""
+        """The matches, in the order in which they were rated."""
 
     def __init__(
         self,
@@ -631,56 +615,49 @@ global___GetHistoryResponse = GetHistoryResponse
 
 @typing.final
 class ListVersionsRequest(google.protobuf.message.Message):
-    """Asks for the versions of a bot."""
+    """A page of the list of a bot's versions."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     GAME_FIELD_NUMBER: builtins.int
     BOT_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
-    BEFORE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     bot: builtins.str
     """The bot, by name."""
     limit: builtins.int
-    """At most so many versions, the newest; 50 where absent."""
-    before: builtins.int
-    """Only versions with a smaller number; all where absent. For the next page."""
+    """The largest number of versions on the page; 50 where absent."""
     page_token: builtins.str
-    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
+    """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
     def __init__(
         self,
         *,
         game: builtins.str = ...,
         bot: builtins.str = ...,
         limit: builtins.int | None = ...,
-        before: builtins.int | None = ...,
         page_token: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_limit", b"_limit", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
-    @typing.overload
-    def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
-    @typing.overload
+    def HasField(self, field_name: typing.Literal["_limit", b"_limit", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_limit", b"_limit", "bot", b"bot", "game", b"game", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_limit", b"_limit"]) -> typing.Literal["limit"] | None: ...
 
 global___ListVersionsRequest = ListVersionsRequest
 
 @typing.final
 class ListVersionsResponse(google.protobuf.message.Message):
-    """The versions of a bot that have a result in the game."""
+    """A page of the list of a bot's versions that have a result in the game."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     VERSIONS_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
     next_page_token: builtins.str
-    """Names the next page; empty where nothing is left."""
+    """The token of the next page; empty on the last page."""
     @property
     def versions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___VersionEntry]:
-        """The newest first."""
+        """The versions, the newest first."""
 
     def __init__(
         self,
@@ -694,7 +671,7 @@ global___ListVersionsResponse = ListVersionsResponse
 
 @typing.final
 class VersionEntry(google.protobuf.message.Message):
-    """One version of a bot in a game, rated by itself."""
+    """One version of a bot in a game. Each version has a rating of its own."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -712,34 +689,34 @@ class VersionEntry(google.protobuf.message.Message):
     BETTER_FIELD_NUMBER: builtins.int
     CHANGED_FIELD_NUMBER: builtins.int
     number: builtins.int
-    """Greater for a newer version; no two have the same."""
+    """The number of the version: unique, and greater for a newer version."""
     version: builtins.str
-    """What the bot said it was; empty where it said nothing."""
+    """The version in the bot's hello; empty if it gave none."""
     shown: builtins.bool
     """Whether the ladder shows the bot by this version."""
     matches: builtins.int
-    """Rated matches."""
+    """The number of rated matches."""
     live: builtins.float
-    """The rating that moves with every match."""
+    """The live rating, which changes with every match."""
     fitted: builtins.float
-    """The rating of the last fit, not shrunk; absent where that does not have the version yet."""
+    """The rating of the last fit, not shrunk; absent if the fit does not include the version yet."""
     fitted_deviation: builtins.float
-    """Its standard error in Elo, without the scale's."""
+    """The standard error of `fitted` in Elo, without scale_error."""
     difference: builtins.float
-    """Elo above the bot's version before it, by the last fit; absent for the first, and where the fit does not have both."""
+    """Elo above the bot's previous version, by the last fit; absent for the first version, and if the fit does not include both."""
     difference_deviation: builtins.float
-    """Its standard error if the errors of the two were independent, which is more than it is."""
+    """The standard error of `difference` if the errors of both were independent; the true one is smaller."""
     better: builtins.float
-    """The probability that it is better than the version before it, by these two."""
+    """The probability, by these two figures, that it is better than the previous version."""
     changed: builtins.float
-    """Elo of its newer half of results above its older half, where that is flagged as a change; else absent."""
+    """Elo of the newer half of its results above the older half, if a flag marks this as a change; otherwise absent."""
     @property
     def first(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When its first result was stored; absent where that is not known."""
+        """The time at which its first result was stored; absent if it is not known."""
 
     @property
     def last(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When its last result was stored."""
+        """The time at which its last result was stored."""
 
     def __init__(
         self,
@@ -777,7 +754,7 @@ global___VersionEntry = VersionEntry
 
 @typing.final
 class RatedMatch(google.protobuf.message.Message):
-    """What one match did to the live rating of a bot."""
+    """The change of a bot's live rating by one match."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -789,20 +766,20 @@ class RatedMatch(google.protobuf.message.Message):
     DEVIATION_FIELD_NUMBER: builtins.int
     VOIDED_FIELD_NUMBER: builtins.int
     match_id: builtins.int
-    """The match."""
+    """The number of the match."""
     version: builtins.str
-    """The version the bot said it was."""
+    """The version in the bot's hello."""
     before: builtins.float
-    """Elo before."""
+    """Elo before the match."""
     after: builtins.float
-    """Elo after. The next match may begin from elsewhere: every fit of the ladder moves the live ratings, too."""
+    """Elo after the match. The next match can begin with another rating, since every fit of the ladder changes the live ratings, too."""
     deviation: builtins.float
-    """Standard deviation of the rating after it."""
+    """The standard deviation of the rating after the match."""
     voided: builtins.bool
-    """Whether the result counts no more."""
+    """Whether the result was voided."""
     @property
     def ended(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When it ended."""
+        """The time at which it ended."""
 
     def __init__(
         self,
@@ -822,14 +799,13 @@ global___RatedMatch = RatedMatch
 
 @typing.final
 class GetOpponentsRequest(google.protobuf.message.Message):
-    """Asks how a bot did against each other one."""
+    """A page of a bot's results by opponent."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     GAME_FIELD_NUMBER: builtins.int
     BOT_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
-    AFTER_FIELD_NUMBER: builtins.int
     LAST_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
@@ -837,29 +813,24 @@ class GetOpponentsRequest(google.protobuf.message.Message):
     bot: builtins.str
     """The bot, by name."""
     limit: builtins.int
-    """At most so many opponents; 50 where absent."""
-    after: builtins.int
-    """Only those after so many; all where absent. For the next page."""
+    """The largest number of opponents on the page; 50 where absent."""
     last: builtins.int
-    """Only results of so many of its newest matches of the game that have one, at most 1000; 1000 where absent. Matches are looked for
-    among its newest 20,000 of all games.
+    """The number of the bot's newest matches of the game with a result to sum up, 1 to 1000; 1000 where absent. The server searches them among
+    the bot's newest 20,000 matches of all games.
     """
     page_token: builtins.str
-    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
+    """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
     def __init__(
         self,
         *,
         game: builtins.str = ...,
         bot: builtins.str = ...,
         limit: builtins.int | None = ...,
-        after: builtins.int | None = ...,
         last: builtins.int | None = ...,
         page_token: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_after", b"_after", "_last", b"_last", "_limit", b"_limit", "after", b"after", "last", b"last", "limit", b"limit"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_after", b"_after", "_last", b"_last", "_limit", b"_limit", "after", b"after", "bot", b"bot", "game", b"game", "last", b"last", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
-    @typing.overload
-    def WhichOneof(self, oneof_group: typing.Literal["_after", b"_after"]) -> typing.Literal["after"] | None: ...
+    def HasField(self, field_name: typing.Literal["_last", b"_last", "_limit", b"_limit", "last", b"last", "limit", b"limit"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_last", b"_last", "_limit", b"_limit", "bot", b"bot", "game", b"game", "last", b"last", "limit", b"limit", "page_token", b"page_token"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_last", b"_last"]) -> typing.Literal["last"] | None: ...
     @typing.overload
@@ -869,17 +840,17 @@ global___GetOpponentsRequest = GetOpponentsRequest
 
 @typing.final
 class GetOpponentsResponse(google.protobuf.message.Message):
-    """How a bot did against each other one."""
+    """A page of a bot's results by opponent."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     OPPONENTS_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
     next_page_token: builtins.str
-    """Names the next page; empty where nothing is left."""
+    """The token of the next page; empty on the last page."""
     @property
     def opponents(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___OpponentEntry]:
-        """Those met most often first, and of those met equally often by name."""
+        """The opponents, the most frequent first; equally frequent ones by name."""
 
     def __init__(
         self,
@@ -893,7 +864,7 @@ global___GetOpponentsResponse = GetOpponentsResponse
 
 @typing.final
 class OpponentEntry(google.protobuf.message.Message):
-    """A bot's results against one other at the same tables."""
+    """A bot's results against one opponent."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -905,19 +876,19 @@ class OpponentEntry(google.protobuf.message.Message):
     SCORE_FIELD_NUMBER: builtins.int
     ERROR_FIELD_NUMBER: builtins.int
     opponent: builtins.str
-    """The other bot's name."""
+    """The opponent's name."""
     house: builtins.bool
-    """Whether it is one of the server's own."""
+    """Whether the opponent is one of the server's own."""
     hidden: builtins.bool
-    """Whether the operator has taken it off the list of bots."""
+    """Whether the operator has hidden the opponent from the list of bots."""
     deleted: builtins.bool
-    """Whether the operator has deleted it."""
+    """Whether the operator has deleted the opponent."""
     matches: builtins.int
-    """Times that the two had a place in one match."""
+    """The number of pairs of their seats in matches in which both have a place."""
     score: builtins.float
-    """Mean of 1 for a better place, a half for the same and 0 for a worse one."""
+    """The mean of 1 for a better place than the opponent's, ½ for the same place and 0 for a worse place."""
     error: builtins.float
-    """Its standard error, as if two matches more had been won and two lost."""
+    """The standard error of the score, as if two more matches had been won and two lost."""
     def __init__(
         self,
         *,

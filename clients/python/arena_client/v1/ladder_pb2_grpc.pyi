@@ -18,104 +18,110 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class LadderServiceStub:
-    """Who is how strong."""
+    """Ladders, ratings and results by opponent."""
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
     GetLadder: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.ladder_pb2.GetLadderRequest,
         arena_client.v1.ladder_pb2.GetLadderResponse,
     ]
-    """The ladder of one game, best first: a fit of all results, made again every few minutes at most. Standings and flags come in pages; one
-    of which either is as long as the limit has perhaps a next one. Pages that follow a first one within a minute are of the same
-    ladder, unless another digest or a bot that comes again says otherwise: then begin anew.
-    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size, or a limit over 1000.
-    UNAVAILABLE: with seats, when the server cannot compute it now; its turn comes within half a minute or not at all.
+    """Returns the ladder of a game, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
+    flags come in pages of the same ladder, which the server stores for a minute after the first page. A page token of a ladder that is no
+    longer stored is not valid.
+    NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: the game has no tables of this size, a limit that is not 1 to 1000, or a
+    page token that is not valid. UNAVAILABLE: with `seats`, if the server cannot compute the ladder within half a minute.
     """
 
     GetPastLadder: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.ladder_pb2.GetPastLadderRequest,
         arena_client.v1.ladder_pb2.GetPastLadderResponse,
     ]
-    """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
-    In pages, too: ask for the next one with the time at which this one was published.
-    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none, or a limit over 1000.
+    """Returns the ladder of a game as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
+    a day for ever. All pages are of the same ladder; a page token of a ladder that is no longer stored is not valid.
+    NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a timestamp that is not valid, a limit that is not 1 to 1000, or a page
+    token that is not valid.
     """
 
     GetHistory: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.ladder_pb2.GetHistoryRequest,
         arena_client.v1.ladder_pb2.GetHistoryResponse,
     ]
-    """How the live rating of a bot moved.
-    NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 10000.
+    """Returns the changes of a bot's live rating by its rated matches.
+    NOT_FOUND: there is no such bot, or the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 10000, or a page token
+    that is not valid.
     """
 
     ListVersions: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.ladder_pb2.ListVersionsRequest,
         arena_client.v1.ladder_pb2.ListVersionsResponse,
     ]
-    """The versions of a bot, each beside the one before it.
-    NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 1000.
+    """Lists the versions of a bot, each compared with the one before it.
+    NOT_FOUND: there is no such bot, or the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token
+    that is not valid.
     """
 
     GetOpponents: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.ladder_pb2.GetOpponentsRequest,
         arena_client.v1.ladder_pb2.GetOpponentsResponse,
     ]
-    """The results of a bot's newest matches against each other bot at its tables, those met most often first. A page that is as long as
-    the limit has perhaps a next one.
-    NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit or a last over 1000.
+    """Returns a bot's results in its newest matches by opponent, the most frequent opponent first.
+    NOT_FOUND: there is no such bot, or the server does not play the game. INVALID_ARGUMENT: a `limit` or `last` that is not 1 to 1000, or a
+    page token that is not valid.
     """
 
 class LadderServiceAsyncStub:
-    """Who is how strong."""
+    """Ladders, ratings and results by opponent."""
 
     GetLadder: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.ladder_pb2.GetLadderRequest,
         arena_client.v1.ladder_pb2.GetLadderResponse,
     ]
-    """The ladder of one game, best first: a fit of all results, made again every few minutes at most. Standings and flags come in pages; one
-    of which either is as long as the limit has perhaps a next one. Pages that follow a first one within a minute are of the same
-    ladder, unless another digest or a bot that comes again says otherwise: then begin anew.
-    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size, or a limit over 1000.
-    UNAVAILABLE: with seats, when the server cannot compute it now; its turn comes within half a minute or not at all.
+    """Returns the ladder of a game, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
+    flags come in pages of the same ladder, which the server stores for a minute after the first page. A page token of a ladder that is no
+    longer stored is not valid.
+    NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: the game has no tables of this size, a limit that is not 1 to 1000, or a
+    page token that is not valid. UNAVAILABLE: with `seats`, if the server cannot compute the ladder within half a minute.
     """
 
     GetPastLadder: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.ladder_pb2.GetPastLadderRequest,
         arena_client.v1.ladder_pb2.GetPastLadderResponse,
     ]
-    """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
-    In pages, too: ask for the next one with the time at which this one was published.
-    NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none, or a limit over 1000.
+    """Returns the ladder of a game as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
+    a day for ever. All pages are of the same ladder; a page token of a ladder that is no longer stored is not valid.
+    NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a timestamp that is not valid, a limit that is not 1 to 1000, or a page
+    token that is not valid.
     """
 
     GetHistory: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.ladder_pb2.GetHistoryRequest,
         arena_client.v1.ladder_pb2.GetHistoryResponse,
     ]
-    """How the live rating of a bot moved.
-    NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 10000.
+    """Returns the changes of a bot's live rating by its rated matches.
+    NOT_FOUND: there is no such bot, or the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 10000, or a page token
+    that is not valid.
     """
 
     ListVersions: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.ladder_pb2.ListVersionsRequest,
         arena_client.v1.ladder_pb2.ListVersionsResponse,
     ]
-    """The versions of a bot, each beside the one before it.
-    NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 1000.
+    """Lists the versions of a bot, each compared with the one before it.
+    NOT_FOUND: there is no such bot, or the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token
+    that is not valid.
     """
 
     GetOpponents: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.ladder_pb2.GetOpponentsRequest,
         arena_client.v1.ladder_pb2.GetOpponentsResponse,
     ]
-    """The results of a bot's newest matches against each other bot at its tables, those met most often first. A page that is as long as
-    the limit has perhaps a next one.
-    NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit or a last over 1000.
+    """Returns a bot's results in its newest matches by opponent, the most frequent opponent first.
+    NOT_FOUND: there is no such bot, or the server does not play the game. INVALID_ARGUMENT: a `limit` or `last` that is not 1 to 1000, or a
+    page token that is not valid.
     """
 
 class LadderServiceServicer(metaclass=abc.ABCMeta):
-    """Who is how strong."""
+    """Ladders, ratings and results by opponent."""
 
     @abc.abstractmethod
     def GetLadder(
@@ -123,11 +129,11 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.ladder_pb2.GetLadderRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.ladder_pb2.GetLadderResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetLadderResponse]]:
-        """The ladder of one game, best first: a fit of all results, made again every few minutes at most. Standings and flags come in pages; one
-        of which either is as long as the limit has perhaps a next one. Pages that follow a first one within a minute are of the same
-        ladder, unless another digest or a bot that comes again says otherwise: then begin anew.
-        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: nobody can play it at a table of that size, or a limit over 1000.
-        UNAVAILABLE: with seats, when the server cannot compute it now; its turn comes within half a minute or not at all.
+        """Returns the ladder of a game, the best bot first. It is a fit of all results, which the server repeats every few minutes. Standings and
+        flags come in pages of the same ladder, which the server stores for a minute after the first page. A page token of a ladder that is no
+        longer stored is not valid.
+        NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: the game has no tables of this size, a limit that is not 1 to 1000, or a
+        page token that is not valid. UNAVAILABLE: with `seats`, if the server cannot compute the ladder within half a minute.
         """
 
     @abc.abstractmethod
@@ -136,9 +142,10 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.ladder_pb2.GetPastLadderRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.ladder_pb2.GetPastLadderResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetPastLadderResponse]]:
-        """The ladder of one game as it was published at some time: all are kept for a day, one an hour for a month, then one a day.
-        In pages, too: ask for the next one with the time at which this one was published.
-        NOT_FOUND: this server does not play that game. INVALID_ARGUMENT: a time that is none, or a limit over 1000.
+        """Returns the ladder of a game as published at some time. The server stores all ladders of the last day, one an hour for a month, and one
+        a day for ever. All pages are of the same ladder; a page token of a ladder that is no longer stored is not valid.
+        NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a timestamp that is not valid, a limit that is not 1 to 1000, or a page
+        token that is not valid.
         """
 
     @abc.abstractmethod
@@ -147,8 +154,9 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.ladder_pb2.GetHistoryRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.ladder_pb2.GetHistoryResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetHistoryResponse]]:
-        """How the live rating of a bot moved.
-        NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 10000.
+        """Returns the changes of a bot's live rating by its rated matches.
+        NOT_FOUND: there is no such bot, or the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 10000, or a page token
+        that is not valid.
         """
 
     @abc.abstractmethod
@@ -157,8 +165,9 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.ladder_pb2.ListVersionsRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.ladder_pb2.ListVersionsResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.ListVersionsResponse]]:
-        """The versions of a bot, each beside the one before it.
-        NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit over 1000.
+        """Lists the versions of a bot, each compared with the one before it.
+        NOT_FOUND: there is no such bot, or the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token
+        that is not valid.
         """
 
     @abc.abstractmethod
@@ -167,9 +176,9 @@ class LadderServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.ladder_pb2.GetOpponentsRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.ladder_pb2.GetOpponentsResponse, collections.abc.Awaitable[arena_client.v1.ladder_pb2.GetOpponentsResponse]]:
-        """The results of a bot's newest matches against each other bot at its tables, those met most often first. A page that is as long as
-        the limit has perhaps a next one.
-        NOT_FOUND: there is no such bot, or this server does not play that game. INVALID_ARGUMENT: a limit or a last over 1000.
+        """Returns a bot's results in its newest matches by opponent, the most frequent opponent first.
+        NOT_FOUND: there is no such bot, or the server does not play the game. INVALID_ARGUMENT: a `limit` or `last` that is not 1 to 1000, or a
+        page token that is not valid.
         """
 
 def add_LadderServiceServicer_to_server(servicer: LadderServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -14,7 +14,7 @@ DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
 @typing.final
 class LogHead(google.protobuf.message.Message):
-    """A log of so many leaves."""
+    """The signed state of a log."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -22,11 +22,11 @@ class LogHead(google.protobuf.message.Message):
     ROOT_FIELD_NUMBER: builtins.int
     SIGNATURE_FIELD_NUMBER: builtins.int
     size: builtins.int
-    """How many."""
+    """The number of leaves."""
     root: builtins.bytes
-    """The root of the tree over them, 32 bytes."""
+    """The root of the tree over all leaves, 32 bytes."""
     signature: builtins.bytes
-    """An Ed25519 signature of both, 64 bytes."""
+    """An Ed25519 signature of size and root, 64 bytes."""
     def __init__(
         self,
         *,
@@ -49,12 +49,12 @@ class LogEntry(google.protobuf.message.Message):
     HEAD_FIELD_NUMBER: builtins.int
     PROOF_FIELD_NUMBER: builtins.int
     number: builtins.int
-    """Its number, from 1."""
+    """The number of the leaf, from 1."""
     leaf: builtins.bytes
-    """Its bytes: one JSON object."""
+    """The content of the leaf: one JSON object."""
     @property
     def head(self) -> global___LogHead:
-        """The head."""
+        """The head that includes the leaf."""
 
     @property
     def proof(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bytes]:
@@ -75,7 +75,7 @@ global___LogEntry = LogEntry
 
 @typing.final
 class LogState(google.protobuf.message.Message):
-    """A log as it is now."""
+    """The current state of a log."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -84,7 +84,7 @@ class LogState(google.protobuf.message.Message):
     RESTORES_FIELD_NUMBER: builtins.int
     @property
     def keys(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bytes]:
-        """The leaves that name its keys, the first first. Each key signs the next; the last signs heads."""
+        """The leaves that name the log's keys, the oldest first. Each key signs the next, and the last signs heads."""
 
     @property
     def head(self) -> global___LogHead:
@@ -92,7 +92,7 @@ class LogState(google.protobuf.message.Message):
 
     @property
     def restores(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___LogEntry]:
-        """The restorations of the server's data from backups, the oldest first: what came after the head that each names is gone."""
+        """The restorations of the server's data from backups, the oldest first. Each names a head; all leaves after that head are lost."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ global___LogState = LogState
 
 @typing.final
 class GetLogRequest(google.protobuf.message.Message):
-    """Asks for the log."""
+    """A request for the current log; it has no conditions."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -120,14 +120,14 @@ global___GetLogRequest = GetLogRequest
 
 @typing.final
 class GetLogResponse(google.protobuf.message.Message):
-    """The log."""
+    """The current log."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     LOG_FIELD_NUMBER: builtins.int
     @property
     def log(self) -> global___LogState:
-        """As it is now."""
+        """The log."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ global___GetLogResponse = GetLogResponse
 
 @typing.final
 class GetConsistencyRequest(google.protobuf.message.Message):
-    """Asks for a proof."""
+    """The sizes of the two logs to compare."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -150,7 +150,7 @@ class GetConsistencyRequest(google.protobuf.message.Message):
     first: builtins.int
     """The number of leaves of the earlier log."""
     second: builtins.int
-    """The number of leaves of the later one."""
+    """The number of leaves of the later log."""
     def __init__(
         self,
         *,
@@ -163,14 +163,14 @@ global___GetConsistencyRequest = GetConsistencyRequest
 
 @typing.final
 class GetConsistencyResponse(google.protobuf.message.Message):
-    """The proof."""
+    """The consistency proof."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     PROOF_FIELD_NUMBER: builtins.int
     @property
     def proof(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bytes]:
-        """Hashes of 32 bytes, as RFC 6962 orders them."""
+        """Hashes of 32 bytes each, in the order of RFC 6962."""
 
     def __init__(
         self,
@@ -183,13 +183,13 @@ global___GetConsistencyResponse = GetConsistencyResponse
 
 @typing.final
 class ListEntriesRequest(google.protobuf.message.Message):
-    """Asks for what the log says of a match."""
+    """The match whose entries to list."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MATCH_ID_FIELD_NUMBER: builtins.int
     match_id: builtins.int
-    """The match."""
+    """The number of the match."""
     def __init__(
         self,
         *,
@@ -201,14 +201,14 @@ global___ListEntriesRequest = ListEntriesRequest
 
 @typing.final
 class ListEntriesResponse(google.protobuf.message.Message):
-    """What the log says of a match."""
+    """The log's entries about a match."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     ENTRIES_FIELD_NUMBER: builtins.int
     @property
     def entries(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___LogEntry]:
-        """In the order of their numbers, all under the newest head; none of a match that is being played, or that never was."""
+        """The entries, by number, all with the newest head. A match that is running or does not exist has none."""
 
     def __init__(
         self,

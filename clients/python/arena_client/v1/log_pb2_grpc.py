@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class LogServiceStub(object):
-    """The log of results: a Merkle tree in the shape of RFC 6962, in which every result, void and decision of the operator is a leaf.
+    """The log of results: a Merkle tree as in RFC 6962, whose leaves are all results, voids and decisions of the operator.
     docs/log.md describes leaves, hashes and signatures.
     """
 
@@ -54,12 +54,12 @@ class LogServiceStub(object):
 
 
 class LogServiceServicer(object):
-    """The log of results: a Merkle tree in the shape of RFC 6962, in which every result, void and decision of the operator is a leaf.
+    """The log of results: a Merkle tree as in RFC 6962, whose leaves are all results, voids and decisions of the operator.
     docs/log.md describes leaves, hashes and signatures.
     """
 
     def GetLog(self, request, context):
-        """The log as it is now: keys, newest head, restorations.
+        """Returns the current log: keys, newest head and restorations.
         NOT_FOUND: the server has no log.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -67,15 +67,15 @@ class LogServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def GetConsistency(self, request, context):
-        """The proof that an earlier log begins a later one.
-        INVALID_ARGUMENT: the later one is shorter, or longer than the log is.
+        """Returns the proof that an earlier log is the beginning of a later one.
+        INVALID_ARGUMENT: the later log is shorter than the earlier one, or longer than the current log.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListEntries(self, request, context):
-        """What the log says of a match: how it ended, then that its result is void if it is.
+        """Lists the log's entries about a match: its end, then the void of its result if there is one.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -108,7 +108,7 @@ def add_LogServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class LogService(object):
-    """The log of results: a Merkle tree in the shape of RFC 6962, in which every result, void and decision of the operator is a leaf.
+    """The log of results: a Merkle tree as in RFC 6962, whose leaves are all results, voids and decisions of the operator.
     docs/log.md describes leaves, hashes and signatures.
     """
 

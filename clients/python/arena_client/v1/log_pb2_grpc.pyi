@@ -18,7 +18,7 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class LogServiceStub:
-    """The log of results: a Merkle tree in the shape of RFC 6962, in which every result, void and decision of the operator is a leaf.
+    """The log of results: a Merkle tree as in RFC 6962, whose leaves are all results, voids and decisions of the operator.
     docs/log.md describes leaves, hashes and signatures.
     """
 
@@ -27,7 +27,7 @@ class LogServiceStub:
         arena_client.v1.log_pb2.GetLogRequest,
         arena_client.v1.log_pb2.GetLogResponse,
     ]
-    """The log as it is now: keys, newest head, restorations.
+    """Returns the current log: keys, newest head and restorations.
     NOT_FOUND: the server has no log.
     """
 
@@ -35,18 +35,18 @@ class LogServiceStub:
         arena_client.v1.log_pb2.GetConsistencyRequest,
         arena_client.v1.log_pb2.GetConsistencyResponse,
     ]
-    """The proof that an earlier log begins a later one.
-    INVALID_ARGUMENT: the later one is shorter, or longer than the log is.
+    """Returns the proof that an earlier log is the beginning of a later one.
+    INVALID_ARGUMENT: the later log is shorter than the earlier one, or longer than the current log.
     """
 
     ListEntries: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.log_pb2.ListEntriesRequest,
         arena_client.v1.log_pb2.ListEntriesResponse,
     ]
-    """What the log says of a match: how it ended, then that its result is void if it is."""
+    """Lists the log's entries about a match: its end, then the void of its result if there is one."""
 
 class LogServiceAsyncStub:
-    """The log of results: a Merkle tree in the shape of RFC 6962, in which every result, void and decision of the operator is a leaf.
+    """The log of results: a Merkle tree as in RFC 6962, whose leaves are all results, voids and decisions of the operator.
     docs/log.md describes leaves, hashes and signatures.
     """
 
@@ -54,7 +54,7 @@ class LogServiceAsyncStub:
         arena_client.v1.log_pb2.GetLogRequest,
         arena_client.v1.log_pb2.GetLogResponse,
     ]
-    """The log as it is now: keys, newest head, restorations.
+    """Returns the current log: keys, newest head and restorations.
     NOT_FOUND: the server has no log.
     """
 
@@ -62,18 +62,18 @@ class LogServiceAsyncStub:
         arena_client.v1.log_pb2.GetConsistencyRequest,
         arena_client.v1.log_pb2.GetConsistencyResponse,
     ]
-    """The proof that an earlier log begins a later one.
-    INVALID_ARGUMENT: the later one is shorter, or longer than the log is.
+    """Returns the proof that an earlier log is the beginning of a later one.
+    INVALID_ARGUMENT: the later log is shorter than the earlier one, or longer than the current log.
     """
 
     ListEntries: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.log_pb2.ListEntriesRequest,
         arena_client.v1.log_pb2.ListEntriesResponse,
     ]
-    """What the log says of a match: how it ended, then that its result is void if it is."""
+    """Lists the log's entries about a match: its end, then the void of its result if there is one."""
 
 class LogServiceServicer(metaclass=abc.ABCMeta):
-    """The log of results: a Merkle tree in the shape of RFC 6962, in which every result, void and decision of the operator is a leaf.
+    """The log of results: a Merkle tree as in RFC 6962, whose leaves are all results, voids and decisions of the operator.
     docs/log.md describes leaves, hashes and signatures.
     """
 
@@ -83,7 +83,7 @@ class LogServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.log_pb2.GetLogRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.log_pb2.GetLogResponse, collections.abc.Awaitable[arena_client.v1.log_pb2.GetLogResponse]]:
-        """The log as it is now: keys, newest head, restorations.
+        """Returns the current log: keys, newest head and restorations.
         NOT_FOUND: the server has no log.
         """
 
@@ -93,8 +93,8 @@ class LogServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.log_pb2.GetConsistencyRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.log_pb2.GetConsistencyResponse, collections.abc.Awaitable[arena_client.v1.log_pb2.GetConsistencyResponse]]:
-        """The proof that an earlier log begins a later one.
-        INVALID_ARGUMENT: the later one is shorter, or longer than the log is.
+        """Returns the proof that an earlier log is the beginning of a later one.
+        INVALID_ARGUMENT: the later log is shorter than the earlier one, or longer than the current log.
         """
 
     @abc.abstractmethod
@@ -103,6 +103,6 @@ class LogServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.log_pb2.ListEntriesRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.log_pb2.ListEntriesResponse, collections.abc.Awaitable[arena_client.v1.log_pb2.ListEntriesResponse]]:
-        """What the log says of a match: how it ended, then that its result is void if it is."""
+        """Lists the log's entries about a match: its end, then the void of its result if there is one."""
 
 def add_LogServiceServicer_to_server(servicer: LogServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

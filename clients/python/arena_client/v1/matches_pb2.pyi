@@ -34,10 +34,10 @@ class _MatchStateEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     MATCH_STATE_FINISHED: _MatchState.ValueType  # 2
     """It has a result."""
     MATCH_STATE_INTERRUPTED: _MatchState.ValueType  # 3
-    """It was broken off and has no result."""
+    """It ended without a result."""
 
 class MatchState(_MatchState, metaclass=_MatchStateEnumTypeWrapper):
-    """Where a match stands."""
+    """The states of a match."""
 
 MATCH_STATE_UNSPECIFIED: MatchState.ValueType  # 0
 """Not used."""
@@ -46,19 +46,18 @@ MATCH_STATE_PLAYING: MatchState.ValueType  # 1
 MATCH_STATE_FINISHED: MatchState.ValueType  # 2
 """It has a result."""
 MATCH_STATE_INTERRUPTED: MatchState.ValueType  # 3
-"""It was broken off and has no result."""
+"""It ended without a result."""
 global___MatchState = MatchState
 
 @typing.final
 class ListMatchesRequest(google.protobuf.message.Message):
-    """Asks for matches."""
+    """A page of the list of matches, and which matches are on it. Conditions that are absent exclude nothing."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     GAME_FIELD_NUMBER: builtins.int
     BOT_FIELD_NUMBER: builtins.int
     LIMIT_FIELD_NUMBER: builtins.int
-    BEFORE_FIELD_NUMBER: builtins.int
     OPPONENT_FIELD_NUMBER: builtins.int
     SEATS_FIELD_NUMBER: builtins.int
     SINCE_FIELD_NUMBER: builtins.int
@@ -68,25 +67,23 @@ class ListMatchesRequest(google.protobuf.message.Message):
     STATE_FIELD_NUMBER: builtins.int
     PAGE_TOKEN_FIELD_NUMBER: builtins.int
     game: builtins.str
-    """Only this game; all games where absent."""
+    """Only matches of this game."""
     bot: builtins.str
-    """Only matches of this bot; all bots where absent."""
+    """Only matches of this bot."""
     limit: builtins.int
-    """At most so many; 50 where absent."""
-    before: builtins.int
-    """Only matches with a smaller number; all where absent. For the next page."""
+    """The largest number of matches on the page; 50 where absent."""
     opponent: builtins.str
-    """Only matches in which this bot played, too; needs `bot`."""
+    """Only matches in which this bot played, too; requires `bot`."""
     seats: builtins.int
-    """Only tables of this size."""
+    """Only matches at tables of this size."""
     faults: builtins.bool
-    """Only matches in which the server made decisions in the place of `bot`, which is needed."""
+    """Only matches in which the server made decisions for `bot`, which is required."""
     lost: builtins.bool
-    """Only matches in which `bot`, which is needed, came last, and not first."""
+    """Only matches in which `bot`, which is required, came last; a tie of all seats does not count."""
     state: global___MatchState.ValueType
-    """Only matches that stand so; all where not used."""
+    """Only matches in this state; MATCH_STATE_UNSPECIFIED selects all."""
     page_token: builtins.str
-    """`next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit."""
+    """The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page."""
     @property
     def since(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """Only matches that began at this time or later."""
@@ -101,7 +98,6 @@ class ListMatchesRequest(google.protobuf.message.Message):
         game: builtins.str | None = ...,
         bot: builtins.str | None = ...,
         limit: builtins.int | None = ...,
-        before: builtins.int | None = ...,
         opponent: builtins.str | None = ...,
         seats: builtins.int | None = ...,
         since: google.protobuf.timestamp_pb2.Timestamp | None = ...,
@@ -111,10 +107,8 @@ class ListMatchesRequest(google.protobuf.message.Message):
         state: global___MatchState.ValueType = ...,
         page_token: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_before", b"_before", "_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "_opponent", b"_opponent", "_seats", b"_seats", "before", b"before", "bot", b"bot", "game", b"game", "limit", b"limit", "opponent", b"opponent", "seats", b"seats", "since", b"since", "until", b"until"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_before", b"_before", "_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "_opponent", b"_opponent", "_seats", b"_seats", "before", b"before", "bot", b"bot", "faults", b"faults", "game", b"game", "limit", b"limit", "lost", b"lost", "opponent", b"opponent", "page_token", b"page_token", "seats", b"seats", "since", b"since", "state", b"state", "until", b"until"]) -> None: ...
-    @typing.overload
-    def WhichOneof(self, oneof_group: typing.Literal["_before", b"_before"]) -> typing.Literal["before"] | None: ...
+    def HasField(self, field_name: typing.Literal["_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "_opponent", b"_opponent", "_seats", b"_seats", "bot", b"bot", "game", b"game", "limit", b"limit", "opponent", b"opponent", "seats", b"seats", "since", b"since", "until", b"until"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["_bot", b"_bot", "_game", b"_game", "_limit", b"_limit", "_opponent", b"_opponent", "_seats", b"_seats", "bot", b"bot", "faults", b"faults", "game", b"game", "limit", b"limit", "lost", b"lost", "opponent", b"opponent", "page_token", b"page_token", "seats", b"seats", "since", b"since", "state", b"state", "until", b"until"]) -> None: ...
     @typing.overload
     def WhichOneof(self, oneof_group: typing.Literal["_bot", b"_bot"]) -> typing.Literal["bot"] | None: ...
     @typing.overload
@@ -130,31 +124,25 @@ global___ListMatchesRequest = ListMatchesRequest
 
 @typing.final
 class ListMatchesResponse(google.protobuf.message.Message):
-    """Matches."""
+    """A page of the list of matches."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MATCHES_FIELD_NUMBER: builtins.int
-    NEXT_FIELD_NUMBER: builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: builtins.int
-    next: builtins.int
-    """`before` of the next page; absent where nothing is left."""
     next_page_token: builtins.str
-    """Names the next page; empty where nothing is left."""
+    """The token of the next page; empty on the last page."""
     @property
     def matches(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MatchEntry]:
-        """Newest first. There may be fewer than the limit, even none, and more to come: a page is searched for among so many matches only."""
+        """The matches, the newest first. A page covers at most 2,000 matches, so it may have fewer than the limit, even none, without being the last."""
 
     def __init__(
         self,
         *,
         matches: collections.abc.Iterable[global___MatchEntry] | None = ...,
-        next: builtins.int | None = ...,
         next_page_token: builtins.str = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["_next", b"_next", "next", b"next"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_next", b"_next", "matches", b"matches", "next", b"next", "next_page_token", b"next_page_token"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["_next", b"_next"]) -> typing.Literal["next"] | None: ...
+    def ClearField(self, field_name: typing.Literal["matches", b"matches", "next_page_token", b"next_page_token"]) -> None: ...
 
 global___ListMatchesResponse = ListMatchesResponse
 
@@ -177,34 +165,34 @@ class MatchEntry(google.protobuf.message.Message):
     INTERRUPTION_FIELD_NUMBER: builtins.int
     IS_VOID_FIELD_NUMBER: builtins.int
     match_id: builtins.int
-    """Its number."""
+    """The number of the match."""
     game: builtins.str
     """The game, by name."""
     state: global___MatchState.ValueType
-    """Where it stands."""
+    """The state of the match."""
     reason: builtins.str
-    """Why it was interrupted; empty otherwise."""
+    """The reason why it was interrupted; empty if it was not."""
     voided: builtins.str
-    """Why its result counts no more; empty where it does, or where there is none."""
+    """The operator's reason for voiding its result; empty if the result counts, or there is none."""
     pruned: builtins.bool
-    """Whether its replay was removed to save room: the result stays, and so does the replay's digest."""
+    """Whether its replay was deleted to save space. The result and the replay's digest remain."""
     kind: arena_client.v1.play_pb2.MatchKind.ValueType
-    """What it was begun as; of a match of an older server that was interrupted that is not known, and it counts as rated."""
+    """The kind of the match. Matches that an older server interrupted are listed as rated."""
     interruption: arena_client.v1.play_pb2.Interruption.ValueType
     """The cause of `reason`, for programs."""
     is_void: builtins.bool
     """Whether its result was voided; `voided` has the operator's words."""
     @property
     def started(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When it began."""
+        """The time at which it began."""
 
     @property
     def ended(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When it ended; absent while it is being played."""
+        """The time at which it ended; absent while it is running."""
 
     @property
     def seats(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MatchSeat]:
-        """The seats, from 0."""
+        """The seats, in order."""
 
     def __init__(
         self,
@@ -248,21 +236,21 @@ class MatchSeat(google.protobuf.message.Message):
     score: builtins.int
     """Final points."""
     place: builtins.int
-    """Final place, 1 being the best."""
+    """Final place; 1 is the best."""
     rating_before: builtins.float
-    """Elo before."""
+    """Elo before the match."""
     rating_after: builtins.float
-    """Elo after."""
+    """Elo after the match."""
     forced: builtins.int
-    """Decisions the server made in its place."""
+    """The number of decisions that the server made for the bot."""
     version: builtins.str
-    """The version that the bot said it was; empty where it said none."""
+    """The version in the bot's hello; empty if it gave none."""
     hidden: builtins.bool
-    """Whether the operator has taken the bot off the list of bots."""
+    """Whether the operator has hidden the bot from the list of bots."""
     deleted: builtins.bool
     """Whether the operator has deleted the bot."""
     spoilt: builtins.bool
-    """Whether house bots played too much of it for the result to move its opponents' ratings."""
+    """Whether house bots played so much of this seat that the result does not move its opponents' ratings."""
     def __init__(
         self,
         *,
@@ -292,13 +280,13 @@ global___MatchSeat = MatchSeat
 
 @typing.final
 class GetReplayRequest(google.protobuf.message.Message):
-    """Asks for a replay."""
+    """The match whose replay to send."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MATCH_ID_FIELD_NUMBER: builtins.int
     match_id: builtins.int
-    """The match."""
+    """The number of the match."""
     def __init__(
         self,
         *,
@@ -310,13 +298,13 @@ global___GetReplayRequest = GetReplayRequest
 
 @typing.final
 class GetReplayResponse(google.protobuf.message.Message):
-    """A piece of a replay file."""
+    """A chunk of a replay file."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     CHUNK_FIELD_NUMBER: builtins.int
     chunk: builtins.bytes
-    """The next bytes of the gzip file."""
+    """The next bytes of the gzip file, at most 65,536."""
     def __init__(
         self,
         *,
@@ -328,13 +316,13 @@ global___GetReplayResponse = GetReplayResponse
 
 @typing.final
 class GetMatchRequest(google.protobuf.message.Message):
-    """Asks for one match."""
+    """The match to return."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MATCH_ID_FIELD_NUMBER: builtins.int
     match_id: builtins.int
-    """The match."""
+    """The number of the match."""
     def __init__(
         self,
         *,
@@ -354,11 +342,11 @@ class GetMatchResponse(google.protobuf.message.Message):
     ROUNDS_FIELD_NUMBER: builtins.int
     @property
     def match(self) -> global___MatchEntry:
-        """It, with its result if it has one."""
+        """The match, with its result if it has one."""
 
     @property
     def rounds(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[arena_client.v1.play_pb2.RoundReport]:
-        """The rounds that are over, in order, of a match that is being played; those of another are in its replay."""
+        """The finished rounds of a running match, in order. Those of a finished match are in its replay."""
 
     def __init__(
         self,
@@ -373,7 +361,7 @@ global___GetMatchResponse = GetMatchResponse
 
 @typing.final
 class WatchMatchesRequest(google.protobuf.message.Message):
-    """Asks to be told of matches as they are played."""
+    """The matches to watch. Conditions that are absent exclude nothing."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -381,9 +369,9 @@ class WatchMatchesRequest(google.protobuf.message.Message):
     BOT_FIELD_NUMBER: builtins.int
     MATCH_ID_FIELD_NUMBER: builtins.int
     game: builtins.str
-    """Only this game; all games where absent."""
+    """Only matches of this game."""
     bot: builtins.str
-    """Only matches of this bot; all bots where absent."""
+    """Only matches of this bot."""
     match_id: builtins.int
     """Only this match, which may not have begun yet."""
     def __init__(
@@ -406,31 +394,31 @@ global___WatchMatchesRequest = WatchMatchesRequest
 
 @typing.final
 class WatchMatchesResponse(google.protobuf.message.Message):
-    """What happened."""
+    """Events of matches."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     EVENTS_FIELD_NUMBER: builtins.int
-    TOLD_FIELD_NUMBER: builtins.int
-    told: builtins.bool
-    """Whether everything that runs has been told: false in the first messages of a stream while they tell of it, then true."""
+    CAUGHT_UP_FIELD_NUMBER: builtins.int
+    caught_up: builtins.bool
+    """Whether the stream has caught up: false in the first messages, while they list the running matches, then true."""
     @property
     def events(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MatchEvent]:
-        """In the order in which it happened."""
+        """The events, in the order in which they happened."""
 
     def __init__(
         self,
         *,
         events: collections.abc.Iterable[global___MatchEvent] | None = ...,
-        told: builtins.bool = ...,
+        caught_up: builtins.bool = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["events", b"events", "told", b"told"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["caught_up", b"caught_up", "events", b"events"]) -> None: ...
 
 global___WatchMatchesResponse = WatchMatchesResponse
 
 @typing.final
 class MatchEvent(google.protobuf.message.Message):
-    """Something that happened in a match."""
+    """An event in a match."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -439,15 +427,15 @@ class MatchEvent(google.protobuf.message.Message):
     OVER_FIELD_NUMBER: builtins.int
     @property
     def began(self) -> global___RunningMatch:
-        """It began, or runs already when a watcher comes."""
+        """The match began, or was running when the watcher came."""
 
     @property
     def round(self) -> arena_client.v1.play_pb2.RoundReport:
-        """A round is over."""
+        """A round ended."""
 
     @property
     def over(self) -> global___MatchEnd:
-        """It is over."""
+        """The match ended."""
 
     def __init__(
         self,
@@ -456,15 +444,15 @@ class MatchEvent(google.protobuf.message.Message):
         round: arena_client.v1.play_pb2.RoundReport | None = ...,
         over: global___MatchEnd | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["began", b"began", "over", b"over", "round", b"round", "what", b"what"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["began", b"began", "over", b"over", "round", b"round", "what", b"what"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["what", b"what"]) -> typing.Literal["began", "round", "over"] | None: ...
+    def HasField(self, field_name: typing.Literal["began", b"began", "event", b"event", "over", b"over", "round", b"round"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["began", b"began", "event", b"event", "over", b"over", "round", b"round"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["event", b"event"]) -> typing.Literal["began", "round", "over"] | None: ...
 
 global___MatchEvent = MatchEvent
 
 @typing.final
 class RunningMatch(google.protobuf.message.Message):
-    """A match that is being played, as everybody may see it."""
+    """A running match, as everybody may see it."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -475,14 +463,14 @@ class RunningMatch(google.protobuf.message.Message):
     BOTS_FIELD_NUMBER: builtins.int
     ROUNDS_FIELD_NUMBER: builtins.int
     match_id: builtins.int
-    """Its number."""
+    """The number of the match."""
     game: builtins.str
     """The game, by name."""
     kind: arena_client.v1.play_pb2.MatchKind.ValueType
-    """Its kind."""
+    """The kind of the match."""
     @property
     def started(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When it began."""
+        """The time at which it began."""
 
     @property
     def bots(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
@@ -490,7 +478,7 @@ class RunningMatch(google.protobuf.message.Message):
 
     @property
     def rounds(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RoundPoints]:
-        """The rounds that are over, in order."""
+        """The points of the finished rounds, in order."""
 
     def __init__(
         self,
@@ -509,7 +497,7 @@ global___RunningMatch = RunningMatch
 
 @typing.final
 class RoundPoints(google.protobuf.message.Message):
-    """What a round brought."""
+    """The points of a round."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -535,7 +523,7 @@ global___RoundPoints = RoundPoints
 
 @typing.final
 class MatchEnd(google.protobuf.message.Message):
-    """How a match ended."""
+    """The end of a match."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -545,18 +533,18 @@ class MatchEnd(google.protobuf.message.Message):
     INTERRUPTED_FIELD_NUMBER: builtins.int
     INTERRUPTION_FIELD_NUMBER: builtins.int
     match_id: builtins.int
-    """The match."""
+    """The number of the match."""
     interrupted: builtins.str
-    """Why it has no result, in words; empty if it has one."""
+    """The reason why the match has no result, in words; empty if it has one."""
     interruption: arena_client.v1.play_pb2.Interruption.ValueType
     """The cause of `interrupted`, for programs."""
     @property
     def scores(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Final points, by seat; empty where it has no result."""
+        """Final points, by seat; empty if the match has no result."""
 
     @property
     def places(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Final places, by seat, 1 being the best; equal points share a place. Empty where it has no result."""
+        """Final places, by seat; 1 is the best, and equal points share a place. Empty if the match has no result."""
 
     def __init__(
         self,

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class MatchServiceStub(object):
-    """What was and is being played.
+    """Finished and running matches.
     """
 
     def __init__(self, channel):
@@ -58,38 +58,39 @@ class MatchServiceStub(object):
 
 
 class MatchServiceServicer(object):
-    """What was and is being played.
+    """Finished and running matches.
     """
 
     def ListMatches(self, request, context):
-        """Matches, newest first.
-        INVALID_ARGUMENT: a limit over 1000, an opponent without a bot, faults or lost without a bot, or a time that is none.
+        """Lists matches, the newest first.
+        NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 1000, an opponent, faults or lost without a
+        bot, a timestamp or state that is not valid, or a page token that is not valid.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetMatch(self, request, context):
-        """One match: its result, or of one that is being played the rounds that are over.
-        NOT_FOUND: no such match.
+        """Returns one match: with its result, or with its finished rounds while it is running.
+        NOT_FOUND: there is no such match.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchMatches(self, request, context):
-        """What happens in the matches that are being played, as it happens, at most four messages a second: first what runs, then what begins,
-        which rounds are over, and how matches end. Nothing of a round is told before it is over, when every seat has been sent all of it.
-        RESOURCE_EXHAUSTED: there are too many watchers, or this one does not read; RetryInfo says when to come back. NOT_FOUND: no such
-        game or bot. UNAVAILABLE: the server stops.
+        """Streams the events of matches as they happen, in at most four messages a second: first the running matches, then each beginning, each
+        finished round and each end. The server sends nothing of a round before the round is over and every seat has got all of it.
+        RESOURCE_EXHAUSTED: the server has as many watchers as it allows, or this one does not read; RetryInfo says when to come back.
+        NOT_FOUND: there is no such game or bot. UNAVAILABLE: the server stops.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetReplay(self, request, context):
-        """The replay of a finished match, in pieces.
-        NOT_FOUND: no such match. FAILED_PRECONDITION: it is still being played, or was interrupted.
+        """Streams the replay of a finished match, in chunks.
+        NOT_FOUND: there is no such match. FAILED_PRECONDITION: the match is running or was interrupted, or its replay was pruned.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -127,7 +128,7 @@ def add_MatchServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class MatchService(object):
-    """What was and is being played.
+    """Finished and running matches.
     """
 
     @staticmethod

@@ -18,82 +18,84 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class MatchServiceStub:
-    """What was and is being played."""
+    """Finished and running matches."""
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
     ListMatches: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.matches_pb2.ListMatchesRequest,
         arena_client.v1.matches_pb2.ListMatchesResponse,
     ]
-    """Matches, newest first.
-    INVALID_ARGUMENT: a limit over 1000, an opponent without a bot, faults or lost without a bot, or a time that is none.
+    """Lists matches, the newest first.
+    NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 1000, an opponent, faults or lost without a
+    bot, a timestamp or state that is not valid, or a page token that is not valid.
     """
 
     GetMatch: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.matches_pb2.GetMatchRequest,
         arena_client.v1.matches_pb2.GetMatchResponse,
     ]
-    """One match: its result, or of one that is being played the rounds that are over.
-    NOT_FOUND: no such match.
+    """Returns one match: with its result, or with its finished rounds while it is running.
+    NOT_FOUND: there is no such match.
     """
 
     WatchMatches: grpc.UnaryStreamMultiCallable[
         arena_client.v1.matches_pb2.WatchMatchesRequest,
         arena_client.v1.matches_pb2.WatchMatchesResponse,
     ]
-    """What happens in the matches that are being played, as it happens, at most four messages a second: first what runs, then what begins,
-    which rounds are over, and how matches end. Nothing of a round is told before it is over, when every seat has been sent all of it.
-    RESOURCE_EXHAUSTED: there are too many watchers, or this one does not read; RetryInfo says when to come back. NOT_FOUND: no such
-    game or bot. UNAVAILABLE: the server stops.
+    """Streams the events of matches as they happen, in at most four messages a second: first the running matches, then each beginning, each
+    finished round and each end. The server sends nothing of a round before the round is over and every seat has got all of it.
+    RESOURCE_EXHAUSTED: the server has as many watchers as it allows, or this one does not read; RetryInfo says when to come back.
+    NOT_FOUND: there is no such game or bot. UNAVAILABLE: the server stops.
     """
 
     GetReplay: grpc.UnaryStreamMultiCallable[
         arena_client.v1.matches_pb2.GetReplayRequest,
         arena_client.v1.matches_pb2.GetReplayResponse,
     ]
-    """The replay of a finished match, in pieces.
-    NOT_FOUND: no such match. FAILED_PRECONDITION: it is still being played, or was interrupted.
+    """Streams the replay of a finished match, in chunks.
+    NOT_FOUND: there is no such match. FAILED_PRECONDITION: the match is running or was interrupted, or its replay was pruned.
     """
 
 class MatchServiceAsyncStub:
-    """What was and is being played."""
+    """Finished and running matches."""
 
     ListMatches: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.matches_pb2.ListMatchesRequest,
         arena_client.v1.matches_pb2.ListMatchesResponse,
     ]
-    """Matches, newest first.
-    INVALID_ARGUMENT: a limit over 1000, an opponent without a bot, faults or lost without a bot, or a time that is none.
+    """Lists matches, the newest first.
+    NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 1000, an opponent, faults or lost without a
+    bot, a timestamp or state that is not valid, or a page token that is not valid.
     """
 
     GetMatch: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.matches_pb2.GetMatchRequest,
         arena_client.v1.matches_pb2.GetMatchResponse,
     ]
-    """One match: its result, or of one that is being played the rounds that are over.
-    NOT_FOUND: no such match.
+    """Returns one match: with its result, or with its finished rounds while it is running.
+    NOT_FOUND: there is no such match.
     """
 
     WatchMatches: grpc.aio.UnaryStreamMultiCallable[
         arena_client.v1.matches_pb2.WatchMatchesRequest,
         arena_client.v1.matches_pb2.WatchMatchesResponse,
     ]
-    """What happens in the matches that are being played, as it happens, at most four messages a second: first what runs, then what begins,
-    which rounds are over, and how matches end. Nothing of a round is told before it is over, when every seat has been sent all of it.
-    RESOURCE_EXHAUSTED: there are too many watchers, or this one does not read; RetryInfo says when to come back. NOT_FOUND: no such
-    game or bot. UNAVAILABLE: the server stops.
+    """Streams the events of matches as they happen, in at most four messages a second: first the running matches, then each beginning, each
+    finished round and each end. The server sends nothing of a round before the round is over and every seat has got all of it.
+    RESOURCE_EXHAUSTED: the server has as many watchers as it allows, or this one does not read; RetryInfo says when to come back.
+    NOT_FOUND: there is no such game or bot. UNAVAILABLE: the server stops.
     """
 
     GetReplay: grpc.aio.UnaryStreamMultiCallable[
         arena_client.v1.matches_pb2.GetReplayRequest,
         arena_client.v1.matches_pb2.GetReplayResponse,
     ]
-    """The replay of a finished match, in pieces.
-    NOT_FOUND: no such match. FAILED_PRECONDITION: it is still being played, or was interrupted.
+    """Streams the replay of a finished match, in chunks.
+    NOT_FOUND: there is no such match. FAILED_PRECONDITION: the match is running or was interrupted, or its replay was pruned.
     """
 
 class MatchServiceServicer(metaclass=abc.ABCMeta):
-    """What was and is being played."""
+    """Finished and running matches."""
 
     @abc.abstractmethod
     def ListMatches(
@@ -101,8 +103,9 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.matches_pb2.ListMatchesRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.matches_pb2.ListMatchesResponse, collections.abc.Awaitable[arena_client.v1.matches_pb2.ListMatchesResponse]]:
-        """Matches, newest first.
-        INVALID_ARGUMENT: a limit over 1000, an opponent without a bot, faults or lost without a bot, or a time that is none.
+        """Lists matches, the newest first.
+        NOT_FOUND: the server does not play the game. INVALID_ARGUMENT: a limit that is not 1 to 1000, an opponent, faults or lost without a
+        bot, a timestamp or state that is not valid, or a page token that is not valid.
         """
 
     @abc.abstractmethod
@@ -111,8 +114,8 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.matches_pb2.GetMatchRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.matches_pb2.GetMatchResponse, collections.abc.Awaitable[arena_client.v1.matches_pb2.GetMatchResponse]]:
-        """One match: its result, or of one that is being played the rounds that are over.
-        NOT_FOUND: no such match.
+        """Returns one match: with its result, or with its finished rounds while it is running.
+        NOT_FOUND: there is no such match.
         """
 
     @abc.abstractmethod
@@ -121,10 +124,10 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.matches_pb2.WatchMatchesRequest,
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[arena_client.v1.matches_pb2.WatchMatchesResponse], collections.abc.AsyncIterator[arena_client.v1.matches_pb2.WatchMatchesResponse]]:
-        """What happens in the matches that are being played, as it happens, at most four messages a second: first what runs, then what begins,
-        which rounds are over, and how matches end. Nothing of a round is told before it is over, when every seat has been sent all of it.
-        RESOURCE_EXHAUSTED: there are too many watchers, or this one does not read; RetryInfo says when to come back. NOT_FOUND: no such
-        game or bot. UNAVAILABLE: the server stops.
+        """Streams the events of matches as they happen, in at most four messages a second: first the running matches, then each beginning, each
+        finished round and each end. The server sends nothing of a round before the round is over and every seat has got all of it.
+        RESOURCE_EXHAUSTED: the server has as many watchers as it allows, or this one does not read; RetryInfo says when to come back.
+        NOT_FOUND: there is no such game or bot. UNAVAILABLE: the server stops.
         """
 
     @abc.abstractmethod
@@ -133,8 +136,8 @@ class MatchServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.matches_pb2.GetReplayRequest,
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[arena_client.v1.matches_pb2.GetReplayResponse], collections.abc.AsyncIterator[arena_client.v1.matches_pb2.GetReplayResponse]]:
-        """The replay of a finished match, in pieces.
-        NOT_FOUND: no such match. FAILED_PRECONDITION: it is still being played, or was interrupted.
+        """Streams the replay of a finished match, in chunks.
+        NOT_FOUND: there is no such match. FAILED_PRECONDITION: the match is running or was interrupted, or its replay was pruned.
         """
 
 def add_MatchServiceServicer_to_server(servicer: MatchServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

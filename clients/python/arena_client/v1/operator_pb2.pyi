@@ -15,14 +15,14 @@ DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
 @typing.final
 class DrainRequest(google.protobuf.message.Message):
-    """Drains a server."""
+    """The limit of a drain."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     LIMIT_MS_FIELD_NUMBER: builtins.int
     limit_ms: builtins.int
-    """How long running matches may go on, in milliseconds; then they are left to the next start, which takes them up where they stand.
-    The server's own limit where absent.
+    """The longest time that running matches may take, in milliseconds. The server's next start continues those that are left.
+    Absent: the server's own limit.
     """
     def __init__(
         self,
@@ -37,16 +37,16 @@ global___DrainRequest = DrainRequest
 
 @typing.final
 class VoidResultRequest(google.protobuf.message.Message):
-    """Takes a result back."""
+    """The result to void."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MATCH_ID_FIELD_NUMBER: builtins.int
     REASON_FIELD_NUMBER: builtins.int
     match_id: builtins.int
-    """The match."""
+    """The number of the match."""
     reason: builtins.str
-    """Why: 1 to 200 printable characters. Everybody can read it."""
+    """The reason: 1 to 200 printable characters. Everybody can read it."""
     def __init__(
         self,
         *,
@@ -59,7 +59,7 @@ global___VoidResultRequest = VoidResultRequest
 
 @typing.final
 class VoidResultResponse(google.protobuf.message.Message):
-    """The result counts no more."""
+    """The result no longer counts."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -71,7 +71,7 @@ global___VoidResultResponse = VoidResultResponse
 
 @typing.final
 class VoidResultsRequest(google.protobuf.message.Message):
-    """Takes results of a bot back."""
+    """The results of a bot to void."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -80,14 +80,14 @@ class VoidResultsRequest(google.protobuf.message.Message):
     REASON_FIELD_NUMBER: builtins.int
     AFTER_FIELD_NUMBER: builtins.int
     bot: builtins.str
-    """The bot."""
+    """The bot's name."""
     reason: builtins.str
-    """Why: 1 to 200 printable characters. Everybody can read it."""
+    """The reason: 1 to 200 printable characters. Everybody can read it."""
     after: builtins.int
-    """Only matches with a higher number; all where absent."""
+    """Only matches with a higher number; all if absent."""
     @property
     def since(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """Only results of matches that ended at this time or later; all where absent."""
+        """Only results of matches that ended at this time or later; all if absent."""
 
     def __init__(
         self,
@@ -105,14 +105,14 @@ global___VoidResultsRequest = VoidResultsRequest
 
 @typing.final
 class VoidResultsResponse(google.protobuf.message.Message):
-    """Results count no more."""
+    """The results that no longer count."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     MATCH_IDS_FIELD_NUMBER: builtins.int
     @property
     def match_ids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Their matches, in order; none when none is left."""
+        """The numbers of their matches, in rising order; empty when no result is left."""
 
     def __init__(
         self,
@@ -125,16 +125,16 @@ global___VoidResultsResponse = VoidResultsResponse
 
 @typing.final
 class BanOwnerRequest(google.protobuf.message.Message):
-    """Bans an owner."""
+    """The owner to ban."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     OWNER_FIELD_NUMBER: builtins.int
     REASON_FIELD_NUMBER: builtins.int
     owner: builtins.str
-    """His name, whatever its capitals. He need not have a bot yet."""
+    """The owner's name, in any case. The owner need not have a bot yet."""
     reason: builtins.str
-    """Why: at most 200 printable characters. Everybody can read it."""
+    """The reason: at most 200 printable characters. Everybody can read it."""
     def __init__(
         self,
         *,
@@ -159,16 +159,16 @@ global___BanOwnerResponse = BanOwnerResponse
 
 @typing.final
 class UnbanOwnerRequest(google.protobuf.message.Message):
-    """Lifts a ban."""
+    """The owner whose ban to lift."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     OWNER_FIELD_NUMBER: builtins.int
     REASON_FIELD_NUMBER: builtins.int
     owner: builtins.str
-    """The owner's name, whatever its capitals."""
+    """The owner's name, in any case."""
     reason: builtins.str
-    """Why: at most 200 printable characters. Everybody can read it."""
+    """The reason: at most 200 printable characters. Everybody can read it."""
     def __init__(
         self,
         *,
@@ -193,7 +193,7 @@ global___UnbanOwnerResponse = UnbanOwnerResponse
 
 @typing.final
 class HideBotRequest(google.protobuf.message.Message):
-    """Hides a bot."""
+    """The bot to hide."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -202,7 +202,7 @@ class HideBotRequest(google.protobuf.message.Message):
     name: builtins.str
     """The bot's name."""
     reason: builtins.str
-    """Why: at most 200 printable characters. Everybody can read it."""
+    """The reason: at most 200 printable characters. Everybody can read it."""
     def __init__(
         self,
         *,
@@ -227,7 +227,7 @@ global___HideBotResponse = HideBotResponse
 
 @typing.final
 class ShowBotRequest(google.protobuf.message.Message):
-    """Lists a hidden bot again."""
+    """The hidden bot to show."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -236,7 +236,7 @@ class ShowBotRequest(google.protobuf.message.Message):
     name: builtins.str
     """The bot's name."""
     reason: builtins.str
-    """Why: at most 200 printable characters. Everybody can read it."""
+    """The reason: at most 200 printable characters. Everybody can read it."""
     def __init__(
         self,
         *,
@@ -249,7 +249,7 @@ global___ShowBotRequest = ShowBotRequest
 
 @typing.final
 class ShowBotResponse(google.protobuf.message.Message):
-    """The bot is listed."""
+    """The bot is on the list again."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -261,7 +261,7 @@ global___ShowBotResponse = ShowBotResponse
 
 @typing.final
 class DeleteBotRequest(google.protobuf.message.Message):
-    """Deletes a bot."""
+    """The bot to delete."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -270,7 +270,7 @@ class DeleteBotRequest(google.protobuf.message.Message):
     name: builtins.str
     """The bot's name."""
     reason: builtins.str
-    """Why: at most 200 printable characters. Everybody can read it."""
+    """The reason: at most 200 printable characters. Everybody can read it."""
     def __init__(
         self,
         *,
@@ -295,7 +295,7 @@ global___DeleteBotResponse = DeleteBotResponse
 
 @typing.final
 class RenameBotRequest(google.protobuf.message.Message):
-    """Renames a bot."""
+    """The bot to rename."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -305,9 +305,9 @@ class RenameBotRequest(google.protobuf.message.Message):
     name: builtins.str
     """The bot's name."""
     new_name: builtins.str
-    """Its new name, under the same rules as at its registration."""
+    """Its new name, under the rules of RegisterBotRequest.name."""
     reason: builtins.str
-    """Why: at most 200 printable characters. Everybody can read it."""
+    """The reason: at most 200 printable characters. Everybody can read it."""
     def __init__(
         self,
         *,
@@ -333,16 +333,16 @@ global___RenameBotResponse = RenameBotResponse
 
 @typing.final
 class DrainResponse(google.protobuf.message.Message):
-    """How far a server is."""
+    """The progress of a drain."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
     PLAYING_FIELD_NUMBER: builtins.int
     DONE_FIELD_NUMBER: builtins.int
     playing: builtins.int
-    """Matches being played; in the last message those left to the next start."""
+    """The number of running matches; in the last message, the number of those that the next start continues."""
     done: builtins.bool
-    """Whether the server stops now: true in the last message."""
+    """Whether the server stops now; true in the last message only."""
     def __init__(
         self,
         *,

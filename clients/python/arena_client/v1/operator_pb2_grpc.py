@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class OperatorServiceStub(object):
-    """What only the operator may ask for. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, which
-    lies in the server's data directory. PERMISSION_DENIED: it is another one.
+    """The operator's calls. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, a file in the server's
+    data directory. PERMISSION_DENIED: the token is another one.
     """
 
     def __init__(self, channel):
@@ -84,21 +84,21 @@ class OperatorServiceStub(object):
 
 
 class OperatorServiceServicer(object):
-    """What only the operator may ask for. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, which
-    lies in the server's data directory. PERMISSION_DENIED: it is another one.
+    """The operator's calls. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, a file in the server's
+    data directory. PERMISSION_DENIED: the token is another one.
     """
 
     def Drain(self, request, context):
-        """Has the server form no more matches, let those that run end, and stop. It tells how far it is until it stops, and goes on
-        when nobody listens any more. Called again with a lower limit it hurries.
+        """Drains the server: it begins no more matches, waits until the running ones end, and stops. The stream has its progress; the drain goes
+        on if the caller ends the stream. A further call can shorten the limit.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def VoidResult(self, request, context):
-        """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
-        NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
+        """Voids the result of a match for ever. The match and its replay remain; ratings change with the next fit, which begins at once.
+        NOT_FOUND: there is no such match. FAILED_PRECONDITION: the match has no result, or a void one. INVALID_ARGUMENT: the reason is empty or
         has more than 200 characters.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -106,8 +106,8 @@ class OperatorServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def VoidResults(self, request, context):
-        """Takes results of a bot off the ladder as VoidResult does, one event each: the oldest that are left to take back, a few at a call.
-        Called again with the last match of the answer it goes on; an empty answer says that it is done.
+        """Voids results of a bot as VoidResult does, with one event for each: a few in each call, the oldest first. The next call sends the last
+        match of the answer in `after`; an empty answer is the last.
         NOT_FOUND: there is no such bot. INVALID_ARGUMENT: the reason is empty or has more than 200 characters.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -115,51 +115,51 @@ class OperatorServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def BanOwner(self, request, context):
-        """Bans an owner: the streams of his bots end at once and none is opened, house bots play their matches on, and no bot is registered in
-        his name. Results stay. As all that follows it is an event that BotService.ListBotEvents shows to everybody.
-        INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: he is banned already.
+        """Bans an owner: the server ends the streams of the owner's bots and opens no others, house bots continue their matches, and nobody can
+        register a bot of this owner. Results remain. This call and those below create events, which BotService.ListBotEvents shows to everybody.
+        INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: the owner is banned already.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UnbanOwner(self, request, context):
-        """Lifts a ban: the owner's bots may come in again.
-        FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
+        """Lifts a ban: the owner's bots may play again.
+        FAILED_PRECONDITION: the owner is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def HideBot(self, request, context):
-        """Takes a bot off the list of bots. It plays on; ladder and matches show its name, that it is hidden, and no owner.
-        NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is hidden already, deleted, or the server's own. INVALID_ARGUMENT: the
-        reason has more than 200 characters.
+        """Hides a bot from the list of bots. It can still play; ladder and matches show its name and that it is hidden, but no owner.
+        NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot is hidden already, was deleted, or is the server's own. INVALID_ARGUMENT:
+        the reason has more than 200 characters.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ShowBot(self, request, context):
-        """Puts a hidden bot on the list again. The statuses are those of HideBot.
+        """Shows a hidden bot on the list again. The statuses are those of HideBot.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteBot(self, request, context):
-        """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
-        listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
+        """Deletes a bot for ever: the server erases its token and owner, ends its stream, lets house bots continue its matches, and lists it no
+        more. Results, ladder and replays still have its name, which no other bot can get. The statuses are those of HideBot.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RenameBot(self, request, context):
-        """Gives a bot another name, under which its results are shown, too; replays keep the old one. Whoever asks for the old name finds the
-        bot, and no other bot is ever given it. Its stream and its token stay.
-        NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, is
-        deleted, or the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
+        """Renames a bot, also in its earlier results; replays have the old name. A request with the old name finds the bot, and no other bot can
+        get that name. Stream and token remain.
+        NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, was
+        deleted, or is the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -222,8 +222,8 @@ def add_OperatorServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class OperatorService(object):
-    """What only the operator may ask for. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, which
-    lies in the server's data directory. PERMISSION_DENIED: it is another one.
+    """The operator's calls. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, a file in the server's
+    data directory. PERMISSION_DENIED: the token is another one.
     """
 
     @staticmethod

@@ -18,8 +18,8 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class OperatorServiceStub:
-    """What only the operator may ask for. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, which
-    lies in the server's data directory. PERMISSION_DENIED: it is another one.
+    """The operator's calls. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, a file in the server's
+    data directory. PERMISSION_DENIED: the token is another one.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -27,16 +27,16 @@ class OperatorServiceStub:
         arena_client.v1.operator_pb2.DrainRequest,
         arena_client.v1.operator_pb2.DrainResponse,
     ]
-    """Has the server form no more matches, let those that run end, and stop. It tells how far it is until it stops, and goes on
-    when nobody listens any more. Called again with a lower limit it hurries.
+    """Drains the server: it begins no more matches, waits until the running ones end, and stops. The stream has its progress; the drain goes
+    on if the caller ends the stream. A further call can shorten the limit.
     """
 
     VoidResult: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.operator_pb2.VoidResultRequest,
         arena_client.v1.operator_pb2.VoidResultResponse,
     ]
-    """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
-    NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
+    """Voids the result of a match for ever. The match and its replay remain; ratings change with the next fit, which begins at once.
+    NOT_FOUND: there is no such match. FAILED_PRECONDITION: the match has no result, or a void one. INVALID_ARGUMENT: the reason is empty or
     has more than 200 characters.
     """
 
@@ -44,8 +44,8 @@ class OperatorServiceStub:
         arena_client.v1.operator_pb2.VoidResultsRequest,
         arena_client.v1.operator_pb2.VoidResultsResponse,
     ]
-    """Takes results of a bot off the ladder as VoidResult does, one event each: the oldest that are left to take back, a few at a call.
-    Called again with the last match of the answer it goes on; an empty answer says that it is done.
+    """Voids results of a bot as VoidResult does, with one event for each: a few in each call, the oldest first. The next call sends the last
+    match of the answer in `after`; an empty answer is the last.
     NOT_FOUND: there is no such bot. INVALID_ARGUMENT: the reason is empty or has more than 200 characters.
     """
 
@@ -53,71 +53,71 @@ class OperatorServiceStub:
         arena_client.v1.operator_pb2.BanOwnerRequest,
         arena_client.v1.operator_pb2.BanOwnerResponse,
     ]
-    """Bans an owner: the streams of his bots end at once and none is opened, house bots play their matches on, and no bot is registered in
-    his name. Results stay. As all that follows it is an event that BotService.ListBotEvents shows to everybody.
-    INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: he is banned already.
+    """Bans an owner: the server ends the streams of the owner's bots and opens no others, house bots continue their matches, and nobody can
+    register a bot of this owner. Results remain. This call and those below create events, which BotService.ListBotEvents shows to everybody.
+    INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: the owner is banned already.
     """
 
     UnbanOwner: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.operator_pb2.UnbanOwnerRequest,
         arena_client.v1.operator_pb2.UnbanOwnerResponse,
     ]
-    """Lifts a ban: the owner's bots may come in again.
-    FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
+    """Lifts a ban: the owner's bots may play again.
+    FAILED_PRECONDITION: the owner is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
     """
 
     HideBot: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.operator_pb2.HideBotRequest,
         arena_client.v1.operator_pb2.HideBotResponse,
     ]
-    """Takes a bot off the list of bots. It plays on; ladder and matches show its name, that it is hidden, and no owner.
-    NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is hidden already, deleted, or the server's own. INVALID_ARGUMENT: the
-    reason has more than 200 characters.
+    """Hides a bot from the list of bots. It can still play; ladder and matches show its name and that it is hidden, but no owner.
+    NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot is hidden already, was deleted, or is the server's own. INVALID_ARGUMENT:
+    the reason has more than 200 characters.
     """
 
     ShowBot: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.operator_pb2.ShowBotRequest,
         arena_client.v1.operator_pb2.ShowBotResponse,
     ]
-    """Puts a hidden bot on the list again. The statuses are those of HideBot."""
+    """Shows a hidden bot on the list again. The statuses are those of HideBot."""
 
     DeleteBot: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.operator_pb2.DeleteBotRequest,
         arena_client.v1.operator_pb2.DeleteBotResponse,
     ]
-    """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
-    listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
+    """Deletes a bot for ever: the server erases its token and owner, ends its stream, lets house bots continue its matches, and lists it no
+    more. Results, ladder and replays still have its name, which no other bot can get. The statuses are those of HideBot.
     """
 
     RenameBot: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.operator_pb2.RenameBotRequest,
         arena_client.v1.operator_pb2.RenameBotResponse,
     ]
-    """Gives a bot another name, under which its results are shown, too; replays keep the old one. Whoever asks for the old name finds the
-    bot, and no other bot is ever given it. Its stream and its token stay.
-    NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, is
-    deleted, or the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
+    """Renames a bot, also in its earlier results; replays have the old name. A request with the old name finds the bot, and no other bot can
+    get that name. Stream and token remain.
+    NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, was
+    deleted, or is the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
     """
 
 class OperatorServiceAsyncStub:
-    """What only the operator may ask for. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, which
-    lies in the server's data directory. PERMISSION_DENIED: it is another one.
+    """The operator's calls. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, a file in the server's
+    data directory. PERMISSION_DENIED: the token is another one.
     """
 
     Drain: grpc.aio.UnaryStreamMultiCallable[
         arena_client.v1.operator_pb2.DrainRequest,
         arena_client.v1.operator_pb2.DrainResponse,
     ]
-    """Has the server form no more matches, let those that run end, and stop. It tells how far it is until it stops, and goes on
-    when nobody listens any more. Called again with a lower limit it hurries.
+    """Drains the server: it begins no more matches, waits until the running ones end, and stops. The stream has its progress; the drain goes
+    on if the caller ends the stream. A further call can shorten the limit.
     """
 
     VoidResult: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.operator_pb2.VoidResultRequest,
         arena_client.v1.operator_pb2.VoidResultResponse,
     ]
-    """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
-    NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
+    """Voids the result of a match for ever. The match and its replay remain; ratings change with the next fit, which begins at once.
+    NOT_FOUND: there is no such match. FAILED_PRECONDITION: the match has no result, or a void one. INVALID_ARGUMENT: the reason is empty or
     has more than 200 characters.
     """
 
@@ -125,8 +125,8 @@ class OperatorServiceAsyncStub:
         arena_client.v1.operator_pb2.VoidResultsRequest,
         arena_client.v1.operator_pb2.VoidResultsResponse,
     ]
-    """Takes results of a bot off the ladder as VoidResult does, one event each: the oldest that are left to take back, a few at a call.
-    Called again with the last match of the answer it goes on; an empty answer says that it is done.
+    """Voids results of a bot as VoidResult does, with one event for each: a few in each call, the oldest first. The next call sends the last
+    match of the answer in `after`; an empty answer is the last.
     NOT_FOUND: there is no such bot. INVALID_ARGUMENT: the reason is empty or has more than 200 characters.
     """
 
@@ -134,55 +134,55 @@ class OperatorServiceAsyncStub:
         arena_client.v1.operator_pb2.BanOwnerRequest,
         arena_client.v1.operator_pb2.BanOwnerResponse,
     ]
-    """Bans an owner: the streams of his bots end at once and none is opened, house bots play their matches on, and no bot is registered in
-    his name. Results stay. As all that follows it is an event that BotService.ListBotEvents shows to everybody.
-    INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: he is banned already.
+    """Bans an owner: the server ends the streams of the owner's bots and opens no others, house bots continue their matches, and nobody can
+    register a bot of this owner. Results remain. This call and those below create events, which BotService.ListBotEvents shows to everybody.
+    INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: the owner is banned already.
     """
 
     UnbanOwner: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.operator_pb2.UnbanOwnerRequest,
         arena_client.v1.operator_pb2.UnbanOwnerResponse,
     ]
-    """Lifts a ban: the owner's bots may come in again.
-    FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
+    """Lifts a ban: the owner's bots may play again.
+    FAILED_PRECONDITION: the owner is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
     """
 
     HideBot: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.operator_pb2.HideBotRequest,
         arena_client.v1.operator_pb2.HideBotResponse,
     ]
-    """Takes a bot off the list of bots. It plays on; ladder and matches show its name, that it is hidden, and no owner.
-    NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is hidden already, deleted, or the server's own. INVALID_ARGUMENT: the
-    reason has more than 200 characters.
+    """Hides a bot from the list of bots. It can still play; ladder and matches show its name and that it is hidden, but no owner.
+    NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot is hidden already, was deleted, or is the server's own. INVALID_ARGUMENT:
+    the reason has more than 200 characters.
     """
 
     ShowBot: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.operator_pb2.ShowBotRequest,
         arena_client.v1.operator_pb2.ShowBotResponse,
     ]
-    """Puts a hidden bot on the list again. The statuses are those of HideBot."""
+    """Shows a hidden bot on the list again. The statuses are those of HideBot."""
 
     DeleteBot: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.operator_pb2.DeleteBotRequest,
         arena_client.v1.operator_pb2.DeleteBotResponse,
     ]
-    """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
-    listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
+    """Deletes a bot for ever: the server erases its token and owner, ends its stream, lets house bots continue its matches, and lists it no
+    more. Results, ladder and replays still have its name, which no other bot can get. The statuses are those of HideBot.
     """
 
     RenameBot: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.operator_pb2.RenameBotRequest,
         arena_client.v1.operator_pb2.RenameBotResponse,
     ]
-    """Gives a bot another name, under which its results are shown, too; replays keep the old one. Whoever asks for the old name finds the
-    bot, and no other bot is ever given it. Its stream and its token stay.
-    NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, is
-    deleted, or the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
+    """Renames a bot, also in its earlier results; replays have the old name. A request with the old name finds the bot, and no other bot can
+    get that name. Stream and token remain.
+    NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, was
+    deleted, or is the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
     """
 
 class OperatorServiceServicer(metaclass=abc.ABCMeta):
-    """What only the operator may ask for. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, which
-    lies in the server's data directory. PERMISSION_DENIED: it is another one.
+    """The operator's calls. Every call carries the metadata "authorization: Bearer TOKEN" with the operator's token, a file in the server's
+    data directory. PERMISSION_DENIED: the token is another one.
     """
 
     @abc.abstractmethod
@@ -191,8 +191,8 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.operator_pb2.DrainRequest,
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[arena_client.v1.operator_pb2.DrainResponse], collections.abc.AsyncIterator[arena_client.v1.operator_pb2.DrainResponse]]:
-        """Has the server form no more matches, let those that run end, and stop. It tells how far it is until it stops, and goes on
-        when nobody listens any more. Called again with a lower limit it hurries.
+        """Drains the server: it begins no more matches, waits until the running ones end, and stops. The stream has its progress; the drain goes
+        on if the caller ends the stream. A further call can shorten the limit.
         """
 
     @abc.abstractmethod
@@ -201,8 +201,8 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.operator_pb2.VoidResultRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.operator_pb2.VoidResultResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.VoidResultResponse]]:
-        """Takes the result of a match off the ladder, for good. The match and its replay stay; ratings move with the next fit, which begins at once.
-        NOT_FOUND: no such match. FAILED_PRECONDITION: it has no result, or one that is void already. INVALID_ARGUMENT: the reason is empty or
+        """Voids the result of a match for ever. The match and its replay remain; ratings change with the next fit, which begins at once.
+        NOT_FOUND: there is no such match. FAILED_PRECONDITION: the match has no result, or a void one. INVALID_ARGUMENT: the reason is empty or
         has more than 200 characters.
         """
 
@@ -212,8 +212,8 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.operator_pb2.VoidResultsRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.operator_pb2.VoidResultsResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.VoidResultsResponse]]:
-        """Takes results of a bot off the ladder as VoidResult does, one event each: the oldest that are left to take back, a few at a call.
-        Called again with the last match of the answer it goes on; an empty answer says that it is done.
+        """Voids results of a bot as VoidResult does, with one event for each: a few in each call, the oldest first. The next call sends the last
+        match of the answer in `after`; an empty answer is the last.
         NOT_FOUND: there is no such bot. INVALID_ARGUMENT: the reason is empty or has more than 200 characters.
         """
 
@@ -223,9 +223,9 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.operator_pb2.BanOwnerRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.operator_pb2.BanOwnerResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.BanOwnerResponse]]:
-        """Bans an owner: the streams of his bots end at once and none is opened, house bots play their matches on, and no bot is registered in
-        his name. Results stay. As all that follows it is an event that BotService.ListBotEvents shows to everybody.
-        INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: he is banned already.
+        """Bans an owner: the server ends the streams of the owner's bots and opens no others, house bots continue their matches, and nobody can
+        register a bot of this owner. Results remain. This call and those below create events, which BotService.ListBotEvents shows to everybody.
+        INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters. FAILED_PRECONDITION: the owner is banned already.
         """
 
     @abc.abstractmethod
@@ -234,8 +234,8 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.operator_pb2.UnbanOwnerRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.operator_pb2.UnbanOwnerResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.UnbanOwnerResponse]]:
-        """Lifts a ban: the owner's bots may come in again.
-        FAILED_PRECONDITION: he is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
+        """Lifts a ban: the owner's bots may play again.
+        FAILED_PRECONDITION: the owner is not banned. INVALID_ARGUMENT: the reason has more than 200 characters.
         """
 
     @abc.abstractmethod
@@ -244,9 +244,9 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.operator_pb2.HideBotRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.operator_pb2.HideBotResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.HideBotResponse]]:
-        """Takes a bot off the list of bots. It plays on; ladder and matches show its name, that it is hidden, and no owner.
-        NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is hidden already, deleted, or the server's own. INVALID_ARGUMENT: the
-        reason has more than 200 characters.
+        """Hides a bot from the list of bots. It can still play; ladder and matches show its name and that it is hidden, but no owner.
+        NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot is hidden already, was deleted, or is the server's own. INVALID_ARGUMENT:
+        the reason has more than 200 characters.
         """
 
     @abc.abstractmethod
@@ -255,7 +255,7 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.operator_pb2.ShowBotRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.operator_pb2.ShowBotResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.ShowBotResponse]]:
-        """Puts a hidden bot on the list again. The statuses are those of HideBot."""
+        """Shows a hidden bot on the list again. The statuses are those of HideBot."""
 
     @abc.abstractmethod
     def DeleteBot(
@@ -263,8 +263,8 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.operator_pb2.DeleteBotRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.operator_pb2.DeleteBotResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.DeleteBotResponse]]:
-        """Deletes a bot, for good: its token and its owner are erased, its stream ends at once, house bots play its matches on, and it is not
-        listed any more. Results, ladder and replays keep its name, which is never given again. The statuses are those of HideBot.
+        """Deletes a bot for ever: the server erases its token and owner, ends its stream, lets house bots continue its matches, and lists it no
+        more. Results, ladder and replays still have its name, which no other bot can get. The statuses are those of HideBot.
         """
 
     @abc.abstractmethod
@@ -273,10 +273,10 @@ class OperatorServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.operator_pb2.RenameBotRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.operator_pb2.RenameBotResponse, collections.abc.Awaitable[arena_client.v1.operator_pb2.RenameBotResponse]]:
-        """Gives a bot another name, under which its results are shown, too; replays keep the old one. Whoever asks for the old name finds the
-        bot, and no other bot is ever given it. Its stream and its token stay.
-        NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, is
-        deleted, or the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
+        """Renames a bot, also in its earlier results; replays have the old name. A request with the old name finds the bot, and no other bot can
+        get that name. Stream and token remain.
+        NOT_FOUND: there is no such bot. ALREADY_EXISTS: another bot has or had the name. FAILED_PRECONDITION: the bot has this name, was
+        deleted, or is the server's own. INVALID_ARGUMENT: the name is not allowed, or the reason has more than 200 characters.
         """
 
 def add_OperatorServiceServicer_to_server(servicer: OperatorServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -15,7 +15,7 @@ DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
 @typing.final
 class GetStatusRequest(google.protobuf.message.Message):
-    """Asks how a server is."""
+    """A request for the status; it has no conditions."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -27,7 +27,7 @@ global___GetStatusRequest = GetStatusRequest
 
 @typing.final
 class GetStatusResponse(google.protobuf.message.Message):
-    """How a server is."""
+    """The status of a server."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -41,20 +41,20 @@ class GetStatusResponse(google.protobuf.message.Message):
     server: builtins.str
     """The server's version."""
     compiled: builtins.bool
-    """Whether the way of a decision is compiled."""
+    """Whether its compiled build runs; false for its sources."""
     draining: builtins.bool
-    """Whether it is stopping and forms no more matches."""
+    """Whether it is draining: it begins no more matches and stops when the running ones end."""
     bots: builtins.int
-    """Bots that are connected."""
+    """The number of connected bots."""
     watchers: builtins.int
-    """Streams that watch matches."""
+    """The number of streams that watch matches."""
     @property
     def started(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When it started."""
+        """The time at which it started."""
 
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___GameStatus]:
-        """Its games."""
+        """The status of each of its games."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ global___GetStatusResponse = GetStatusResponse
 
 @typing.final
 class GameStatus(google.protobuf.message.Message):
-    """How a game stands on a server."""
+    """The status of a game on a server."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -83,23 +83,23 @@ class GameStatus(google.protobuf.message.Message):
     PLAYING_FIELD_NUMBER: builtins.int
     ENDED_FIELD_NUMBER: builtins.int
     PUBLISHED_FIELD_NUMBER: builtins.int
-    NEWS_FIELD_NUMBER: builtins.int
-    NOT_FITTED_WHY_FIELD_NUMBER: builtins.int
+    UNFITTED_RESULTS_FIELD_NUMBER: builtins.int
+    NOT_FITTED_REASON_FIELD_NUMBER: builtins.int
     game: builtins.str
     """The game, by name."""
     waiting: builtins.int
-    """Bots that wait for a table."""
+    """The number of bots that wait for a table."""
     playing: builtins.int
-    """Matches being played."""
+    """The number of running matches."""
     ended: builtins.int
-    """Matches that ended in the last minute."""
-    news: builtins.int
-    """Results that are not in it yet."""
-    not_fitted_why: builtins.str
-    """Why these could not be fitted; empty where they wait for the next fit only."""
+    """The number of matches that ended in the last minute."""
+    unfitted_results: builtins.int
+    """The number of results that are not in the ladder yet."""
+    not_fitted_reason: builtins.str
+    """The reason why these results could not be fitted; empty if they only wait for the next fit."""
     @property
     def published(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When its ladder was published; absent where none has been."""
+        """The time at which its ladder was published; absent before the first fit."""
 
     def __init__(
         self,
@@ -109,10 +109,10 @@ class GameStatus(google.protobuf.message.Message):
         playing: builtins.int = ...,
         ended: builtins.int = ...,
         published: google.protobuf.timestamp_pb2.Timestamp | None = ...,
-        news: builtins.int = ...,
-        not_fitted_why: builtins.str = ...,
+        unfitted_results: builtins.int = ...,
+        not_fitted_reason: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["published", b"published"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "news", b"news", "not_fitted_why", b"not_fitted_why", "playing", b"playing", "published", b"published", "waiting", b"waiting"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["ended", b"ended", "game", b"game", "not_fitted_reason", b"not_fitted_reason", "playing", b"playing", "published", b"published", "unfitted_results", b"unfitted_results", "waiting", b"waiting"]) -> None: ...
 
 global___GameStatus = GameStatus

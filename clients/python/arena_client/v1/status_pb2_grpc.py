@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class StatusServiceStub(object):
-    """How a server is.
+    """The status of a server.
     """
 
     def __init__(self, channel):
@@ -43,11 +43,11 @@ class StatusServiceStub(object):
 
 
 class StatusServiceServicer(object):
-    """How a server is.
+    """The status of a server.
     """
 
     def GetStatus(self, request, context):
-        """What it does at the moment.
+        """Returns the server's current status.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -70,7 +70,7 @@ def add_StatusServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class StatusService(object):
-    """How a server is.
+    """The status of a server.
     """
 
     @staticmethod

@@ -18,26 +18,26 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class StatusServiceStub:
-    """How a server is."""
+    """The status of a server."""
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
     GetStatus: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.status_pb2.GetStatusRequest,
         arena_client.v1.status_pb2.GetStatusResponse,
     ]
-    """What it does at the moment."""
+    """Returns the server's current status."""
 
 class StatusServiceAsyncStub:
-    """How a server is."""
+    """The status of a server."""
 
     GetStatus: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.status_pb2.GetStatusRequest,
         arena_client.v1.status_pb2.GetStatusResponse,
     ]
-    """What it does at the moment."""
+    """Returns the server's current status."""
 
 class StatusServiceServicer(metaclass=abc.ABCMeta):
-    """How a server is."""
+    """The status of a server."""
 
     @abc.abstractmethod
     def GetStatus(
@@ -45,6 +45,6 @@ class StatusServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.status_pb2.GetStatusRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.status_pb2.GetStatusResponse, collections.abc.Awaitable[arena_client.v1.status_pb2.GetStatusResponse]]:
-        """What it does at the moment."""
+        """Returns the server's current status."""
 
 def add_StatusServiceServicer_to_server(servicer: StatusServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

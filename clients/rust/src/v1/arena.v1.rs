@@ -261,86 +261,86 @@ pub mod game_service_client {
         }
     }
 }
-/// A log of so many leaves.
+/// The signed state of a log.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LogHead {
-    /// How many.
+    /// The number of leaves.
     #[prost(uint64, tag = "1")]
     pub size: u64,
-    /// The root of the tree over them, 32 bytes.
+    /// The root of the tree over all leaves, 32 bytes.
     #[prost(bytes = "vec", tag = "2")]
     pub root: ::prost::alloc::vec::Vec<u8>,
-    /// An Ed25519 signature of both, 64 bytes.
+    /// An Ed25519 signature of size and root, 64 bytes.
     #[prost(bytes = "vec", tag = "3")]
     pub signature: ::prost::alloc::vec::Vec<u8>,
 }
 /// A leaf, and the proof that a head includes it.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LogEntry {
-    /// Its number, from 1.
+    /// The number of the leaf, from 1.
     #[prost(uint64, tag = "1")]
     pub number: u64,
-    /// Its bytes: one JSON object.
+    /// The content of the leaf: one JSON object.
     #[prost(bytes = "vec", tag = "2")]
     pub leaf: ::prost::alloc::vec::Vec<u8>,
-    /// The head.
+    /// The head that includes the leaf.
     #[prost(message, optional, tag = "3")]
     pub head: ::core::option::Option<LogHead>,
     /// Hashes from the leaf to the root, 32 bytes each.
     #[prost(bytes = "vec", repeated, tag = "4")]
     pub proof: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
 }
-/// A log as it is now.
+/// The current state of a log.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct LogState {
-    /// The leaves that name its keys, the first first. Each key signs the next; the last signs heads.
+    /// The leaves that name the log's keys, the oldest first. Each key signs the next, and the last signs heads.
     #[prost(bytes = "vec", repeated, tag = "1")]
     pub keys: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
     /// The newest head.
     #[prost(message, optional, tag = "2")]
     pub head: ::core::option::Option<LogHead>,
-    /// The restorations of the server's data from backups, the oldest first: what came after the head that each names is gone.
+    /// The restorations of the server's data from backups, the oldest first. Each names a head; all leaves after that head are lost.
     #[prost(message, repeated, tag = "3")]
     pub restores: ::prost::alloc::vec::Vec<LogEntry>,
 }
-/// Asks for the log.
+/// A request for the current log; it has no conditions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetLogRequest {}
-/// The log.
+/// The current log.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GetLogResponse {
-    /// As it is now.
+    /// The log.
     #[prost(message, optional, tag = "1")]
     pub log: ::core::option::Option<LogState>,
 }
-/// Asks for a proof.
+/// The sizes of the two logs to compare.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetConsistencyRequest {
     /// The number of leaves of the earlier log.
     #[prost(uint64, tag = "1")]
     pub first: u64,
-    /// The number of leaves of the later one.
+    /// The number of leaves of the later log.
     #[prost(uint64, tag = "2")]
     pub second: u64,
 }
-/// The proof.
+/// The consistency proof.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GetConsistencyResponse {
-    /// Hashes of 32 bytes, as RFC 6962 orders them.
+    /// Hashes of 32 bytes each, in the order of RFC 6962.
     #[prost(bytes = "vec", repeated, tag = "1")]
     pub proof: ::prost::alloc::vec::Vec<::prost::alloc::vec::Vec<u8>>,
 }
-/// Asks for what the log says of a match.
+/// The match whose entries to list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListEntriesRequest {
-    /// The match.
+    /// The number of the match.
     #[prost(uint64, tag = "1")]
     pub match_id: u64,
 }
-/// What the log says of a match.
+/// The log's entries about a match.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListEntriesResponse {
-    /// In the order of their numbers, all under the newest head; none of a match that is being played, or that never was.
+    /// The entries, by number, all with the newest head. A match that is running or does not exist has none.
     #[prost(message, repeated, tag = "1")]
     pub entries: ::prost::alloc::vec::Vec<LogEntry>,
 }
@@ -355,7 +355,7 @@ pub mod log_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// The log of results: a Merkle tree in the shape of RFC 6962, in which every result, void and decision of the operator is a leaf.
+    /// The log of results: a Merkle tree as in RFC 6962, whose leaves are all results, voids and decisions of the operator.
     /// docs/log.md describes leaves, hashes and signatures.
     #[derive(Debug, Clone)]
     pub struct LogServiceClient<T> {
@@ -437,7 +437,7 @@ pub mod log_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// The log as it is now: keys, newest head, restorations.
+        /// Returns the current log: keys, newest head and restorations.
         /// NOT_FOUND: the server has no log.
         pub async fn get_log(
             &mut self,
@@ -460,8 +460,8 @@ pub mod log_service_client {
                 .insert(GrpcMethod::new("arena.v1.LogService", "GetLog"));
             self.inner.unary(req, path, codec).await
         }
-        /// The proof that an earlier log begins a later one.
-        /// INVALID_ARGUMENT: the later one is shorter, or longer than the log is.
+        /// Returns the proof that an earlier log is the beginning of a later one.
+        /// INVALID_ARGUMENT: the later log is shorter than the earlier one, or longer than the current log.
         pub async fn get_consistency(
             &mut self,
             request: impl tonic::IntoRequest<super::GetConsistencyRequest>,
@@ -486,7 +486,7 @@ pub mod log_service_client {
                 .insert(GrpcMethod::new("arena.v1.LogService", "GetConsistency"));
             self.inner.unary(req, path, codec).await
         }
-        /// What the log says of a match: how it ended, then that its result is void if it is.
+        /// Lists the log's entries about a match: its end, then the void of its result if there is one.
         pub async fn list_entries(
             &mut self,
             request: impl tonic::IntoRequest<super::ListEntriesRequest>,
@@ -1620,74 +1620,72 @@ pub mod play_service_client {
 /// A new bot.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RegisterBotRequest {
-    /// Its name: 1 to 40 letters, digits, '.', '\_' or '-', beginning with a letter or digit; unique whatever its capitals.
+    /// The bot's name: 1 to 40 ASCII letters, digits, '.', '\_' or '-', the first a letter or digit. Names that differ only in case are the same.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// Who owns it, under the same rules; bots of one owner never meet. The bot's own name where empty. An invitation's owner goes before.
+    /// The name of the bot's owner, under the same rules; bots of one owner never meet. Empty: the bot's own name. The owner of an invitation
+    /// takes precedence.
     #[prost(string, tag = "2")]
     pub owner: ::prost::alloc::string::String,
-    /// The invitation, where the server asks for one.
+    /// The code of an invitation, where the server requires one.
     #[prost(string, tag = "3")]
     pub invitation: ::prost::alloc::string::String,
-    /// The token the bot is to have: "arena\_" and 32 random bytes in base64url, 43 characters. The server makes one where empty; then a
-    /// bot is lost whose registration was not answered.
+    /// The bot's token: "arena\_" and 32 random bytes as 43 characters of base64url. Empty: the server chooses one, and a bot whose registration
+    /// was not answered is lost.
     #[prost(string, tag = "4")]
     pub token: ::prost::alloc::string::String,
 }
-/// The bot exists.
+/// The registered bot.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RegisterBotResponse {
-    /// Its name.
+    /// The bot's name.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// The secret that its streams carry. Keep it; it is not shown again.
+    /// The secret that the bot's streams carry. Store it; the server does not show it again.
     #[prost(string, tag = "2")]
     pub token: ::prost::alloc::string::String,
 }
-/// Invites somebody.
+/// The owner to invite.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateInvitationRequest {
-    /// Whose bot it will be, under the same rules as a bot's name.
+    /// The owner of the bot to be registered, under the same rules as a bot's name.
     #[prost(string, tag = "1")]
     pub owner: ::prost::alloc::string::String,
 }
-/// Somebody is invited.
+/// The new invitation.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CreateInvitationResponse {
-    /// The invitation's code. It is not shown again.
+    /// The invitation's code. The server does not show it again.
     #[prost(string, tag = "1")]
     pub invitation: ::prost::alloc::string::String,
 }
-/// Asks for the bots.
+/// A page of the list of bots.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListBotsRequest {
-    /// At most so many; 1000 where absent.
+    /// The largest number of bots on the page; 1000 where absent.
     #[prost(uint32, optional, tag = "1")]
     pub limit: ::core::option::Option<u32>,
-    /// Only bots whose names come after this one, whatever its capitals; all where absent. For the next page.
-    #[prost(string, optional, tag = "2")]
-    pub after: ::core::option::Option<::prost::alloc::string::String>,
-    /// `next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit.
-    #[prost(string, tag = "3")]
+    /// The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page.
+    #[prost(string, tag = "2")]
     pub page_token: ::prost::alloc::string::String,
 }
-/// The bots.
+/// A page of the list of bots.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListBotsResponse {
-    /// By name.
+    /// The bots, by name.
     #[prost(message, repeated, tag = "1")]
     pub bots: ::prost::alloc::vec::Vec<BotEntry>,
-    /// Names the next page; empty where nothing is left.
+    /// The token of the next page; empty on the last page.
     #[prost(string, tag = "2")]
     pub next_page_token: ::prost::alloc::string::String,
 }
 /// One bot.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct BotEntry {
-    /// Its name.
+    /// The bot's name.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// Its owner.
+    /// The name of its owner.
     #[prost(string, tag = "2")]
     pub owner: ::prost::alloc::string::String,
     /// Whether it is one of the server's own.
@@ -1696,69 +1694,69 @@ pub struct BotEntry {
     /// Whether it is connected now.
     #[prost(bool, tag = "4")]
     pub connected: bool,
-    /// Matches being played now.
+    /// The number of its running matches.
     #[prost(uint32, tag = "5")]
     pub playing: u32,
-    /// Rated matches finished, all games together.
+    /// The number of its finished rated matches, all games together.
     #[prost(uint32, tag = "6")]
     pub matches: u32,
-    /// When it was registered.
+    /// The time of its registration.
     #[prost(message, optional, tag = "7")]
     pub registered: ::core::option::Option<::prost_types::Timestamp>,
-    /// The shortest way to the bot and back of late, in milliseconds; absent when it is not connected or has not answered a heartbeat.
+    /// The shortest recent round trip to the bot, in milliseconds; absent if it is not connected or has not answered a heartbeat.
     #[prost(double, optional, tag = "8")]
     pub round_trip_ms: ::core::option::Option<f64>,
-    /// Why it is given no seats, with the matches that led to it; empty when it is not parked.
+    /// The reason why it is parked, with the matches that led to it; empty if it is not parked.
     #[prost(string, tag = "9")]
     pub parked: ::prost::alloc::string::String,
-    /// The version it says it is while it is connected, else the newest it played as; empty where it said none.
+    /// The version in its hello while it is connected, otherwise the newest version that played; empty if it gave none.
     #[prost(string, tag = "10")]
     pub version: ::prost::alloc::string::String,
-    /// Invitations that it declined since the server started; absent where it is not here.
+    /// The number of invitations that it declined since the server started; absent if it is neither connected nor playing.
     #[prost(uint32, optional, tag = "11")]
     pub declined: ::core::option::Option<u32>,
-    /// Invitations that it left without a word for too long since the server started; absent where it is not here.
+    /// The number of invitations that it did not answer in time since the server started; absent if it is neither connected nor playing.
     #[prost(uint32, optional, tag = "12")]
     pub silent: ::core::option::Option<u32>,
-    /// Mean time that it owed for a decision, in milliseconds: that of its slowest match, halved every five minutes since;
-    /// absent while the server does not know it.
+    /// Its mean time for a decision, in milliseconds: that of its slowest match, halved every five minutes since. Absent while the server has
+    /// not measured it.
     #[prost(double, optional, tag = "13")]
     pub pace_ms: ::core::option::Option<f64>,
-    /// Why it may not come in, where its owner is banned; else empty.
-    #[prost(string, tag = "20")]
+    /// The operator's reason for banning its owner; empty if the owner is not banned.
+    #[prost(string, tag = "14")]
     pub banned: ::prost::alloc::string::String,
     /// The cause of `parked`, for programs.
-    #[prost(enumeration = "ParkCause", tag = "21")]
+    #[prost(enumeration = "ParkCause", tag = "15")]
     pub park_cause: i32,
     /// Whether its owner is banned; `banned` has the operator's words.
-    #[prost(bool, tag = "22")]
+    #[prost(bool, tag = "16")]
     pub is_banned: bool,
 }
-/// Un-parks a bot.
+/// The bot to un-park.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UnparkBotRequest {
-    /// Its name.
+    /// The bot's name.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
 }
-/// The bot is given seats again.
+/// The bot is no longer parked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UnparkBotResponse {}
-/// Replaces a token.
+/// The bot whose token is to be replaced.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RotateTokenRequest {
     /// The bot's name.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
 }
-/// The token is replaced.
+/// The new token.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RotateTokenResponse {
-    /// The new secret. It is not shown again.
+    /// The new secret. The server does not show it again.
     #[prost(string, tag = "1")]
     pub token: ::prost::alloc::string::String,
 }
-/// Kills a token.
+/// The bot whose token is to be revoked.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RevokeTokenRequest {
     /// The bot's name.
@@ -1768,69 +1766,66 @@ pub struct RevokeTokenRequest {
 /// The token is no longer valid.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RevokeTokenResponse {}
-/// Challenges bots.
+/// The bots and the game of a challenge.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ChallengeBotsRequest {
-    /// The others at the table, by name. Only a house bot may be named several times.
+    /// The names of the other bots at the table. Only a house bot may be named several times.
     #[prost(string, repeated, tag = "1")]
     pub opponents: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// The game, by name.
     #[prost(string, tag = "2")]
     pub game: ::prost::alloc::string::String,
 }
-/// The match begins.
+/// The match of a challenge, which begins.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ChallengeBotsResponse {
-    /// The match.
+    /// The number of the match.
     #[prost(uint64, tag = "1")]
     pub match_id: u64,
 }
-/// Asks for what the operator did.
+/// A page of the list of the operator's decisions.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListBotEventsRequest {
-    /// At most so many; 50 where absent.
+    /// The largest number of events on the page; 50 where absent.
     #[prost(uint32, optional, tag = "1")]
     pub limit: ::core::option::Option<u32>,
-    /// Only events with a smaller number; all where absent. For the next page.
-    #[prost(uint64, optional, tag = "2")]
-    pub before: ::core::option::Option<u64>,
-    /// `next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit.
-    #[prost(string, tag = "3")]
+    /// The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page.
+    #[prost(string, tag = "2")]
     pub page_token: ::prost::alloc::string::String,
 }
-/// What the operator did.
+/// A page of the list of the operator's decisions.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListBotEventsResponse {
-    /// Newest first.
+    /// The events, the newest first.
     #[prost(message, repeated, tag = "1")]
     pub events: ::prost::alloc::vec::Vec<BotEvent>,
-    /// Names the next page; empty where nothing is left.
+    /// The token of the next page; empty on the last page.
     #[prost(string, tag = "2")]
     pub next_page_token: ::prost::alloc::string::String,
 }
-/// One thing that the operator did to a bot or an owner.
+/// A decision of the operator about a bot or an owner.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BotEvent {
-    /// 1, 2, … in the order they were done.
+    /// The number of the event: 1, 2, … in order.
     #[prost(uint64, tag = "1")]
     pub number: u64,
-    /// When.
+    /// The time of the decision.
     #[prost(message, optional, tag = "2")]
     pub at: ::core::option::Option<::prost_types::Timestamp>,
-    /// What was done.
+    /// The kind of the decision.
     #[prost(enumeration = "BotEventKind", tag = "3")]
     pub kind: i32,
-    /// The bot's name as it was before, or the owner's.
+    /// The bot's name before the decision, or the owner's name.
     #[prost(string, tag = "4")]
     pub name: ::prost::alloc::string::String,
-    /// Why; may be empty.
+    /// The operator's reason; may be empty.
     #[prost(string, tag = "5")]
     pub reason: ::prost::alloc::string::String,
-    /// The new name of a bot that was renamed; absent in any other event.
+    /// The new name of a renamed bot; absent in any other event.
     #[prost(string, optional, tag = "6")]
     pub new_name: ::core::option::Option<::prost::alloc::string::String>,
 }
-/// Why a bot is parked.
+/// The causes for which the server parks a bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum ParkCause {
@@ -1859,13 +1854,13 @@ impl ParkCause {
         }
     }
 }
-/// What was done to a bot or an owner.
+/// A kind of the operator's decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum BotEventKind {
     /// Not used.
     Unspecified = 0,
-    /// An owner was banned: his bots may not come in.
+    /// An owner was banned: the owner's bots may not play.
     Banned = 1,
     /// The ban of an owner was lifted.
     Unbanned = 2,
@@ -1875,7 +1870,7 @@ pub enum BotEventKind {
     Shown = 4,
     /// A bot was deleted.
     Deleted = 5,
-    /// A bot was given another name.
+    /// A bot was renamed.
     Renamed = 6,
 }
 impl BotEventKind {
@@ -1919,7 +1914,7 @@ pub mod bot_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Who plays here.
+    /// Bots: registration, tokens, challenges and lists.
     #[derive(Debug, Clone)]
     pub struct BotServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -2000,11 +1995,11 @@ pub mod bot_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
-        /// A call that names its token may be repeated when its answer was lost: it is answered as the first time.
+        /// Registers a bot and returns its token. The server shows the token once and stores only its hash.
+        /// A call that names its token may be repeated when its answer was lost, and has the same answer.
         /// ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
-        /// PERMISSION_DENIED: registration is by invitation, or the owner is banned.
-        /// RESOURCE_EXHAUSTED: the owner has as many bots as one may have here, or too many registrations came from the caller's address.
+        /// PERMISSION_DENIED: registration is by invitation, or the owner is banned. FAILED_PRECONDITION: the owner has as many bots as the
+        /// server allows. RESOURCE_EXHAUSTED: the caller's address registered too many bots lately.
         pub async fn register_bot(
             &mut self,
             request: impl tonic::IntoRequest<super::RegisterBotRequest>,
@@ -2029,9 +2024,9 @@ pub mod bot_service_client {
                 .insert(GrpcMethod::new("arena.v1.BotService", "RegisterBot"));
             self.inner.unary(req, path, codec).await
         }
-        /// Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
-        /// token, which lies in the server's data directory.
-        /// PERMISSION_DENIED: it is not the operator's token, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
+        /// Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
+        /// operator's token, a file in the server's data directory.
+        /// PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
         pub async fn create_invitation(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateInvitationRequest>,
@@ -2056,8 +2051,8 @@ pub mod bot_service_client {
                 .insert(GrpcMethod::new("arena.v1.BotService", "CreateInvitation"));
             self.inner.unary(req, path, codec).await
         }
-        /// The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
-        /// INVALID_ARGUMENT: a limit over 1000.
+        /// Lists all registered bots except those that the operator has hidden or deleted.
+        /// INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
         pub async fn list_bots(
             &mut self,
             request: impl tonic::IntoRequest<super::ListBotsRequest>,
@@ -2082,8 +2077,9 @@ pub mod bot_service_client {
                 .insert(GrpcMethod::new("arena.v1.BotService", "ListBots"));
             self.inner.unary(req, path, codec).await
         }
-        /// Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-        /// PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
+        /// Un-parks a bot, so that the server invites it again. This call and the two below carry the bot's own token or the operator's.
+        /// PERMISSION_DENIED: the token is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot is not parked, was deleted, or is
+        /// the server's own.
         pub async fn unpark_bot(
             &mut self,
             request: impl tonic::IntoRequest<super::UnparkBotRequest>,
@@ -2108,8 +2104,9 @@ pub mod bot_service_client {
                 .insert(GrpcMethod::new("arena.v1.BotService", "UnparkBot"));
             self.inner.unary(req, path, codec).await
         }
-        /// Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-        /// PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
+        /// Replaces the token of a bot. The old token is no longer valid, and the server ends the bot's stream.
+        /// PERMISSION_DENIED: the token is neither the bot's nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot was
+        /// deleted, or is the server's own.
         pub async fn rotate_token(
             &mut self,
             request: impl tonic::IntoRequest<super::RotateTokenRequest>,
@@ -2134,7 +2131,7 @@ pub mod bot_service_client {
                 .insert(GrpcMethod::new("arena.v1.BotService", "RotateToken"));
             self.inner.unary(req, path, codec).await
         }
-        /// Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
+        /// Revokes the token of a bot, and ends the bot's stream. After this only the operator can give the bot a new token.
         /// The statuses are those of RotateToken.
         pub async fn revoke_token(
             &mut self,
@@ -2160,13 +2157,13 @@ pub mod bot_service_client {
                 .insert(GrpcMethod::new("arena.v1.BotService", "RevokeToken"));
             self.inner.unary(req, path, codec).await
         }
-        /// Has a bot challenge others: a match that is not rated, of these bots and no others. It is offered once all of them have room, and
-        /// begins where all of them say Ready; the answer comes then. All must be connected and have said that they may be sent challenges, but
-        /// for house bots, which come always. The call carries the token of the bot that challenges, and so says which that is.
-        /// UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: this server does not play the game, or not at tables of so many, or a bot
-        /// is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another one, does not play the game, is parked,
-        /// has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than the bots
-        /// of one owner may send, or than one bot may be sent.
+        /// Challenges other bots on behalf of a bot, whose token the call carries. A challenge is an unrated match of these bots and no others.
+        /// The server invites them once all have room, and answers when the match begins. Every bot must be connected and have set
+        /// Hello.challenges, except house bots, which always accept.
+        /// UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, or not at tables of this size, or a bot is
+        /// named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
+        /// parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
+        /// the bots of one owner may send, or than one bot may get.
         pub async fn challenge_bots(
             &mut self,
             request: impl tonic::IntoRequest<super::ChallengeBotsRequest>,
@@ -2191,8 +2188,8 @@ pub mod bot_service_client {
                 .insert(GrpcMethod::new("arena.v1.BotService", "ChallengeBots"));
             self.inner.unary(req, path, codec).await
         }
-        /// What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
-        /// INVALID_ARGUMENT: a limit over 1000.
+        /// Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.
+        /// INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
         pub async fn list_bot_events(
             &mut self,
             request: impl tonic::IntoRequest<super::ListBotEventsRequest>,

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file arena/v1/bots.proto.
  */
 export const file_arena_v1_bots: GenFile = /*@__PURE__*/
-  fileDesc("ChNhcmVuYS92MS9ib3RzLnByb3RvEghhcmVuYS52MSJUChJSZWdpc3RlckJvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVvd25lchgCIAEoCRISCgppbnZpdGF0aW9uGAMgASgJEg0KBXRva2VuGAQgASgJIjIKE1JlZ2lzdGVyQm90UmVzcG9uc2USDAoEbmFtZRgBIAEoCRINCgV0b2tlbhgCIAEoCSIoChdDcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCSIuChhDcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USEgoKaW52aXRhdGlvbhgBIAEoCSJhCg9MaXN0Qm90c1JlcXVlc3QSEgoFbGltaXQYASABKA1IAIgBARISCgVhZnRlchgCIAEoCUgBiAEBEhIKCnBhZ2VfdG9rZW4YAyABKAlCCAoGX2xpbWl0QggKBl9hZnRlciJNChBMaXN0Qm90c1Jlc3BvbnNlEiAKBGJvdHMYASADKAsyEi5hcmVuYS52MS5Cb3RFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkinAMKCEJvdEVudHJ5EgwKBG5hbWUYASABKAkSDQoFb3duZXIYAiABKAkSDQoFaG91c2UYAyABKAgSEQoJY29ubmVjdGVkGAQgASgIEg8KB3BsYXlpbmcYBSABKA0SDwoHbWF0Y2hlcxgGIAEoDRIuCgpyZWdpc3RlcmVkGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaCg1yb3VuZF90cmlwX21zGAggASgBSACIAQESDgoGcGFya2VkGAkgASgJEg8KB3ZlcnNpb24YCiABKAkSFQoIZGVjbGluZWQYCyABKA1IAYgBARITCgZzaWxlbnQYDCABKA1IAogBARIUCgdwYWNlX21zGA0gASgBSAOIAQESDgoGYmFubmVkGBQgASgJEicKCnBhcmtfY2F1c2UYFSABKA4yEy5hcmVuYS52MS5QYXJrQ2F1c2USEQoJaXNfYmFubmVkGBYgASgIQhAKDl9yb3VuZF90cmlwX21zQgsKCV9kZWNsaW5lZEIJCgdfc2lsZW50QgoKCF9wYWNlX21zIiAKEFVucGFya0JvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCSITChFVbnBhcmtCb3RSZXNwb25zZSIiChJSb3RhdGVUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCSIkChNSb3RhdGVUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJIiIKElJldm9rZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE1Jldm9rZVRva2VuUmVzcG9uc2UiNwoUQ2hhbGxlbmdlQm90c1JlcXVlc3QSEQoJb3Bwb25lbnRzGAEgAygJEgwKBGdhbWUYAiABKAkiLQoVQ2hhbGxlbmdlQm90c1Jlc3BvbnNlEhQKCG1hdGNoX2lkGAEgASgEQgIwAiJsChRMaXN0Qm90RXZlbnRzUmVxdWVzdBISCgVsaW1pdBgBIAEoDUgAiAEBEhcKBmJlZm9yZRgCIAEoBEICMAJIAYgBARISCgpwYWdlX3Rva2VuGAMgASgJQggKBl9saW1pdEIJCgdfYmVmb3JlIlQKFUxpc3RCb3RFdmVudHNSZXNwb25zZRIiCgZldmVudHMYASADKAsyEi5hcmVuYS52MS5Cb3RFdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkirgEKCEJvdEV2ZW50EhIKBm51bWJlchgBIAEoBEICMAISJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBGtpbmQYAyABKA4yFi5hcmVuYS52MS5Cb3RFdmVudEtpbmQSDAoEbmFtZRgEIAEoCRIOCgZyZWFzb24YBSABKAkSFQoIbmV3X25hbWUYBiABKAlIAIgBAUILCglfbmV3X25hbWUqQAoJUGFya0NhdXNlEhoKFlBBUktfQ0FVU0VfVU5TUEVDSUZJRUQQABIXChNQQVJLX0NBVVNFX1RST1VCTEVTEAEq0wEKDEJvdEV2ZW50S2luZBIeChpCT1RfRVZFTlRfS0lORF9VTlNQRUNJRklFRBAAEhkKFUJPVF9FVkVOVF9LSU5EX0JBTk5FRBABEhsKF0JPVF9FVkVOVF9LSU5EX1VOQkFOTkVEEAISGQoVQk9UX0VWRU5UX0tJTkRfSElEREVOEAMSGAoUQk9UX0VWRU5UX0tJTkRfU0hPV04QBBIaChZCT1RfRVZFTlRfS0lORF9ERUxFVEVEEAUSGgoWQk9UX0VWRU5UX0tJTkRfUkVOQU1FRBAGMvgECgpCb3RTZXJ2aWNlEkoKC1JlZ2lzdGVyQm90EhwuYXJlbmEudjEuUmVnaXN0ZXJCb3RSZXF1ZXN0Gh0uYXJlbmEudjEuUmVnaXN0ZXJCb3RSZXNwb25zZRJZChBDcmVhdGVJbnZpdGF0aW9uEiEuYXJlbmEudjEuQ3JlYXRlSW52aXRhdGlvblJlcXVlc3QaIi5hcmVuYS52MS5DcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USQQoITGlzdEJvdHMSGS5hcmVuYS52MS5MaXN0Qm90c1JlcXVlc3QaGi5hcmVuYS52MS5MaXN0Qm90c1Jlc3BvbnNlEkQKCVVucGFya0JvdBIaLmFyZW5hLnYxLlVucGFya0JvdFJlcXVlc3QaGy5hcmVuYS52MS5VbnBhcmtCb3RSZXNwb25zZRJKCgtSb3RhdGVUb2tlbhIcLmFyZW5hLnYxLlJvdGF0ZVRva2VuUmVxdWVzdBodLmFyZW5hLnYxLlJvdGF0ZVRva2VuUmVzcG9uc2USSgoLUmV2b2tlVG9rZW4SHC5hcmVuYS52MS5SZXZva2VUb2tlblJlcXVlc3QaHS5hcmVuYS52MS5SZXZva2VUb2tlblJlc3BvbnNlElAKDUNoYWxsZW5nZUJvdHMSHi5hcmVuYS52MS5DaGFsbGVuZ2VCb3RzUmVxdWVzdBofLmFyZW5hLnYxLkNoYWxsZW5nZUJvdHNSZXNwb25zZRJQCg1MaXN0Qm90RXZlbnRzEh4uYXJlbmEudjEuTGlzdEJvdEV2ZW50c1JlcXVlc3QaHy5hcmVuYS52MS5MaXN0Qm90RXZlbnRzUmVzcG9uc2VCHgoIYXJlbmEudjFQAVoQYXJlbmEvdjE7YXJlbmF2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("ChNhcmVuYS92MS9ib3RzLnByb3RvEghhcmVuYS52MSJUChJSZWdpc3RlckJvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgVvd25lchgCIAEoCRISCgppbnZpdGF0aW9uGAMgASgJEg0KBXRva2VuGAQgASgJIjIKE1JlZ2lzdGVyQm90UmVzcG9uc2USDAoEbmFtZRgBIAEoCRINCgV0b2tlbhgCIAEoCSIoChdDcmVhdGVJbnZpdGF0aW9uUmVxdWVzdBINCgVvd25lchgBIAEoCSIuChhDcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USEgoKaW52aXRhdGlvbhgBIAEoCSJDCg9MaXN0Qm90c1JlcXVlc3QSEgoFbGltaXQYASABKA1IAIgBARISCgpwYWdlX3Rva2VuGAIgASgJQggKBl9saW1pdCJNChBMaXN0Qm90c1Jlc3BvbnNlEiAKBGJvdHMYASADKAsyEi5hcmVuYS52MS5Cb3RFbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkinAMKCEJvdEVudHJ5EgwKBG5hbWUYASABKAkSDQoFb3duZXIYAiABKAkSDQoFaG91c2UYAyABKAgSEQoJY29ubmVjdGVkGAQgASgIEg8KB3BsYXlpbmcYBSABKA0SDwoHbWF0Y2hlcxgGIAEoDRIuCgpyZWdpc3RlcmVkGAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIaCg1yb3VuZF90cmlwX21zGAggASgBSACIAQESDgoGcGFya2VkGAkgASgJEg8KB3ZlcnNpb24YCiABKAkSFQoIZGVjbGluZWQYCyABKA1IAYgBARITCgZzaWxlbnQYDCABKA1IAogBARIUCgdwYWNlX21zGA0gASgBSAOIAQESDgoGYmFubmVkGA4gASgJEicKCnBhcmtfY2F1c2UYDyABKA4yEy5hcmVuYS52MS5QYXJrQ2F1c2USEQoJaXNfYmFubmVkGBAgASgIQhAKDl9yb3VuZF90cmlwX21zQgsKCV9kZWNsaW5lZEIJCgdfc2lsZW50QgoKCF9wYWNlX21zIiAKEFVucGFya0JvdFJlcXVlc3QSDAoEbmFtZRgBIAEoCSITChFVbnBhcmtCb3RSZXNwb25zZSIiChJSb3RhdGVUb2tlblJlcXVlc3QSDAoEbmFtZRgBIAEoCSIkChNSb3RhdGVUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJIiIKElJldm9rZVRva2VuUmVxdWVzdBIMCgRuYW1lGAEgASgJIhUKE1Jldm9rZVRva2VuUmVzcG9uc2UiNwoUQ2hhbGxlbmdlQm90c1JlcXVlc3QSEQoJb3Bwb25lbnRzGAEgAygJEgwKBGdhbWUYAiABKAkiLQoVQ2hhbGxlbmdlQm90c1Jlc3BvbnNlEhQKCG1hdGNoX2lkGAEgASgEQgIwAiJIChRMaXN0Qm90RXZlbnRzUmVxdWVzdBISCgVsaW1pdBgBIAEoDUgAiAEBEhIKCnBhZ2VfdG9rZW4YAiABKAlCCAoGX2xpbWl0IlQKFUxpc3RCb3RFdmVudHNSZXNwb25zZRIiCgZldmVudHMYASADKAsyEi5hcmVuYS52MS5Cb3RFdmVudBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkirgEKCEJvdEV2ZW50EhIKBm51bWJlchgBIAEoBEICMAISJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiQKBGtpbmQYAyABKA4yFi5hcmVuYS52MS5Cb3RFdmVudEtpbmQSDAoEbmFtZRgEIAEoCRIOCgZyZWFzb24YBSABKAkSFQoIbmV3X25hbWUYBiABKAlIAIgBAUILCglfbmV3X25hbWUqQAoJUGFya0NhdXNlEhoKFlBBUktfQ0FVU0VfVU5TUEVDSUZJRUQQABIXChNQQVJLX0NBVVNFX1RST1VCTEVTEAEq0wEKDEJvdEV2ZW50S2luZBIeChpCT1RfRVZFTlRfS0lORF9VTlNQRUNJRklFRBAAEhkKFUJPVF9FVkVOVF9LSU5EX0JBTk5FRBABEhsKF0JPVF9FVkVOVF9LSU5EX1VOQkFOTkVEEAISGQoVQk9UX0VWRU5UX0tJTkRfSElEREVOEAMSGAoUQk9UX0VWRU5UX0tJTkRfU0hPV04QBBIaChZCT1RfRVZFTlRfS0lORF9ERUxFVEVEEAUSGgoWQk9UX0VWRU5UX0tJTkRfUkVOQU1FRBAGMvgECgpCb3RTZXJ2aWNlEkoKC1JlZ2lzdGVyQm90EhwuYXJlbmEudjEuUmVnaXN0ZXJCb3RSZXF1ZXN0Gh0uYXJlbmEudjEuUmVnaXN0ZXJCb3RSZXNwb25zZRJZChBDcmVhdGVJbnZpdGF0aW9uEiEuYXJlbmEudjEuQ3JlYXRlSW52aXRhdGlvblJlcXVlc3QaIi5hcmVuYS52MS5DcmVhdGVJbnZpdGF0aW9uUmVzcG9uc2USQQoITGlzdEJvdHMSGS5hcmVuYS52MS5MaXN0Qm90c1JlcXVlc3QaGi5hcmVuYS52MS5MaXN0Qm90c1Jlc3BvbnNlEkQKCVVucGFya0JvdBIaLmFyZW5hLnYxLlVucGFya0JvdFJlcXVlc3QaGy5hcmVuYS52MS5VbnBhcmtCb3RSZXNwb25zZRJKCgtSb3RhdGVUb2tlbhIcLmFyZW5hLnYxLlJvdGF0ZVRva2VuUmVxdWVzdBodLmFyZW5hLnYxLlJvdGF0ZVRva2VuUmVzcG9uc2USSgoLUmV2b2tlVG9rZW4SHC5hcmVuYS52MS5SZXZva2VUb2tlblJlcXVlc3QaHS5hcmVuYS52MS5SZXZva2VUb2tlblJlc3BvbnNlElAKDUNoYWxsZW5nZUJvdHMSHi5hcmVuYS52MS5DaGFsbGVuZ2VCb3RzUmVxdWVzdBofLmFyZW5hLnYxLkNoYWxsZW5nZUJvdHNSZXNwb25zZRJQCg1MaXN0Qm90RXZlbnRzEh4uYXJlbmEudjEuTGlzdEJvdEV2ZW50c1JlcXVlc3QaHy5hcmVuYS52MS5MaXN0Qm90RXZlbnRzUmVzcG9uc2VCHgoIYXJlbmEudjFQAVoQYXJlbmEvdjE7YXJlbmF2MWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * A new bot.
@@ -21,29 +21,30 @@ export const file_arena_v1_bots: GenFile = /*@__PURE__*/
  */
 export type RegisterBotRequest = Message<"arena.v1.RegisterBotRequest"> & {
   /**
-   * Its name: 1 to 40 letters, digits, '.', '_' or '-', beginning with a letter or digit; unique whatever its capitals.
+   * The bot's name: 1 to 40 ASCII letters, digits, '.', '_' or '-', the first a letter or digit. Names that differ only in case are the same.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Who owns it, under the same rules; bots of one owner never meet. The bot's own name where empty. An invitation's owner goes before.
+   * The name of the bot's owner, under the same rules; bots of one owner never meet. Empty: the bot's own name. The owner of an invitation
+   * takes precedence.
    *
    * @generated from field: string owner = 2;
    */
   owner: string;
 
   /**
-   * The invitation, where the server asks for one.
+   * The code of an invitation, where the server requires one.
    *
    * @generated from field: string invitation = 3;
    */
   invitation: string;
 
   /**
-   * The token the bot is to have: "arena_" and 32 random bytes in base64url, 43 characters. The server makes one where empty; then a
-   * bot is lost whose registration was not answered.
+   * The bot's token: "arena_" and 32 random bytes as 43 characters of base64url. Empty: the server chooses one, and a bot whose registration
+   * was not answered is lost.
    *
    * @generated from field: string token = 4;
    */
@@ -58,20 +59,20 @@ export const RegisterBotRequestSchema: GenMessage<RegisterBotRequest> = /*@__PUR
   messageDesc(file_arena_v1_bots, 0);
 
 /**
- * The bot exists.
+ * The registered bot.
  *
  * @generated from message arena.v1.RegisterBotResponse
  */
 export type RegisterBotResponse = Message<"arena.v1.RegisterBotResponse"> & {
   /**
-   * Its name.
+   * The bot's name.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The secret that its streams carry. Keep it; it is not shown again.
+   * The secret that the bot's streams carry. Store it; the server does not show it again.
    *
    * @generated from field: string token = 2;
    */
@@ -86,13 +87,13 @@ export const RegisterBotResponseSchema: GenMessage<RegisterBotResponse> = /*@__P
   messageDesc(file_arena_v1_bots, 1);
 
 /**
- * Invites somebody.
+ * The owner to invite.
  *
  * @generated from message arena.v1.CreateInvitationRequest
  */
 export type CreateInvitationRequest = Message<"arena.v1.CreateInvitationRequest"> & {
   /**
-   * Whose bot it will be, under the same rules as a bot's name.
+   * The owner of the bot to be registered, under the same rules as a bot's name.
    *
    * @generated from field: string owner = 1;
    */
@@ -107,13 +108,13 @@ export const CreateInvitationRequestSchema: GenMessage<CreateInvitationRequest> 
   messageDesc(file_arena_v1_bots, 2);
 
 /**
- * Somebody is invited.
+ * The new invitation.
  *
  * @generated from message arena.v1.CreateInvitationResponse
  */
 export type CreateInvitationResponse = Message<"arena.v1.CreateInvitationResponse"> & {
   /**
-   * The invitation's code. It is not shown again.
+   * The invitation's code. The server does not show it again.
    *
    * @generated from field: string invitation = 1;
    */
@@ -128,29 +129,22 @@ export const CreateInvitationResponseSchema: GenMessage<CreateInvitationResponse
   messageDesc(file_arena_v1_bots, 3);
 
 /**
- * Asks for the bots.
+ * A page of the list of bots.
  *
  * @generated from message arena.v1.ListBotsRequest
  */
 export type ListBotsRequest = Message<"arena.v1.ListBotsRequest"> & {
   /**
-   * At most so many; 1000 where absent.
+   * The largest number of bots on the page; 1000 where absent.
    *
    * @generated from field: optional uint32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * Only bots whose names come after this one, whatever its capitals; all where absent. For the next page.
+   * The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page.
    *
-   * @generated from field: optional string after = 2;
-   */
-  after?: string | undefined;
-
-  /**
-   * `next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit.
-   *
-   * @generated from field: string page_token = 3;
+   * @generated from field: string page_token = 2;
    */
   pageToken: string;
 };
@@ -163,20 +157,20 @@ export const ListBotsRequestSchema: GenMessage<ListBotsRequest> = /*@__PURE__*/
   messageDesc(file_arena_v1_bots, 4);
 
 /**
- * The bots.
+ * A page of the list of bots.
  *
  * @generated from message arena.v1.ListBotsResponse
  */
 export type ListBotsResponse = Message<"arena.v1.ListBotsResponse"> & {
   /**
-   * By name.
+   * The bots, by name.
    *
    * @generated from field: repeated arena.v1.BotEntry bots = 1;
    */
   bots: BotEntry[];
 
   /**
-   * Names the next page; empty where nothing is left.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -197,14 +191,14 @@ export const ListBotsResponseSchema: GenMessage<ListBotsResponse> = /*@__PURE__*
  */
 export type BotEntry = Message<"arena.v1.BotEntry"> & {
   /**
-   * Its name.
+   * The bot's name.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Its owner.
+   * The name of its owner.
    *
    * @generated from field: string owner = 2;
    */
@@ -225,87 +219,87 @@ export type BotEntry = Message<"arena.v1.BotEntry"> & {
   connected: boolean;
 
   /**
-   * Matches being played now.
+   * The number of its running matches.
    *
    * @generated from field: uint32 playing = 5;
    */
   playing: number;
 
   /**
-   * Rated matches finished, all games together.
+   * The number of its finished rated matches, all games together.
    *
    * @generated from field: uint32 matches = 6;
    */
   matches: number;
 
   /**
-   * When it was registered.
+   * The time of its registration.
    *
    * @generated from field: google.protobuf.Timestamp registered = 7;
    */
   registered?: Timestamp | undefined;
 
   /**
-   * The shortest way to the bot and back of late, in milliseconds; absent when it is not connected or has not answered a heartbeat.
+   * The shortest recent round trip to the bot, in milliseconds; absent if it is not connected or has not answered a heartbeat.
    *
    * @generated from field: optional double round_trip_ms = 8;
    */
   roundTripMs?: number | undefined;
 
   /**
-   * Why it is given no seats, with the matches that led to it; empty when it is not parked.
+   * The reason why it is parked, with the matches that led to it; empty if it is not parked.
    *
    * @generated from field: string parked = 9;
    */
   parked: string;
 
   /**
-   * The version it says it is while it is connected, else the newest it played as; empty where it said none.
+   * The version in its hello while it is connected, otherwise the newest version that played; empty if it gave none.
    *
    * @generated from field: string version = 10;
    */
   version: string;
 
   /**
-   * Invitations that it declined since the server started; absent where it is not here.
+   * The number of invitations that it declined since the server started; absent if it is neither connected nor playing.
    *
    * @generated from field: optional uint32 declined = 11;
    */
   declined?: number | undefined;
 
   /**
-   * Invitations that it left without a word for too long since the server started; absent where it is not here.
+   * The number of invitations that it did not answer in time since the server started; absent if it is neither connected nor playing.
    *
    * @generated from field: optional uint32 silent = 12;
    */
   silent?: number | undefined;
 
   /**
-   * Mean time that it owed for a decision, in milliseconds: that of its slowest match, halved every five minutes since;
-   * absent while the server does not know it.
+   * Its mean time for a decision, in milliseconds: that of its slowest match, halved every five minutes since. Absent while the server has
+   * not measured it.
    *
    * @generated from field: optional double pace_ms = 13;
    */
   paceMs?: number | undefined;
 
   /**
-   * Why it may not come in, where its owner is banned; else empty.
+   * The operator's reason for banning its owner; empty if the owner is not banned.
    *
-   * @generated from field: string banned = 20;
+   * @generated from field: string banned = 14;
    */
   banned: string;
 
   /**
    * The cause of `parked`, for programs.
    *
-   * @generated from field: arena.v1.ParkCause park_cause = 21;
+   * @generated from field: arena.v1.ParkCause park_cause = 15;
    */
   parkCause: ParkCause;
 
   /**
    * Whether its owner is banned; `banned` has the operator's words.
    *
-   * @generated from field: bool is_banned = 22;
+   * @generated from field: bool is_banned = 16;
    */
   isBanned: boolean;
 };
@@ -318,13 +312,13 @@ export const BotEntrySchema: GenMessage<BotEntry> = /*@__PURE__*/
   messageDesc(file_arena_v1_bots, 6);
 
 /**
- * Un-parks a bot.
+ * The bot to un-park.
  *
  * @generated from message arena.v1.UnparkBotRequest
  */
 export type UnparkBotRequest = Message<"arena.v1.UnparkBotRequest"> & {
   /**
-   * Its name.
+   * The bot's name.
    *
    * @generated from field: string name = 1;
    */
@@ -339,7 +333,7 @@ export const UnparkBotRequestSchema: GenMessage<UnparkBotRequest> = /*@__PURE__*
   messageDesc(file_arena_v1_bots, 7);
 
 /**
- * The bot is given seats again.
+ * The bot is no longer parked.
  *
  * @generated from message arena.v1.UnparkBotResponse
  */
@@ -354,7 +348,7 @@ export const UnparkBotResponseSchema: GenMessage<UnparkBotResponse> = /*@__PURE_
   messageDesc(file_arena_v1_bots, 8);
 
 /**
- * Replaces a token.
+ * The bot whose token is to be replaced.
  *
  * @generated from message arena.v1.RotateTokenRequest
  */
@@ -375,13 +369,13 @@ export const RotateTokenRequestSchema: GenMessage<RotateTokenRequest> = /*@__PUR
   messageDesc(file_arena_v1_bots, 9);
 
 /**
- * The token is replaced.
+ * The new token.
  *
  * @generated from message arena.v1.RotateTokenResponse
  */
 export type RotateTokenResponse = Message<"arena.v1.RotateTokenResponse"> & {
   /**
-   * The new secret. It is not shown again.
+   * The new secret. The server does not show it again.
    *
    * @generated from field: string token = 1;
    */
@@ -396,7 +390,7 @@ export const RotateTokenResponseSchema: GenMessage<RotateTokenResponse> = /*@__P
   messageDesc(file_arena_v1_bots, 10);
 
 /**
- * Kills a token.
+ * The bot whose token is to be revoked.
  *
  * @generated from message arena.v1.RevokeTokenRequest
  */
@@ -432,13 +426,13 @@ export const RevokeTokenResponseSchema: GenMessage<RevokeTokenResponse> = /*@__P
   messageDesc(file_arena_v1_bots, 12);
 
 /**
- * Challenges bots.
+ * The bots and the game of a challenge.
  *
  * @generated from message arena.v1.ChallengeBotsRequest
  */
 export type ChallengeBotsRequest = Message<"arena.v1.ChallengeBotsRequest"> & {
   /**
-   * The others at the table, by name. Only a house bot may be named several times.
+   * The names of the other bots at the table. Only a house bot may be named several times.
    *
    * @generated from field: repeated string opponents = 1;
    */
@@ -460,13 +454,13 @@ export const ChallengeBotsRequestSchema: GenMessage<ChallengeBotsRequest> = /*@_
   messageDesc(file_arena_v1_bots, 13);
 
 /**
- * The match begins.
+ * The match of a challenge, which begins.
  *
  * @generated from message arena.v1.ChallengeBotsResponse
  */
 export type ChallengeBotsResponse = Message<"arena.v1.ChallengeBotsResponse"> & {
   /**
-   * The match.
+   * The number of the match.
    *
    * @generated from field: uint64 match_id = 1 [jstype = JS_NUMBER];
    */
@@ -481,29 +475,22 @@ export const ChallengeBotsResponseSchema: GenMessage<ChallengeBotsResponse> = /*
   messageDesc(file_arena_v1_bots, 14);
 
 /**
- * Asks for what the operator did.
+ * A page of the list of the operator's decisions.
  *
  * @generated from message arena.v1.ListBotEventsRequest
  */
 export type ListBotEventsRequest = Message<"arena.v1.ListBotEventsRequest"> & {
   /**
-   * At most so many; 50 where absent.
+   * The largest number of events on the page; 50 where absent.
    *
    * @generated from field: optional uint32 limit = 1;
    */
   limit?: number | undefined;
 
   /**
-   * Only events with a smaller number; all where absent. For the next page.
+   * The next_page_token of the page before; empty for the first page. Every other field except `limit` must be the same as for that page.
    *
-   * @generated from field: optional uint64 before = 2 [jstype = JS_NUMBER];
-   */
-  before?: bigint | undefined;
-
-  /**
-   * `next_page_token` of the page before; the first page where empty. All other fields must be as they were for that page, but for the limit.
-   *
-   * @generated from field: string page_token = 3;
+   * @generated from field: string page_token = 2;
    */
   pageToken: string;
 };
@@ -516,20 +503,20 @@ export const ListBotEventsRequestSchema: GenMessage<ListBotEventsRequest> = /*@_
   messageDesc(file_arena_v1_bots, 15);
 
 /**
- * What the operator did.
+ * A page of the list of the operator's decisions.
  *
  * @generated from message arena.v1.ListBotEventsResponse
  */
 export type ListBotEventsResponse = Message<"arena.v1.ListBotEventsResponse"> & {
   /**
-   * Newest first.
+   * The events, the newest first.
    *
    * @generated from field: repeated arena.v1.BotEvent events = 1;
    */
   events: BotEvent[];
 
   /**
-   * Names the next page; empty where nothing is left.
+   * The token of the next page; empty on the last page.
    *
    * @generated from field: string next_page_token = 2;
    */
@@ -544,48 +531,48 @@ export const ListBotEventsResponseSchema: GenMessage<ListBotEventsResponse> = /*
   messageDesc(file_arena_v1_bots, 16);
 
 /**
- * One thing that the operator did to a bot or an owner.
+ * A decision of the operator about a bot or an owner.
  *
  * @generated from message arena.v1.BotEvent
  */
 export type BotEvent = Message<"arena.v1.BotEvent"> & {
   /**
-   * 1, 2, … in the order they were done.
+   * The number of the event: 1, 2, … in order.
    *
    * @generated from field: uint64 number = 1 [jstype = JS_NUMBER];
    */
   number: bigint;
 
   /**
-   * When.
+   * The time of the decision.
    *
    * @generated from field: google.protobuf.Timestamp at = 2;
    */
   at?: Timestamp | undefined;
 
   /**
-   * What was done.
+   * The kind of the decision.
    *
    * @generated from field: arena.v1.BotEventKind kind = 3;
    */
   kind: BotEventKind;
 
   /**
-   * The bot's name as it was before, or the owner's.
+   * The bot's name before the decision, or the owner's name.
    *
    * @generated from field: string name = 4;
    */
   name: string;
 
   /**
-   * Why; may be empty.
+   * The operator's reason; may be empty.
    *
    * @generated from field: string reason = 5;
    */
   reason: string;
 
   /**
-   * The new name of a bot that was renamed; absent in any other event.
+   * The new name of a renamed bot; absent in any other event.
    *
    * @generated from field: optional string new_name = 6;
    */
@@ -600,7 +587,7 @@ export const BotEventSchema: GenMessage<BotEvent> = /*@__PURE__*/
   messageDesc(file_arena_v1_bots, 17);
 
 /**
- * Why a bot is parked.
+ * The causes for which the server parks a bot.
  *
  * @generated from enum arena.v1.ParkCause
  */
@@ -627,7 +614,7 @@ export const ParkCauseSchema: GenEnum<ParkCause> = /*@__PURE__*/
   enumDesc(file_arena_v1_bots, 0);
 
 /**
- * What was done to a bot or an owner.
+ * A kind of the operator's decisions.
  *
  * @generated from enum arena.v1.BotEventKind
  */
@@ -640,7 +627,7 @@ export enum BotEventKind {
   UNSPECIFIED = 0,
 
   /**
-   * An owner was banned: his bots may not come in.
+   * An owner was banned: the owner's bots may not play.
    *
    * @generated from enum value: BOT_EVENT_KIND_BANNED = 1;
    */
@@ -675,7 +662,7 @@ export enum BotEventKind {
   DELETED = 5,
 
   /**
-   * A bot was given another name.
+   * A bot was renamed.
    *
    * @generated from enum value: BOT_EVENT_KIND_RENAMED = 6;
    */
@@ -689,17 +676,17 @@ export const BotEventKindSchema: GenEnum<BotEventKind> = /*@__PURE__*/
   enumDesc(file_arena_v1_bots, 1);
 
 /**
- * Who plays here.
+ * Bots: registration, tokens, challenges and lists.
  *
  * @generated from service arena.v1.BotService
  */
 export const BotService: GenService<{
   /**
-   * Registers a bot and hands out its token. The token is shown once; the server keeps only its hash.
-   * A call that names its token may be repeated when its answer was lost: it is answered as the first time.
+   * Registers a bot and returns its token. The server shows the token once and stores only its hash.
+   * A call that names its token may be repeated when its answer was lost, and has the same answer.
    * ALREADY_EXISTS: another bot has or had the name. INVALID_ARGUMENT: the name or the token is not allowed.
-   * PERMISSION_DENIED: registration is by invitation, or the owner is banned.
-   * RESOURCE_EXHAUSTED: the owner has as many bots as one may have here, or too many registrations came from the caller's address.
+   * PERMISSION_DENIED: registration is by invitation, or the owner is banned. FAILED_PRECONDITION: the owner has as many bots as the
+   * server allows. RESOURCE_EXHAUSTED: the caller's address registered too many bots lately.
    *
    * @generated from rpc arena.v1.BotService.RegisterBot
    */
@@ -709,9 +696,9 @@ export const BotService: GenService<{
     output: typeof RegisterBotResponseSchema;
   },
   /**
-   * Makes an invitation, good for registering one bot. The call carries the metadata "authorization: Bearer TOKEN" with the operator's
-   * token, which lies in the server's data directory.
-   * PERMISSION_DENIED: it is not the operator's token, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
+   * Creates an invitation, with which one bot can be registered. The call carries the metadata "authorization: Bearer TOKEN" with the
+   * operator's token, a file in the server's data directory.
+   * PERMISSION_DENIED: the token is not the operator's, or the owner is banned. INVALID_ARGUMENT: the owner's name is not allowed.
    *
    * @generated from rpc arena.v1.BotService.CreateInvitation
    */
@@ -721,8 +708,8 @@ export const BotService: GenService<{
     output: typeof CreateInvitationResponseSchema;
   },
   /**
-   * The bots known here, but for those that the operator has hidden or deleted. A page that is as long as the limit has perhaps a next one.
-   * INVALID_ARGUMENT: a limit over 1000.
+   * Lists all registered bots except those that the operator has hidden or deleted.
+   * INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
    *
    * @generated from rpc arena.v1.BotService.ListBots
    */
@@ -732,8 +719,9 @@ export const BotService: GenService<{
     output: typeof ListBotsResponseSchema;
   },
   /**
-   * Has a parked bot given seats again. This call and the two below carry the bot's own token or the operator's.
-   * PERMISSION_DENIED: it is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is not parked, deleted, or the server's own.
+   * Un-parks a bot, so that the server invites it again. This call and the two below carry the bot's own token or the operator's.
+   * PERMISSION_DENIED: the token is neither. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot is not parked, was deleted, or is
+   * the server's own.
    *
    * @generated from rpc arena.v1.BotService.UnparkBot
    */
@@ -743,8 +731,9 @@ export const BotService: GenService<{
     output: typeof UnparkBotResponseSchema;
   },
   /**
-   * Hands out a new token for a bot. The old one dies at once, and the bot's stream with it.
-   * PERMISSION_DENIED: neither the bot's token nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: it is deleted or the server's own.
+   * Replaces the token of a bot. The old token is no longer valid, and the server ends the bot's stream.
+   * PERMISSION_DENIED: the token is neither the bot's nor the operator's. NOT_FOUND: there is no such bot. FAILED_PRECONDITION: the bot was
+   * deleted, or is the server's own.
    *
    * @generated from rpc arena.v1.BotService.RotateToken
    */
@@ -754,7 +743,7 @@ export const BotService: GenService<{
     output: typeof RotateTokenResponseSchema;
   },
   /**
-   * Kills a bot's token at once, and the bot's stream with it; from then on only the operator can have it given a new one.
+   * Revokes the token of a bot, and ends the bot's stream. After this only the operator can give the bot a new token.
    * The statuses are those of RotateToken.
    *
    * @generated from rpc arena.v1.BotService.RevokeToken
@@ -765,13 +754,13 @@ export const BotService: GenService<{
     output: typeof RevokeTokenResponseSchema;
   },
   /**
-   * Has a bot challenge others: a match that is not rated, of these bots and no others. It is offered once all of them have room, and
-   * begins where all of them say Ready; the answer comes then. All must be connected and have said that they may be sent challenges, but
-   * for house bots, which come always. The call carries the token of the bot that challenges, and so says which that is.
-   * UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: this server does not play the game, or not at tables of so many, or a bot
-   * is named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another one, does not play the game, is parked,
-   * has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than the bots
-   * of one owner may send, or than one bot may be sent.
+   * Challenges other bots on behalf of a bot, whose token the call carries. A challenge is an unrated match of these bots and no others.
+   * The server invites them once all have room, and answers when the match begins. Every bot must be connected and have set
+   * Hello.challenges, except house bots, which always accept.
+   * UNAUTHENTICATED: no bot has the token. INVALID_ARGUMENT: the server does not play the game, or not at tables of this size, or a bot is
+   * named twice. FAILED_PRECONDITION: a bot is not connected, takes no challenges, has another challenge, does not play the game, is
+   * parked, has no room for half a minute, or does not accept; the text says which. RESOURCE_EXHAUSTED: more challenges in an hour than
+   * the bots of one owner may send, or than one bot may get.
    *
    * @generated from rpc arena.v1.BotService.ChallengeBots
    */
@@ -781,8 +770,8 @@ export const BotService: GenService<{
     output: typeof ChallengeBotsResponseSchema;
   },
   /**
-   * What the operator did to bots and owners, newest first; nothing is ever taken out of this list.
-   * INVALID_ARGUMENT: a limit over 1000.
+   * Lists the operator's decisions about bots and owners, the newest first. The server never removes one from this list.
+   * INVALID_ARGUMENT: a limit that is not 1 to 1000, or a page token that is not valid.
    *
    * @generated from rpc arena.v1.BotService.ListBotEvents
    */

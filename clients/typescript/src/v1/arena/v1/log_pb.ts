@@ -13,27 +13,27 @@ export const file_arena_v1_log: GenFile = /*@__PURE__*/
   fileDesc("ChJhcmVuYS92MS9sb2cucHJvdG8SCGFyZW5hLnYxIjwKB0xvZ0hlYWQSEAoEc2l6ZRgBIAEoBEICMAISDAoEcm9vdBgCIAEoDBIRCglzaWduYXR1cmUYAyABKAwiXAoITG9nRW50cnkSEgoGbnVtYmVyGAEgASgEQgIwAhIMCgRsZWFmGAIgASgMEh8KBGhlYWQYAyABKAsyES5hcmVuYS52MS5Mb2dIZWFkEg0KBXByb29mGAQgAygMIl8KCExvZ1N0YXRlEgwKBGtleXMYASADKAwSHwoEaGVhZBgCIAEoCzIRLmFyZW5hLnYxLkxvZ0hlYWQSJAoIcmVzdG9yZXMYAyADKAsyEi5hcmVuYS52MS5Mb2dFbnRyeSIPCg1HZXRMb2dSZXF1ZXN0IjEKDkdldExvZ1Jlc3BvbnNlEh8KA2xvZxgBIAEoCzISLmFyZW5hLnYxLkxvZ1N0YXRlIj4KFUdldENvbnNpc3RlbmN5UmVxdWVzdBIRCgVmaXJzdBgBIAEoBEICMAISEgoGc2Vjb25kGAIgASgEQgIwAiInChZHZXRDb25zaXN0ZW5jeVJlc3BvbnNlEg0KBXByb29mGAEgAygMIioKEkxpc3RFbnRyaWVzUmVxdWVzdBIUCghtYXRjaF9pZBgBIAEoBEICMAIiOgoTTGlzdEVudHJpZXNSZXNwb25zZRIjCgdlbnRyaWVzGAEgAygLMhIuYXJlbmEudjEuTG9nRW50cnky6gEKCkxvZ1NlcnZpY2USOwoGR2V0TG9nEhcuYXJlbmEudjEuR2V0TG9nUmVxdWVzdBoYLmFyZW5hLnYxLkdldExvZ1Jlc3BvbnNlElMKDkdldENvbnNpc3RlbmN5Eh8uYXJlbmEudjEuR2V0Q29uc2lzdGVuY3lSZXF1ZXN0GiAuYXJlbmEudjEuR2V0Q29uc2lzdGVuY3lSZXNwb25zZRJKCgtMaXN0RW50cmllcxIcLmFyZW5hLnYxLkxpc3RFbnRyaWVzUmVxdWVzdBodLmFyZW5hLnYxLkxpc3RFbnRyaWVzUmVzcG9uc2VCHgoIYXJlbmEudjFQAVoQYXJlbmEvdjE7YXJlbmF2MWIGcHJvdG8z");
 
 /**
- * A log of so many leaves.
+ * The signed state of a log.
  *
  * @generated from message arena.v1.LogHead
  */
 export type LogHead = Message<"arena.v1.LogHead"> & {
   /**
-   * How many.
+   * The number of leaves.
    *
    * @generated from field: uint64 size = 1 [jstype = JS_NUMBER];
    */
   size: bigint;
 
   /**
-   * The root of the tree over them, 32 bytes.
+   * The root of the tree over all leaves, 32 bytes.
    *
    * @generated from field: bytes root = 2;
    */
   root: Uint8Array;
 
   /**
-   * An Ed25519 signature of both, 64 bytes.
+   * An Ed25519 signature of size and root, 64 bytes.
    *
    * @generated from field: bytes signature = 3;
    */
@@ -54,21 +54,21 @@ export const LogHeadSchema: GenMessage<LogHead> = /*@__PURE__*/
  */
 export type LogEntry = Message<"arena.v1.LogEntry"> & {
   /**
-   * Its number, from 1.
+   * The number of the leaf, from 1.
    *
    * @generated from field: uint64 number = 1 [jstype = JS_NUMBER];
    */
   number: bigint;
 
   /**
-   * Its bytes: one JSON object.
+   * The content of the leaf: one JSON object.
    *
    * @generated from field: bytes leaf = 2;
    */
   leaf: Uint8Array;
 
   /**
-   * The head.
+   * The head that includes the leaf.
    *
    * @generated from field: arena.v1.LogHead head = 3;
    */
@@ -90,13 +90,13 @@ export const LogEntrySchema: GenMessage<LogEntry> = /*@__PURE__*/
   messageDesc(file_arena_v1_log, 1);
 
 /**
- * A log as it is now.
+ * The current state of a log.
  *
  * @generated from message arena.v1.LogState
  */
 export type LogState = Message<"arena.v1.LogState"> & {
   /**
-   * The leaves that name its keys, the first first. Each key signs the next; the last signs heads.
+   * The leaves that name the log's keys, the oldest first. Each key signs the next, and the last signs heads.
    *
    * @generated from field: repeated bytes keys = 1;
    */
@@ -110,7 +110,7 @@ export type LogState = Message<"arena.v1.LogState"> & {
   head?: LogHead | undefined;
 
   /**
-   * The restorations of the server's data from backups, the oldest first: what came after the head that each names is gone.
+   * The restorations of the server's data from backups, the oldest first. Each names a head; all leaves after that head are lost.
    *
    * @generated from field: repeated arena.v1.LogEntry restores = 3;
    */
@@ -125,7 +125,7 @@ export const LogStateSchema: GenMessage<LogState> = /*@__PURE__*/
   messageDesc(file_arena_v1_log, 2);
 
 /**
- * Asks for the log.
+ * A request for the current log; it has no conditions.
  *
  * @generated from message arena.v1.GetLogRequest
  */
@@ -140,13 +140,13 @@ export const GetLogRequestSchema: GenMessage<GetLogRequest> = /*@__PURE__*/
   messageDesc(file_arena_v1_log, 3);
 
 /**
- * The log.
+ * The current log.
  *
  * @generated from message arena.v1.GetLogResponse
  */
 export type GetLogResponse = Message<"arena.v1.GetLogResponse"> & {
   /**
-   * As it is now.
+   * The log.
    *
    * @generated from field: arena.v1.LogState log = 1;
    */
@@ -161,7 +161,7 @@ export const GetLogResponseSchema: GenMessage<GetLogResponse> = /*@__PURE__*/
   messageDesc(file_arena_v1_log, 4);
 
 /**
- * Asks for a proof.
+ * The sizes of the two logs to compare.
  *
  * @generated from message arena.v1.GetConsistencyRequest
  */
@@ -174,7 +174,7 @@ export type GetConsistencyRequest = Message<"arena.v1.GetConsistencyRequest"> & 
   first: bigint;
 
   /**
-   * The number of leaves of the later one.
+   * The number of leaves of the later log.
    *
    * @generated from field: uint64 second = 2 [jstype = JS_NUMBER];
    */
@@ -189,13 +189,13 @@ export const GetConsistencyRequestSchema: GenMessage<GetConsistencyRequest> = /*
   messageDesc(file_arena_v1_log, 5);
 
 /**
- * The proof.
+ * The consistency proof.
  *
  * @generated from message arena.v1.GetConsistencyResponse
  */
 export type GetConsistencyResponse = Message<"arena.v1.GetConsistencyResponse"> & {
   /**
-   * Hashes of 32 bytes, as RFC 6962 orders them.
+   * Hashes of 32 bytes each, in the order of RFC 6962.
    *
    * @generated from field: repeated bytes proof = 1;
    */
@@ -210,13 +210,13 @@ export const GetConsistencyResponseSchema: GenMessage<GetConsistencyResponse> = 
   messageDesc(file_arena_v1_log, 6);
 
 /**
- * Asks for what the log says of a match.
+ * The match whose entries to list.
  *
  * @generated from message arena.v1.ListEntriesRequest
  */
 export type ListEntriesRequest = Message<"arena.v1.ListEntriesRequest"> & {
   /**
-   * The match.
+   * The number of the match.
    *
    * @generated from field: uint64 match_id = 1 [jstype = JS_NUMBER];
    */
@@ -231,13 +231,13 @@ export const ListEntriesRequestSchema: GenMessage<ListEntriesRequest> = /*@__PUR
   messageDesc(file_arena_v1_log, 7);
 
 /**
- * What the log says of a match.
+ * The log's entries about a match.
  *
  * @generated from message arena.v1.ListEntriesResponse
  */
 export type ListEntriesResponse = Message<"arena.v1.ListEntriesResponse"> & {
   /**
-   * In the order of their numbers, all under the newest head; none of a match that is being played, or that never was.
+   * The entries, by number, all with the newest head. A match that is running or does not exist has none.
    *
    * @generated from field: repeated arena.v1.LogEntry entries = 1;
    */
@@ -252,14 +252,14 @@ export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__P
   messageDesc(file_arena_v1_log, 8);
 
 /**
- * The log of results: a Merkle tree in the shape of RFC 6962, in which every result, void and decision of the operator is a leaf.
+ * The log of results: a Merkle tree as in RFC 6962, whose leaves are all results, voids and decisions of the operator.
  * docs/log.md describes leaves, hashes and signatures.
  *
  * @generated from service arena.v1.LogService
  */
 export const LogService: GenService<{
   /**
-   * The log as it is now: keys, newest head, restorations.
+   * Returns the current log: keys, newest head and restorations.
    * NOT_FOUND: the server has no log.
    *
    * @generated from rpc arena.v1.LogService.GetLog
@@ -270,8 +270,8 @@ export const LogService: GenService<{
     output: typeof GetLogResponseSchema;
   },
   /**
-   * The proof that an earlier log begins a later one.
-   * INVALID_ARGUMENT: the later one is shorter, or longer than the log is.
+   * Returns the proof that an earlier log is the beginning of a later one.
+   * INVALID_ARGUMENT: the later log is shorter than the earlier one, or longer than the current log.
    *
    * @generated from rpc arena.v1.LogService.GetConsistency
    */
@@ -281,7 +281,7 @@ export const LogService: GenService<{
     output: typeof GetConsistencyResponseSchema;
   },
   /**
-   * What the log says of a match: how it ended, then that its result is void if it is.
+   * Lists the log's entries about a match: its end, then the void of its result if there is one.
    *
    * @generated from rpc arena.v1.LogService.ListEntries
    */

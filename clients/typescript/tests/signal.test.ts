@@ -29,6 +29,7 @@ async function answered(bot: Bot, ...messages: Uint8Array[]): Promise<number[]> 
   const [first, ...later] = messages;
   answering.deliver(1, first, 0);
   const over = answering.answer();
+  over.catch(() => {}); // awaited below
   await sleep(5);
   for (const message of later) answering.deliver(1, message, 0);
   await sleep(5);

@@ -17,8 +17,10 @@ type Bot struct {
 	Name string
 	// Owner is the bot's owner; its own name if empty. Bots of one owner never meet in a match.
 	Owner string
-	// Games are the games it plays, by name; 6th Sense if empty.
+	// Games are the games it plays, by name; 6th Sense if empty. Games other than those of Games() are allowed.
 	Games []string
+	// Features are those of later versions of the protocol that the bot's own code understands; none is defined yet.
+	Features []string
 	// Capacity is the number of matches that it plays at once; 8 if it is 0.
 	Capacity int
 	// Files are those that affect the bot's behaviour, such as weights; the version's digest covers them.
@@ -33,10 +35,13 @@ type Bot struct {
 	// of a slice). Set it instead of Decide if many decisions together are cheaper than one by one. Finished answers are sent
 	// while it continues. For a decision whose context is done it may give None.
 	DecideMany func(decisions []*Decision) iter.Seq[int]
+	// OnWelcome is called at each connection with the server's first message: its rules, its limits, the games' catalogues, and those
+	// of the Features that hold.
+	OnWelcome func(welcome *Welcome)
 	// OnMatchStart is called at the beginning of a match, with the seat and the names of all bots; called again after a
 	// reconnect.
 	OnMatchStart func(start *MatchStart)
-	// OnRound is called at the end of a round; the report shows all cards.
+	// OnRound is called at the end of a round; the report shows all cards. The record of a game not in Games() is in Other.
 	OnRound func(report *RoundReport)
 	// OnMatchEnd is called at the end of a match; by default place, points and rating are logged.
 	OnMatchEnd func(report *MatchReport)

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 
 	arenav1 "arena/client/v1"
 )
@@ -72,6 +73,9 @@ func (c *caller) news(message *arenav1.PlayResponse, say func(*arenav1.PlayReque
 	told := func(call func()) bool {
 		wrong = c.tell(call)
 		return wrong == nil
+	}
+	if message.Welcome != nil && c.bot.OnWelcome != nil && !told(func() { c.bot.OnWelcome(message.Welcome) }) {
+		return wrong
 	}
 	for _, start := range message.Starts {
 		if c.bot.OnMatchStart != nil && !told(func() { c.bot.OnMatchStart(start) }) {
@@ -234,14 +238,21 @@ func guarded(call func() error) (err error) {
 
 // whereOf describes a decision and the bot's view.
 func whereOf(decision *Decision, of int) string {
-	batch, round := "", uint32(0)
+	batch, round, seen := "", "", ""
 	if of > 1 {
 		batch = fmt.Sprintf(", the first unanswered of %d", of)
 	}
-	if view, ok := decision.View.(interface{ GetRound() uint32 }); ok {
-		round = view.GetRound()
+	switch view := decision.View.(type) {
+	case *anypb.Any:
+		seen = fmt.Sprintf("%s %x", view.TypeUrl, view.Value)
+	case interface {
+		proto.Message
+		GetRound() uint32
+	}:
+		round = fmt.Sprintf("round %d, ", view.GetRound()+1)
+		text, _ := protojson.Marshal(view)
+		seen = string(text)
 	}
-	view, _ := protojson.Marshal(decision.View.(proto.Message))
-	return fmt.Sprintf("in match %d of %s, round %d, decision %d%s; legal: %v; view: %s",
-		decision.MatchID, decision.Game.Name, round+1, decision.DecisionID, batch, decision.Legal, view)
+	return fmt.Sprintf("in match %d of %s, %sdecision %d%s; legal: %v; view: %s",
+		decision.MatchID, decision.Game.Name, round, decision.DecisionID, batch, decision.Legal, seen)
 }

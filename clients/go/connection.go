@@ -175,6 +175,9 @@ func (c *connection) converse(token string) {
 			})
 		},
 	})
+	if c.progress.reportsAfter == nil && c.reportsAfter != nil {
+		c.progress.reportsAfter = c.reportsAfter()
+	}
 	c.call.write(c.progress.hello(c.profile))
 }
 
@@ -203,9 +206,16 @@ func (c *connection) greet(welcome *arenav1.Welcome) (err error) {
 	if welcome == nil {
 		welcome = &arenav1.Welcome{}
 	}
-	slog.Info(fmt.Sprintf("%s is connected to %s (Arena %s)", welcome.Bot, c.profile.address, welcome.Server))
+	build := ""
+	if welcome.Build != "" {
+		build = ", " + welcome.Build
+	}
+	slog.Info(fmt.Sprintf("%s is connected to %s (Arena %s%s)", welcome.Bot, c.profile.address, welcome.Server, build))
 	c.name = welcome.Bot
 	c.progress.reconnect()
+	if head := welcome.GetLog().GetHead(); head != nil {
+		c.progress.welcomed(head.Size)
+	}
 	if c.session, err = newSession(welcome, c.profile, c.progress, c.keep); err != nil {
 		return err
 	}

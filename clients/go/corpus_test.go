@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	arenav1 "arena/client/v1"
@@ -132,6 +133,9 @@ type performance struct {
 	ended        bool
 	err          error
 	stopped      bool
+	// change alters the bot, and around adds to the connection's surroundings, in tests that need more than a conversation.
+	change func(*Bot)
+	around surroundings
 }
 
 func (p *performance) play(token string, events callEvents) call {
@@ -179,7 +183,11 @@ func (p *performance) bot() *Bot {
 	tell := func(text string, values ...any) { p.told = append(p.told, fmt.Sprintf(text, values...)) }
 	think := func(decisions ...*Decision) {
 		for _, each := range decisions {
-			tell("decide %d/%d %d+%d", each.MatchID, each.DecisionID, each.SoftMs, each.BankMs)
+			other := ""
+			if view, packed := each.View.(*anypb.Any); packed {
+				other = fmt.Sprintf(" %s %s", each.Game.Name, base64.StdEncoding.EncodeToString(view.Value))
+			}
+			tell("decide %d/%d %d+%d%s", each.MatchID, each.DecisionID, each.SoftMs, each.BankMs, other)
 		}
 		p.clock.time += time.Duration(p.spec.ThinksMs) * time.Millisecond
 		arriving := p.meanwhile
@@ -240,16 +248,20 @@ func (p *performance) bot() *Bot {
 // begin starts the bot's program.
 func (p *performance) begin() {
 	bot, options := p.bot(), p.options()
+	if p.change != nil {
+		p.change(bot)
+	}
 	profile, err := profileOf(bot, "", options)
 	p.must(err)
 	var made *connection
 	caller := &caller{bot: bot, playOn: options.PlayOn, now: p.clock.now}
 	answering := newAnswering(context.Background(), caller, func(session int, request *arenav1.PlayRequest) { made.say(session, request) })
 	made = newConnection(profile, surroundings{
-		open:   func() (channel, error) { return p, nil },
-		clock:  &p.clock,
-		inbox:  answering,
-		hurry:  answering.hurry,
+		open:  func() (channel, error) { return p, nil },
+		clock: &p.clock,
+		inbox: answering,
+		hurry: answering.hurry,
+		keep:  p.around.keep, welcomed: p.around.welcomed, reportsAfter: p.around.reportsAfter,
 		chance: func() float64 { return 1 },
 		done: func(err error) {
 			if p.connection == made {

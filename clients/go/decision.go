@@ -19,11 +19,13 @@ type (
 	RoundReport = arenav1.RoundReport
 	// MatchReport is the end of a match.
 	MatchReport = arenav1.MatchReport
+	// Welcome is the server's first message on a connection.
+	Welcome = arenav1.Welcome
 	// Notice is any other message from the server to a bot.
 	Notice = arenav1.Notice
 )
 
-// Games returns the names, as in requests, of the games whose views this client can read.
+// Games returns the names, as in requests, of the games whose messages this client has. A bot may play other games, too.
 func Games() []string { return []string{"sixth_sense", "nullern"} }
 
 // None is the value of a card, value or place that does not apply.
@@ -64,6 +66,8 @@ type Catalog struct {
 	Colours            []string
 	Cards              []Card
 	Actions            []Action
+	// Message is the catalogue as the server sent it, with the options of the game and the descriptors of its messages.
+	Message *arenav1.GameCatalog
 }
 
 // Decision is a choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions.
@@ -72,7 +76,8 @@ type Decision struct {
 	// DecisionID is the number of the decision, unique within the match.
 	DecisionID int
 	Game       *Catalog
-	// View is the game as this seat sees it: a *SixthSenseView or a *NullernView.
+	// View is the game as this seat sees it: a *SixthSenseView or a *NullernView. Of any other game it is an *anypb.Any, whose
+	// message Game.Message describes.
 	View any
 	// Legal are the legal actions in rising order, never empty: indices into Game.Actions.
 	Legal []int
@@ -92,7 +97,7 @@ func (d *Decision) Context() context.Context {
 	return d.asking.context(d.parent)
 }
 
-// Hand returns the seat's own cards, in the order of the view's hand; empty if the seat may not see them.
+// Hand returns the seat's own cards, in the order of the view's hand; empty if the seat may not see them, or in a game not in Games().
 func (d *Decision) Hand() []Card {
 	var hand []uint32
 	switch view := d.View.(type) {
@@ -121,7 +126,7 @@ func (d *Decision) Actions() []Action {
 func CatalogOf(message *arenav1.GameCatalog) *Catalog {
 	game := &Catalog{
 		Name: message.Name, Title: message.Title, MinSeats: int(message.MinSeats), MaxSeats: int(message.MaxSeats),
-		Colours: slices.Clone(message.Colours),
+		Colours: slices.Clone(message.Colours), Message: message,
 	}
 	for _, card := range message.Cards {
 		game.Cards = append(game.Cards, Card{card.Name, int(card.Colour), ints(card.Values)})
@@ -132,7 +137,7 @@ func CatalogOf(message *arenav1.GameCatalog) *Catalog {
 	return game
 }
 
-// DecisionOf converts a message to a decision for a bot; ProtocolMismatch if its game has no catalogue.
+// DecisionOf converts a message to a decision for a bot; ProtocolMismatch if no catalogue is that of its game.
 func DecisionOf(message *arenav1.Decision, games map[string]*Catalog) (*Decision, error) {
 	decision := &Decision{
 		MatchID: message.MatchId, DecisionID: int(message.DecisionId), Legal: ints(message.Legal),
@@ -143,6 +148,13 @@ func DecisionOf(message *arenav1.Decision, games map[string]*Catalog) (*Decision
 		decision.View, decision.Game = view.SixthSense, games["sixth_sense"]
 	case *arenav1.Decision_Nullern:
 		decision.View, decision.Game = view.Nullern, games["nullern"]
+	default:
+		kind := string(message.Other.MessageName())
+		for _, game := range games {
+			if kind != "" && game.Message.ViewType == kind {
+				decision.View, decision.Game = message.Other, game
+			}
+		}
 	}
 	if decision.Game == nil {
 		return nil, &Error{Kind: ProtocolMismatch, Text: "the server asks for a decision in a game unknown to this client: update arena/client"}

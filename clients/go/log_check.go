@@ -35,6 +35,14 @@ func (l *logChecker) take(report *arenav1.MatchReport, seat *seat) {
 	l.receipts.take(report, seat)
 }
 
+// reportsAfter returns the number of the last report that the bot has, or the log's size before the first; nil if neither is known.
+func (l *logChecker) reportsAfter() *uint64 {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.receipts.load()
+	return l.receipts.reportsAfter
+}
+
 // welcomed checks the log that a welcome shows, in a separate goroutine.
 func (l *logChecker) welcomed(state *arenav1.LogState, channel channel) {
 	seen := l.seen()

@@ -55,7 +55,7 @@ const (
 // profile has the data that a connection needs from a bot, the options and the environment.
 type profile struct {
 	name, owner, version, address, token, tokenFile, invitation, tlsRoots string
-	games                                                                 []string
+	games, features                                                       []string
 	capacity, matches                                                     int
 	giveUpAfter                                                           time.Duration
 	tls, casual, challenges                                               bool
@@ -127,7 +127,7 @@ func profileOf(bot *Bot, address string, options Options) (*profile, error) {
 	made := &profile{
 		name: first(bot.Name, "bot"), owner: first(options.Owner, bot.Owner, os.Getenv("ARENA_OWNER")), version: bot.Version,
 		address: first(address, os.Getenv("ARENA_SERVER"), DefaultAddress), token: options.Token, tokenFile: options.TokenFile,
-		invitation: options.Invitation, tlsRoots: options.TLSRoots, tls: options.TLS || options.TLSRoots != "", games: bot.Games,
+		invitation: options.Invitation, tlsRoots: options.TLSRoots, tls: options.TLS || options.TLSRoots != "", games: bot.Games, features: bot.Features,
 		capacity: capacityOf(bot), matches: options.Matches, giveUpAfter: options.GiveUpAfter, casual: options.Casual,
 		challenges: options.Challenges || len(options.Challengers) > 0, keepsReceipts: !options.NoReceipts,
 	}

@@ -31,8 +31,10 @@ type receipts struct {
 	// pin is the known state of the server's log: the leaves that name its keys and its restorations, and its newest head.
 	pin *pinned
 	// heads has the receipts' heads, the oldest first; entries has the leaf number and the match of each receipt.
-	heads          []*arenav1.LogHead
-	entries        [][2]uint64
+	heads   []*arenav1.LogHead
+	entries [][2]uint64
+	// reportsAfter: the number of the leaf of the last report, or the size of the log before the first; nil if neither is known.
+	reportsAfter   *uint64
 	lines          int
 	read, troubled bool
 }
@@ -134,6 +136,7 @@ func (r *receipts) remember(text string) error {
 		}
 		head, err := line.Head.head()
 		r.pin = &pinned{contents(line.Keys), contents(line.Restores), head}
+		r.pinned(head.Size)
 		return err
 	}
 	var line receiptLine
@@ -141,8 +144,16 @@ func (r *receipts) remember(text string) error {
 		return err
 	}
 	head, err := line.Head.head()
+	r.reportsAfter = &line.Number
 	r.heads, r.entries = append(r.heads, head), append(r.entries, [2]uint64{line.Number, line.Match})
 	return err
+}
+
+// pinned notes the size of the log before the first report.
+func (r *receipts) pinned(size uint64) {
+	if r.reportsAfter == nil {
+		r.reportsAfter = &size
+	}
 }
 
 // latest returns the largest known head of at most this many leaves; nil if there is none.
@@ -165,6 +176,7 @@ func (r *receipts) pinTo(state *arenav1.LogState, cut *uint64) {
 		r.forget(*cut)
 	}
 	r.pin = &pinned{keys: state.Keys, head: state.Head}
+	r.pinned(state.Head.Size)
 	for _, entry := range state.Restores {
 		r.pin.restores = append(r.pin.restores, entry.Leaf)
 	}
@@ -187,6 +199,8 @@ func (r *receipts) take(report *arenav1.MatchReport, seat *seat) {
 	if entry.Head == nil {
 		return
 	}
+	number := entry.Number
+	r.reportsAfter = &number
 	r.heads, r.entries = append(r.heads, entry.Head), append(r.entries, [2]uint64{entry.Number, report.MatchId})
 	line := receiptLine{
 		Match: report.MatchId, Seat: report.Seat, Number: entry.Number, Leaf: string(entry.Leaf), Head: lineOf(entry.Head), Proof: []string{},

@@ -101,7 +101,7 @@ func newRun(ctx context.Context, bot *Bot, address string, options Options) (*ru
 	}
 	if profile.keepsReceipts {
 		log := newLogChecker(profile.receipts)
-		around.keep, around.welcomed = log.take, log.welcomed
+		around.keep, around.welcomed, around.reportsAfter = log.take, log.welcomed, log.reportsAfter
 	}
 	made.connection = newConnection(profile, around)
 	return made, nil

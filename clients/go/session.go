@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 
@@ -25,6 +24,10 @@ type progress struct {
 	seats map[uint64]*seat
 	// ending: true if no more matches are to begin, whatever wanted says.
 	ending bool
+	// reportsAfter: the number in the server's log of the last report, or the log's size before the first; nil if neither is known.
+	reportsAfter *uint64
+	// past: the size of the server's log when this run began; earlier reports do not count as finished. nil if unknown.
+	past *uint64
 	// parked: the server's reason for giving the bot no seats; empty if it gives seats.
 	parked string
 }
@@ -71,6 +74,15 @@ func (p *progress) reconnect() {
 		clear(p.playing)
 	}
 	clear(p.accepted)
+}
+
+// welcomed notes the size of the server's log. Larger numbers are of another log.
+func (p *progress) welcomed(size uint64) {
+	for _, number := range []**uint64{&p.reportsAfter, &p.past} {
+		if *number == nil || **number > size {
+			*number = &size
+		}
+	}
 }
 
 // session is the conversation of one stream from the welcome on, as far as it does not need the bot: heartbeats, invitations,
@@ -187,10 +199,16 @@ func (s *session) end(report *arenav1.MatchReport) {
 	delete(s.progress.playing, report.MatchId)
 	seat := s.progress.seats[report.MatchId]
 	delete(s.progress.seats, report.MatchId)
-	if report.Entry != nil && s.keep != nil {
-		s.keep(report, seat)
+	earlier := false
+	if report.Entry != nil {
+		if s.keep != nil {
+			s.keep(report, seat)
+		}
+		number := report.Entry.Number
+		s.progress.reportsAfter = &number
+		earlier = s.progress.past != nil && number <= *s.progress.past
 	}
-	if report.Interrupted == "" {
+	if report.Interrupted == "" && !earlier {
 		s.progress.finished++
 	}
 }
@@ -199,7 +217,7 @@ func (s *session) end(report *arenav1.MatchReport) {
 func (p *progress) hello(profile *profile) *arenav1.PlayRequest {
 	return &arenav1.PlayRequest{Hello: &arenav1.Hello{
 		Games: profile.games, Capacity: uint32(p.room(profile.capacity)), Client: "arena-client-go " + Version, Version: profile.version,
-		Playing: slices.Sorted(maps.Keys(p.playing)), Casual: profile.casual, Challenges: profile.challenges,
+		Casual: profile.casual, Challenges: profile.challenges, Features: profile.features, ReportsAfter: p.reportsAfter,
 	}}
 }
 

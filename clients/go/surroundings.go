@@ -64,4 +64,6 @@ type surroundings struct {
 	// keep: see session; welcomed receives the log of each welcome. Either may be nil.
 	keep     func(report *arenav1.MatchReport, seat *seat)
 	welcomed func(state *arenav1.LogState, channel channel)
+	// reportsAfter returns the number of the last report of an earlier run, nil for none; it may be nil itself.
+	reportsAfter func() *uint64
 }

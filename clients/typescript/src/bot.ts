@@ -2,7 +2,7 @@
 
 import { type Decision, GAMES } from "./decision.js";
 import { log } from "./log.js";
-import { type MatchReport, type MatchStart, type Notice, NoticeKind, type RoundReport } from "./v1/arena/v1/play_pb.js";
+import { type MatchReport, type MatchStart, type Notice, NoticeKind, type RoundReport, type Welcome } from "./v1/arena/v1/play_pb.js";
 
 /** Kinds of notices that tell a bot of something it did or failed to do. */
 const FAULTS = new Set([
@@ -22,8 +22,10 @@ export abstract class Bot {
   name = "";
   /** Owner of the bot; its own name if empty. Bots of one owner never meet in a match. */
   owner = "";
-  /** The games it plays, by name. */
+  /** The games it plays, by name: also games other than those in GAMES. */
   games: readonly string[] = GAMES.slice(0, 1);
+  /** The features of later versions of the protocol that the bot's own code understands; none is defined yet. */
+  features: readonly string[] = [];
   /** The number of matches that it plays at once. */
   capacity = 8;
   /** Files that affect the bot's behaviour, such as weights; the version's digest covers them. */
@@ -44,10 +46,16 @@ export abstract class Bot {
     return eachAlone(this, decisions);
   }
 
+  /**
+   * Handle the server's first message on a connection: its rules, its limits, the games' catalogues, and those of the bot's `features`
+   * that hold.
+   */
+  onWelcome(_welcome: Welcome): void {}
+
   /** Handle the beginning of a match, with the seat and the names of all bots; called again after a reconnect. */
   onMatchStart(_start: MatchStart): void {}
 
-  /** Handle the end of a round; the report shows all cards. */
+  /** Handle the end of a round; the report shows all cards. The record of a game not in GAMES is in `other`. */
   onRound(_report: RoundReport): void {}
 
   /** Handle the end of a match. The default logs place, points and rating. */

@@ -63,6 +63,8 @@ export class Caller {
   }
 
   *#news(message: PlayResponse, questions: Questions): Generator<PlayRequest> {
+    const { welcome } = message;
+    if (welcome !== undefined) this.#tell(() => this.bot.onWelcome(welcome));
     for (const start of message.starts) this.#tell(() => this.bot.onMatchStart(start));
     for (const round of message.rounds) this.#tell(() => this.bot.onRound(round));
     for (const report of message.reports) this.#tell(() => this.bot.onMatchEnd(report));
@@ -190,7 +192,11 @@ function checked(decision: Decision, choice: unknown, count: number, of: number)
 /** Describe a decision and the bot's view. */
 function whereOf({ matchId, game, view, decisionId, legal }: Decision, of: number): string {
   const { $typeName, ...fields } = view;
-  const seen = JSON.stringify(fields, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+  const other = $typeName === "google.protobuf.Any";
+  const seen = other
+    ? `${view.typeUrl} ${Buffer.from(view.value).toString("hex")}`
+    : JSON.stringify(fields, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
   const batch = of === 1 ? "" : `, the first unanswered of ${of}`;
-  return `in match ${matchId} of ${game.name}, round ${view.round + 1}, decision ${decisionId}${batch}; legal: [${legal.join(", ")}]; view: ${seen}`;
+  const round = other ? "" : `round ${view.round + 1}, `;
+  return `in match ${matchId} of ${game.name}, ${round}decision ${decisionId}${batch}; legal: [${legal.join(", ")}]; view: ${seen}`;
 }

@@ -301,9 +301,10 @@ export class Connection {
 
   #welcome(welcome: Session["welcome"]): Session {
     const { address, games, capacity, challengers } = this.profile;
-    log.info(`${welcome.bot} is connected to ${address} (Arena ${welcome.server})`);
+    log.info(`${welcome.bot} is connected to ${address} (Arena ${welcome.server}${welcome.build && `, ${welcome.build}`})`);
     this.#name = welcome.bot;
     this.#progress.reconnect();
+    if (welcome.log?.head !== undefined) this.#progress.welcomed(welcome.log.head.size);
     const session = new Session(welcome, games, capacity, this.#progress, this.#receipts, challengers);
     this.#welcomed = this.#reached = true;
     this.#session += 1;
@@ -312,10 +313,11 @@ export class Connection {
   }
 
   #hello() {
-    const { games, capacity, version, casual, challenges } = this.profile;
-    const playing = [...this.#progress.playing].sort((one, other) => (one < other ? -1 : 1));
+    const { games, features, capacity: most, version, casual, challenges } = this.profile;
+    const { reportsAfter } = this.#progress;
+    const capacity = this.#progress.room(most);
     const client = `arena-client-typescript ${VERSION}`;
-    return create(HelloSchema, { games: [...games], capacity: this.#progress.room(capacity), client, version, playing, casual, challenges });
+    return create(HelloSchema, { games: [...games], features: [...features], capacity, client, version, casual, challenges, reportsAfter });
   }
 }
 

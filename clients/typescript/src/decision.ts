@@ -1,5 +1,7 @@
 // The questions to a bot: a Decision, and the Catalog that explains its small numbers.
 
+import type { Any } from "@bufbuild/protobuf/wkt";
+
 import { ProtocolMismatchError } from "./errors.js";
 import { Asking } from "./questions.js";
 import type { Action as ActionMessage, GameCatalog } from "./v1/arena/v1/game_pb.js";
@@ -7,11 +9,14 @@ import type { NullernView } from "./v1/arena/v1/nullern_pb.js";
 import { type Decision as DecisionMessage, DecisionSchema } from "./v1/arena/v1/play_pb.js";
 import type { SixthSenseView } from "./v1/arena/v1/sixth_sense_pb.js";
 
-/** The game as one seat sees it: a message of the game's own type, named by `$typeName`. */
-export type View = SixthSenseView | NullernView;
+/**
+ * The game as one seat sees it: a message of the game's own type, named by `$typeName`. Of a game not in GAMES it is an `Any`, whose
+ * message the catalogue describes.
+ */
+export type View = SixthSenseView | NullernView | Any;
 
 const VIEWS = new Map(DecisionSchema.oneofs.find(({ name }) => name === "view")!.fields.map((field) => [field.localName, field.name]));
-/** Names, as used in requests, of the games whose views this client can read. */
+/** Names, as used in requests, of the games whose messages this client has. A bot may play other games, too. */
 export const GAMES: readonly string[] = [...VIEWS.values()];
 
 /** One card of a game. */
@@ -49,6 +54,8 @@ export interface Catalog {
   readonly colours: readonly string[];
   readonly cards: readonly Card[];
   readonly actions: readonly Action[];
+  /** The catalogue as the server sent it, with the options of the game and the descriptors of its messages. */
+  readonly message: GameCatalog;
 }
 
 /** Build a catalogue from a message. */
@@ -56,7 +63,7 @@ export function catalogOf(message: GameCatalog): Catalog {
   const action = ({ name, kind, card, value, place }: ActionMessage) => ({ name, kind, card, value, place });
   const { name, title, minSeats, maxSeats, colours } = message;
   const cards = message.cards.map(({ name, colour, values }) => ({ name, colour, values }));
-  return { name, title, minSeats, maxSeats, colours, cards, actions: message.actions.map(action) };
+  return { name, title, minSeats, maxSeats, colours, cards, actions: message.actions.map(action), message };
 }
 
 /** A choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions. */
@@ -90,9 +97,9 @@ export class Decision {
     return this.asking.closed;
   }
 
-  /** The seat's own cards, in the order of `view.hand`; empty if it may not see them. */
+  /** The seat's own cards, in the order of `view.hand`; empty if it may not see them, or in a game not in GAMES. */
   get hand(): Card[] {
-    return this.view.hand.map((number) => this.game.cards[number]);
+    return this.view.$typeName === "google.protobuf.Any" ? [] : this.view.hand.map((number) => this.game.cards[number]);
   }
 
   /** The legal actions with their meaning, in the order of `legal`. */
@@ -101,18 +108,25 @@ export class Decision {
   }
 }
 
+/** Return the game whose views have the type in the URL of an Any. */
+function byType(games: ReadonlyMap<string, Catalog>, url = ""): Catalog | undefined {
+  const type = url.slice(url.lastIndexOf("/") + 1);
+  return [...games.values()].find(({ message }) => type && message.viewType === type);
+}
+
 const CLOSED = new Asking();
 CLOSED.close();
 
 /**
  * Convert a message to a decision for the bot. `asking`: its entry among the open decisions; undefined if it is closed.
- * Throws ProtocolMismatchError if its game has no catalogue.
+ * Throws ProtocolMismatchError if no catalogue is that of its game.
  */
 export function decisionOf(message: DecisionMessage, games: ReadonlyMap<string, Catalog>, asking = CLOSED): Decision {
-  const { matchId, decisionId, view, legal, softMs, bankMs } = message;
-  const game = games.get(VIEWS.get(view.case ?? "") ?? "");
-  if (view.case === undefined || game === undefined) {
+  const { matchId, decisionId, legal, softMs, bankMs } = message;
+  const view = message.view.value ?? message.other;
+  const game = message.view.case === undefined ? byType(games, message.other?.typeUrl) : games.get(VIEWS.get(message.view.case)!);
+  if (view === undefined || game === undefined) {
     throw new ProtocolMismatchError("the server asks for a decision in a game unknown to this client: update arena-client");
   }
-  return new Decision(matchId, decisionId, game, view.value, legal, softMs, bankMs, asking);
+  return new Decision(matchId, decisionId, game, view, legal, softMs, bankMs, asking);
 }

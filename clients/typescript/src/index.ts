@@ -11,6 +11,6 @@ export type { Options } from "./options.js";
 export { run } from "./running.js";
 export * as sixthSense from "./sixth_sense.js";
 export type { NullernRound, NullernView } from "./v1/arena/v1/nullern_pb.js";
-export { MatchKind, type MatchReport, type MatchStart, type Notice, NoticeKind, type RoundReport } from "./v1/arena/v1/play_pb.js";
+export { MatchKind, type MatchReport, type MatchStart, type Notice, NoticeKind, type RoundReport, type Welcome } from "./v1/arena/v1/play_pb.js";
 export type { SixthSenseRound, SixthSenseView } from "./v1/arena/v1/sixth_sense_pb.js";
 export { VERSION } from "./version.js";

@@ -41,6 +41,7 @@ export interface Profile {
   name: string;
   owner: string;
   games: readonly string[];
+  features: readonly string[];
   capacity: number;
   version: string;
   address: string;
@@ -122,6 +123,7 @@ export function profileOf(bot: Bot, options: Options): Profile {
     name,
     owner: options.owner || bot.owner || environment("ARENA_OWNER") || "",
     games: bot.games,
+    features: bot.features,
     capacity: bot.capacity,
     version,
     address: checkedAddress(address),

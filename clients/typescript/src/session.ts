@@ -24,6 +24,10 @@ export class Progress {
   readonly seats = new Map<bigint, Seat>();
   /** True if no more matches are to begin, whatever `wanted` says. */
   ending = false;
+  /** The number in the server's log of the last report, or the log's size before the first; undefined if neither is known. */
+  reportsAfter: bigint | undefined;
+  /** The size of the server's log when this run began: earlier reports do not count as finished. Undefined if unknown. */
+  #past: bigint | undefined;
   /** The server's reason for giving the bot no seats; empty if it gives seats. */
   parked = "";
 
@@ -45,6 +49,20 @@ export class Progress {
   /** True if nothing is left to play. */
   get done(): boolean {
     return !(this.more || this.playing.size || this.accepted.size);
+  }
+
+  /** Note the size of the server's log. Larger numbers are of another log. */
+  welcomed(size: bigint): void {
+    if (this.reportsAfter === undefined || this.reportsAfter > size) this.reportsAfter = size;
+    if (this.#past === undefined || this.#past > size) this.#past = size;
+  }
+
+  /** Note a match that is over. */
+  finish({ matchId, entry, interrupted }: MatchReport): void {
+    this.playing.delete(matchId);
+    if (entry !== undefined) this.reportsAfter = entry.number;
+    const earlier = entry !== undefined && this.#past !== undefined && entry.number <= this.#past;
+    if (!interrupted && !earlier) this.finished += 1;
   }
 
   /**
@@ -140,11 +158,10 @@ export class Session {
   }
 
   #end(report: MatchReport): void {
-    this.progress.playing.delete(report.matchId);
+    this.progress.finish(report);
     const seat = this.progress.seats.get(report.matchId);
     this.progress.seats.delete(report.matchId);
     if (report.entry !== undefined) this.receipts?.recordMatch(report, seat);
-    if (!report.interrupted) this.progress.finished += 1;
   }
 }
 

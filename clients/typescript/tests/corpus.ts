@@ -144,7 +144,10 @@ class ScriptedBot extends Bot {
   }
 
   #think(decisions: readonly Decision[]): void {
-    for (const { matchId, decisionId, softMs, bankMs } of decisions) this.told.push(`decide ${matchId}/${decisionId} ${softMs}+${bankMs}`);
+    for (const { matchId, decisionId, softMs, bankMs, game, view } of decisions) {
+      const other = view.$typeName === "google.protobuf.Any" ? ` ${game.name} ${Buffer.from(view.value).toString("base64")}` : "";
+      this.told.push(`decide ${matchId}/${decisionId} ${softMs}+${bankMs}${other}`);
+    }
     this.clock.time += this.spec.thinks_ms;
     this.meanwhile();
     for (const { matchId, decisionId, signal } of decisions) if (signal.aborted) this.told.push(`closed ${matchId}/${decisionId}`);

@@ -35,6 +35,7 @@ function reads({ game, view }: Decision): object {
     const wanted = Array.from({ length: view.seats }, (_, seat) => nullern.wantedTricks(view, seat));
     return { trick, toCome, taker: nullern.taker(game, view) ?? null, wanted, unseen: [...unseen].sort((a, b) => a - b) };
   }
+  assert.ok(view.$typeName === "arena.v1.SixthSenseView");
   const { trump, trick, toCome, lacks, unseen } = sixthSense.read(game, view);
   const pairs = [...lacks].flatMap(([seat, colours]) => [...colours].map((colour) => [seat, colour]));
   return {
@@ -58,6 +59,7 @@ const list = (values: readonly Buffer[]) => Buffer.concat([Buffer.from("("), num
 
 /** The digest of one question, as docs/replay-format.md says, from the message alone. */
 function digestOf({ decisionId, legal, view }: Decision): string {
+  assert.ok(view.$typeName !== "google.protobuf.Any");
   const schema = view.$typeName === "arena.v1.NullernView" ? NullernViewSchema : SixthSenseViewSchema;
   const values = schema.fields.map((field) => {
     const value: any = (view as any)[field.localName];
@@ -78,6 +80,7 @@ it("reads views and plays by the rules as the samples in Python do", () => {
     const decision = decisionOf(fromJson(DecisionSchema, vector.decision), games);
     assert.deepEqual(reads(decision), vector.reads);
     assert.equal(digestOf(decision), vector.digest);
+    assert.ok("hand" in decision.view);
     assert.deepEqual(decision.hand, decision.view.hand.map((card) => decision.game.cards[card]));
     assert.deepEqual(decision.actions.map(({ name }) => name), decision.legal.map((number) => decision.game.actions[number].name));
     assert.equal(new RuleBot().decide(decision), vector.rules, JSON.stringify(vector.decision));

@@ -7,9 +7,11 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { Answering } from "../src/answering.js";
 import { Bot } from "../src/bot.js";
 import { Caller } from "../src/caller.js";
+import { type Channel, Connection } from "../src/connection.js";
 import type { Decision } from "../src/decision.js";
 import { logTo } from "../src/log.js";
-import { type PlayRequest, PlayResponseSchema } from "../src/v1/arena/v1/play_pb.js";
+import { profileOf } from "../src/options.js";
+import { type PlayRequest, PlayResponseSchema, type Welcome } from "../src/v1/arena/v1/play_pb.js";
 
 logTo(() => {});
 
@@ -83,4 +85,31 @@ it("the signal of an answered decision is aborted", async () => {
   }
   assert.deepEqual(await answered(new Keeps(), asks(1)), [1]);
   assert.equal(signals[0].aborted, true);
+});
+
+it("a bot sees the welcome, with the features that hold", async () => {
+  const seen: string[] = [];
+  class Looks extends Bot {
+    override onWelcome({ features, build }: Welcome): void {
+      seen.push(...features, build);
+    }
+  }
+  const welcome = { games: [{ name: "sixth_sense" }], features: ["slow-motion"], build: "compiled" };
+  await answered(new Looks(), toBinary(PlayResponseSchema, create(PlayResponseSchema, { welcome })));
+  assert.deepEqual(seen, ["slow-motion", "compiled"]);
+});
+
+it("a bot's hello names its features", async () => {
+  class Knows extends Bot {
+    override features = ["slow-motion"];
+  }
+  const written: PlayRequest[] = [];
+  const call = { write: (request: PlayRequest) => void written.push(request), end: () => {}, cancel: () => {} };
+  const channel: Channel = { play: () => call, register: () => assert.fail("it has a token"), close: () => {} };
+  const inbox = { deliver: () => {}, over: () => {}, hurry: () => {} };
+  const connection = new Connection(profileOf(new Knows(), { token: "given" }), () => channel, { now: () => 0, after: () => () => {} }, inbox);
+  const over = connection.stay();
+  connection.end();
+  await over;
+  assert.deepEqual(written.map(({ hello }) => hello?.features), [["slow-motion"]]);
 });

@@ -28,7 +28,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from tests.cli.cli_rig import PATIENCE, shown
+from tests.cli.cli_rig import PATIENCE, arena
 from tests.documents import ADDRESS, CONSOLE, ROOT, blocks, first_bots
 
 LANGUAGES: Final = {"python": (), "typescript": ("npm",), "go": ("go",), "cpp": ("cmake", "grpc_cpp_plugin"),
@@ -204,8 +204,11 @@ def _played(command: str, where: Path, environment: dict[str, str], address: str
 
 def _rated(address: str) -> bool:
     """Whether the bot has a rated match that is over."""
-    rows = json.loads(shown("matches", "--bot", "my-bot", "--server", address, "--json"))["matches"]
-    return any((row["kind"], row["state"]) == ("rated", "finished") for row in rows)
+    ran = arena("matches", "--bot", "my-bot", "--server", address, "--json")
+    if "there is no bot 'my-bot'" in ran.output:  # it has not registered yet
+        return False
+    assert ran.exit_code == 0, ran.output
+    return any((row["kind"], row["state"]) == ("rated", "finished") for row in json.loads(ran.stdout)["matches"])
 
 
 def _interrupt(process: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:

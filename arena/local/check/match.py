@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +19,7 @@ from arena.match.policy import Policy
 from arena.replay.header import Header, MatchKind, SeatedBot
 from arena.server.matches.driver import MatchDriver
 from arena.server.matches.ready_check import ReadyCheck, ReadyLimits
-from arena.server.sessions.messages import Answer, BotMessage, Hello, MessageCodec, Outgoing
+from arena.server.sessions.messages import Answer, BotMessage, Hello, MatchOver, MessageCodec, Outgoing
 from arena.server.sessions.player import BotPlayer, HousePlayer
 from arena.server.sessions.session import Session
 from arena.version import __version__
@@ -29,6 +30,7 @@ from engine.registry import GAMES
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from arena.local.check.log import CheckLog
     from arena.server.runtime.timers import Timers
     from arena.server.runtime.turns import Turns
     from arena.server.sessions.messages import Question
@@ -116,8 +118,13 @@ class CheckedMatch:
 class Matches:
     """Creates the matches, with the same seeds in every run."""
 
-    def __init__(self, pool: WorkerPool, journal: Journal, timers: Timers, nursery: trio.Nursery) -> None:
+    def __init__(
+        self, pool: WorkerPool, journal: Journal, timers: Timers, log: CheckLog, nursery: trio.Nursery
+    ) -> None:
         self.all: list[CheckedMatch] = []
+        self._log = log
+        self._ended: list[MatchOver] = []
+        """The bot's reports, in the order of their leaves."""
         self._pool = pool
         self._journal = journal
         self._timers = timers
@@ -161,6 +168,12 @@ class Matches:
         ready_check.invite(bot)
         return match
 
+    def ended_after(self, number: int | None) -> list[MatchOver]:
+        """Return the reports whose leaves have higher numbers; none if the log has no leaf with this number."""
+        if number is None or number > self._log.state.head.size:
+            return []
+        return [each for each in self._ended if each.entry is not None and each.entry.number > number]
+
     def forget(self) -> None:
         """Drop all matches."""
         for match in self.all:
@@ -186,7 +199,10 @@ class Matches:
         over = await driver.played()
         self._timers.forget(driver)
         driver.dissolve()
-        driver.report(over, ())
+        entry = self._log.result(driver.header, over)
+        report = partial(MatchOver, match.match_id, match.seat, over.scores, over.places, None, over.counts)
+        self._ended.append(report(over.interrupted, driver.header.kind, over.spoilt, entry))
+        driver.report(over, (), entry)
         match.over = True
 
     def _drive(self, match: CheckedMatch) -> MatchDriver:

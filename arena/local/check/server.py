@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import grpc
 import trio
-from arena_client.v1 import bots_pb2, bots_pb2_grpc, game_pb2, game_pb2_grpc, play_pb2_grpc
+from arena_client.v1 import bots_pb2, bots_pb2_grpc, game_pb2, game_pb2_grpc, log_pb2_grpc, play_pb2_grpc
 from grpc_health.v1 import health_pb2_grpc
 
 from arena.api.catalog import encode_catalog
@@ -18,6 +18,7 @@ from arena.api.codec import PROTOBUF, decode_hello
 from arena.api.play_service import STATUS
 from arena.api.server import NAMES, SERVICES
 from arena.api.statuses import ERROR_DOMAIN, refused
+from arena.local.check.log import CheckLog
 from arena.local.check.match import POLICY, Matches
 from arena.local.check.wire import Wire
 from arena.local.server.host import beat, let_play, new_token
@@ -54,7 +55,8 @@ class CheckServer:
     def __init__(self, journal: Journal, nursery: trio.Nursery) -> None:
         self.turns = Turns(journal.commit, 1.0)
         self.timers = Timers()
-        self.matches = Matches(WorkerPool(0, self.turns), journal, self.timers, nursery)
+        self.log = CheckLog()
+        self.matches = Matches(WorkerPool(0, self.turns), journal, self.timers, self.log, nursery)
         self.names: dict[str, str] = {}
         """Names by token."""
         self.registrations: list[bots_pb2.RegisterBotRequest] = []
@@ -83,6 +85,7 @@ class CheckServer:
             Service(play_pb2_grpc.add_PlayServiceServicer_to_server, self, as_bytes=True),
             Service(bots_pb2_grpc.add_BotServiceServicer_to_server, _BotService(self)),
             Service(game_pb2_grpc.add_GameServiceServicer_to_server, _GameService()),
+            Service(log_pb2_grpc.add_LogServiceServicer_to_server, self.log),
             Service(health_pb2_grpc.add_HealthServicer_to_server, Health(NAMES, self._stopping)),
             Service(register, Reflection(SERVICES)),
         )
@@ -179,14 +182,14 @@ class CheckServer:
             bot = self.bot = BotPlayer(1, name, name, lambda _: None)
         self.wires.append(wire)
         games = [GAMES[game] for game in wire.hello.games if game in GAMES]
-        await let_play(bot, wire, PROTOBUF, wire.hello, games, CONFIG, self.turns)
+        past = self.matches.ended_after(wire.hello.reports_after)
+        await let_play(
+            bot, wire, PROTOBUF, wire.hello, games, CONFIG, self.turns, log_state=self.log.state, reports=past
+        )
 
 
-class _BotService:
-    """The registration of bots; the service's other methods are not implemented."""
-
-    def __init__(self, server: CheckServer) -> None:
-        self._server = server
+class _PartOfService:
+    """A service some methods of which are not implemented."""
 
     def __getattr__(self, method: str) -> Callable[..., Awaitable[object]]:
         """Return a handler for any other method."""
@@ -195,6 +198,13 @@ class _BotService:
             raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, f"{method} is not available in checks")
 
         return refuse
+
+
+class _BotService(_PartOfService):
+    """The registration of bots."""
+
+    def __init__(self, server: CheckServer) -> None:
+        self._server = server
 
     async def RegisterBot(  # noqa: N802
         self, request: bots_pb2.RegisterBotRequest, _: Call
@@ -218,7 +228,7 @@ class _BotService:
         return bots_pb2.RegisterBotResponse(name=request.name, token=token)
 
 
-class _GameService:
+class _GameService(_PartOfService):
     """The catalogues."""
 
     async def ListGames(self, _: object, __: Call) -> game_pb2.ListGamesResponse:  # noqa: N802

@@ -17,9 +17,10 @@ from arena.store.bots.bots import Bot, BotId
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+    from arena.log.head import LogState
     from arena.server.config import Config
     from arena.server.runtime.turns import Turns
-    from arena.server.sessions.messages import Hello, Link, MessageCodec
+    from arena.server.sessions.messages import Hello, Link, MatchOver, MessageCodec
     from engine.game import Game
 
 
@@ -37,10 +38,12 @@ async def let_play(
     config: Config,
     turns: Turns,
     connected: Callable[[], None] = lambda: None,
+    log_state: LogState | None = None,
+    reports: Iterable[MatchOver] = (),
 ) -> None:
     """Welcome a bot and let it play until it is done; an earlier session of the bot ends.
 
-    `connected` is called once it has connected. See `Session.run`.
+    `connected` is called once it has connected. `reports`: reports of the past. See `Session.run`.
     """
     if player.session is not None:
         player.session.close(Reason.TAKEN_OVER, f"another connection of {player.name} took over")
@@ -55,9 +58,12 @@ async def let_play(
             min(hello.capacity, config.matches_per_bot),
             config.heartbeat,
             config.transport,
+            log_state,
             features=held(hello.features),
         )
     )
+    for report in reports:
+        session.report(report)
     player.connected(trio.current_time(), session)
     connected()
     try:

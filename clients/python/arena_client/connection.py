@@ -340,8 +340,12 @@ class Connection:
         capacity = self._progress.room(self._bot.capacity)
         if self._version is None:
             self._version = self._bot.digest()
+        progress = self._progress
+        if progress.reports_after is None and self._receipts is not None:
+            self._receipts.read()
+            progress.reports_after = self._receipts.reports_after
         hello = Hello(
-            playing=sorted(self._progress.playing),
+            reports_after=progress.reports_after,
             games=self._bot.games,
             capacity=capacity,
             client=f"arena-client-python {__version__}",

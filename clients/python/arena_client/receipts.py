@@ -61,6 +61,8 @@ class Receipts:
     """Heads of receipts, the oldest first."""
     matches: list[tuple[int, int]] = field(default_factory=list)
     """Leaf number and match of each receipt."""
+    reports_after: int | None = None
+    """The number of the leaf of the last report, or the size of the log before the first; None if neither is known."""
     _lines: int = 0
     _read: bool = False
     _troubled: bool = False
@@ -107,6 +109,7 @@ class Receipts:
         if cut is not None:
             self._forget(cut)
         self.pin = Pin([*state.keys], [each.leaf for each in state.restores], state.head)
+        self._pinned(state.head.size)
         line: dict[str, Any] = {
             "arena_receipts": 1,
             "keys": [leaf.decode() for leaf in self.pin.keys],
@@ -125,6 +128,7 @@ class Receipts:
             )
         self.heads.append(entry.head)
         self.matches.append((entry.number, report.match_id))
+        self.reports_after = entry.number
         line: dict[str, Any] = {"match": report.match_id, "seat": report.seat}
         if seat is not None:
             line |= {"nonce": seat.nonce.hex(), "salt": seat.salt.hex(), "commitment": seat.commitment.hex()}
@@ -145,9 +149,15 @@ class Receipts:
             self.pin = Pin(
                 [each.encode() for each in line["keys"]], [each.encode() for each in line["restores"]], known
             )
+            self._pinned(known.size)
         else:
             self.heads.append(known)
             self.matches.append((line["number"], line["match"]))
+            self.reports_after = line["number"]
+
+    def _pinned(self, size: int) -> None:
+        if self.reports_after is None:
+            self.reports_after = size
 
     def _forget(self, cut: int) -> None:
         """Ignore entries beyond a cut from now on; the file keeps them."""

@@ -55,6 +55,10 @@ class Progress:
     """True if no more matches are to begin, whatever `wanted` says."""
     parked: str = ""
     """The server's reason for giving the bot no seats; empty if it gives seats."""
+    reports_after: int | None = None
+    """The number of the leaf of the last report from the server; None if it has no log, or is not known yet."""
+    past: int | None = None
+    """The size of the log at the first welcome: matches with these leaves were over before this run began."""
 
     @property
     def more(self) -> bool:
@@ -83,6 +87,11 @@ class Progress:
             self.playing.clear()
         self.accepted.clear()
         self.nonces.clear()
+
+    def welcomed(self, size: int) -> None:
+        """Note the size of the server's log. Numbers beyond it are of another log."""
+        self.reports_after = size if self.reports_after is None else min(self.reports_after, size)
+        self.past = size if self.past is None else min(self.past, size)
 
 
 class Session:
@@ -120,6 +129,8 @@ class Session:
         self._progress = progress
         self._receipts = receipts
         self._challengers = challengers
+        if welcome.HasField("log"):
+            progress.welcomed(welcome.log.head.size)
         self._room = progress.room(bot.capacity)
         """The capacity last sent to the server; negative if it must be sent again."""
         if not self.games.keys() & set(bot.games):
@@ -204,10 +215,14 @@ class Session:
     def _end(self, report: MatchReport) -> None:
         self._progress.playing.discard(report.match_id)
         seat = self._progress.seats.pop(report.match_id, None)
-        if self._receipts is not None and report.HasField("entry"):
-            self._receipts.take(report, seat)
-        if not report.interrupted:
-            self._progress.finished += 1
+        progress, earlier = self._progress, False
+        if report.HasField("entry"):
+            if self._receipts is not None:
+                self._receipts.take(report, seat)
+            progress.reports_after = report.entry.number
+            earlier = progress.past is not None and report.entry.number <= progress.past
+        if not (report.interrupted or earlier):
+            progress.finished += 1
 
 
 def _opens(start: MatchStart, promised: bytes) -> bool:

@@ -7,18 +7,21 @@ import json
 import logging
 import resource
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
+import grpc
 import pytest
-from arena_client import Bot, Decision, ed25519, receipts
+from arena_client import Bot, Decision, TokenRefusedError, ed25519, receipts, run
 from arena_client.connection import Connection
 from arena_client.log_check import LogChecker
 from arena_client.merkle import Keys, consistent, included
 from arena_client.receipts import Receipts, Seat
 from arena_client.v1.log_pb2 import LogEntry, LogHead, LogState
-from arena_client.v1.play_pb2 import MatchReport
+from arena_client.v1.play_pb2 import Hello, MatchReport, PlayResponse
+from client_tests.peer import Peer, Talk, invites, starts
+from client_tests.peer import welcome as peer_welcome
 
 from arena.log.head import head_text
 from arena.log.keys import LogKeys, Signer, first_key_leaf, next_key_leaf
@@ -356,6 +359,53 @@ def test_a_token_that_is_given_has_no_receipts_beside_it(tmp_path: Path, monkeyp
     assert file(token="arena_x") is None
     assert file(token="arena_x", token_file="here") == Path("here.receipts")
     assert file(token_file="here", receipts=False) is None
+
+
+def test_a_bot_that_is_started_anew_asks_for_the_reports_after_its_last_one(tmp_path: Path) -> None:
+    file, log = tmp_path / "bot.token", Log()
+    hellos: list[Hello] = []
+    seen: list[int] = []
+
+    class Notes(First):
+        def on_match_end(self, report: MatchReport) -> None:
+            seen.append(report.match_id)
+
+    def greets(talk: Talk) -> PlayResponse:
+        hellos.append(talk.next().hello)
+        greeting = peer_welcome()
+        greeting.welcome.log.CopyFrom(log.state)
+        return greeting
+
+    def only_greets(talk: Talk) -> Iterator[PlayResponse]:
+        yield greets(talk)
+        talk.fail(grpc.StatusCode.UNAUTHENTICATED, "go", "TOKEN_REVOKED")
+
+    def plays(talk: Talk, match: int, *missed: MatchReport) -> Iterator[PlayResponse]:
+        yield greets(talk)
+        yield PlayResponse(reports=missed)
+        yield invites(match)
+        assert talk.next().ready[0].invitation_id == match
+        yield starts(match)
+        yield PlayResponse(reports=[log.result(match)])
+        talk.wait_for_goodbye()
+
+    def away() -> list[MatchReport]:
+        return [log.result(match) for match in (3, 2)]
+
+    with Peer([only_greets], tokens={"t": "bot"}) as peer, pytest.raises(TokenRefusedError):
+        run(Notes(), peer.address, token="t", token_file=file)
+    first = len(log.leaves)
+    log.rotate()
+    with Peer([lambda talk: plays(talk, 1)], tokens={"t": "bot"}) as peer:
+        run(Notes(), peer.address, token="t", token_file=file, matches=1)
+    last, missed = len(log.leaves), away()
+    with Peer([lambda talk: plays(talk, 4, *missed)], tokens={"t": "bot"}) as peer:
+        run(Notes(), peer.address, token="t", token_file=file, matches=1)
+    with Peer([only_greets], tokens={"t": "bot"}) as peer, pytest.raises(TokenRefusedError):
+        run(Notes(), peer.address, token="t", token_file=file, receipts=False)
+    numbers = [hello.reports_after if hello.HasField("reports_after") else None for hello in hellos]
+    assert numbers == [None, first, last, None]
+    assert seen == [1, 3, 2, 4], "a report of an earlier run's match is one of no match of this run"
 
 
 @pytest.mark.parametrize("left", [0.5, 0.9, 0.01])

@@ -12,8 +12,11 @@ from arena.match.policy import Policy
 from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.local.check.match import CheckedMatch
     from arena.local.check.stage import Stage
+    from arena.local.check.wire import Wire
 
 NEWCOMER: Final = Policy().newcomer_grace / 1e6
 """Maximum number of seconds for a bot without a finished match to return."""
@@ -88,8 +91,8 @@ async def asked_again(stage: Stage) -> None:
 
 
 @check(
-    wants="Hello.playing names the matches that it played when its last stream ended.",
-    remedy="Keep the match_id of each MatchStart until its MatchReport, and put them into Hello.playing.",
+    wants="Hello.reports_after is the number of the log's leaf of the last report, or the log's size before the first.",
+    remedy="Keep the entry.number of each MatchReport, at first Welcome.log.head.size, and send it in the hello.",
     page=PLAY,
     needs=("reconnect",),
     disturbs=True,
@@ -108,8 +111,29 @@ async def missed_result(stage: Stage) -> None:
     await stage.until(lambda: match.over, "the match did not end")
     wire = await stage.connected()
     server.welcome_delay = 0.0
-    if match.match_id not in wire.hello.playing:
-        raise Doubt(f"hello.playing lacks match {match.match_id}, which ended while it was away: it never hears how")
+    wanted, found = _last_report(server.wires[: server.wires.index(wire)]), wire.hello.reports_after
+    if found is None:
+        raise Doubt(
+            f"hello.reports_after is absent: the report of match {match.match_id}, which it missed, is not sent"
+        )
+    if found != wanted:
+        raise Doubt(f"hello.reports_after is {found}, and should be {wanted}: it gets too many reports, or too few")
+    await stage.play()
+
+
+def _last_report(wires: Sequence[Wire]) -> int:
+    """Return the number that a bot has to send after these streams."""
+    number = -1
+    for wire in wires:
+        if wire.hello.reports_after is None:
+            number = -1
+        for message in (said.message for said in wire.said):
+            if message.HasField("welcome"):
+                size = message.welcome.log.head.size
+                number = size if number < 0 else min(number, size)
+            for report in message.reports:
+                number = report.entry.number
+    return number
 
 
 @check(
@@ -135,7 +159,7 @@ async def restart(stage: Stage) -> None:
 
 @check(
     wants="At DRAINING it plays on; after UNAVAILABLE with STOPPING it comes back, waiting longer each time.",
-    remedy="Double the waiting time at each try, with chance in it; end at no status that has a * in play.proto.",
+    remedy="Double the waiting time at each try, with chance in it; end at no UNAVAILABLE, whatever its reason.",
     page=PLAY,
     needs=("reconnect",),
     disturbs=True,

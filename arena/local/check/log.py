@@ -1,0 +1,91 @@
+"""The log of results of a check's server: a real one, in memory, with a key of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import grpc
+from arena_client.v1 import log_pb2
+
+from arena.api.log_messages import encode_state
+from arena.log.head import LogEntry, LogHead, LogState, log_name
+from arena.log.keys import HeadSigner, Signer, first_key_leaf
+from arena.log.leaf import LeafKind, encode_leaf
+from arena.log.tree import completed, consistency_proof, inclusion_proof, leaf_hash, root
+from arena.server.runtime.wall_clock import now_us
+from trio_grpc.grpc.call import CallRefused
+
+if TYPE_CHECKING:
+    from arena.match.effects import Over
+    from arena.replay.header import Header
+    from trio_grpc.grpc.call import Call
+
+
+class CheckLog:
+    """The log and its service."""
+
+    def __init__(self) -> None:
+        signer = Signer.new()
+        self._sign = HeadSigner(log_name(signer.public), signer)
+        self._leaves: list[bytes] = []
+        self._nodes: dict[tuple[int, int], bytes] = {}
+        self._key = first_key_leaf(1, now_us(), signer)
+        self._add(self._key)
+
+    @property
+    def state(self) -> LogState:
+        """The log as it is now."""
+        return LogState((self._key,), self._head())
+
+    def result(self, header: Header, over: Over) -> LogEntry:
+        """Add the result of a match, and return its entry."""
+        number = len(self._leaves) + 1
+        seats = [*range(1, len(header.bots) + 1)]
+        leaf = encode_leaf(
+            number,
+            LeafKind.CASUAL,
+            now_us(),
+            match=header.match_id,
+            game=header.game.name,
+            bots=seats,
+            names=[bot.name for bot in header.bots],
+            versions=["" for _ in seats],
+            places=[*over.places],
+            counts=[*map(bool, over.counts)],
+            points=[*over.scores],
+            replay=None,
+        )
+        self._add(leaf)
+        proof = inclusion_proof(number - 1, number, self._node)
+        return LogEntry(number, leaf, self._head(), tuple(proof))
+
+    async def GetLog(self, _: log_pb2.GetLogRequest, __: Call) -> log_pb2.GetLogResponse:  # noqa: N802
+        """Return the log as it is now."""
+        return log_pb2.GetLogResponse(log=encode_state(self.state))
+
+    async def GetConsistency(  # noqa: N802
+        self, request: log_pb2.GetConsistencyRequest, _: Call
+    ) -> log_pb2.GetConsistencyResponse:
+        """Return the proof that an earlier log begins a later one."""
+        if not request.first <= request.second <= len(self._leaves):
+            text = f"the log has {len(self._leaves)} leaves: ask for a first size up to a second one of at most these"
+            raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)
+        return log_pb2.GetConsistencyResponse(proof=consistency_proof(request.first, request.second, self._node))
+
+    async def ListEntries(self, _: log_pb2.ListEntriesRequest, __: Call) -> log_pb2.ListEntriesResponse:  # noqa: N802
+        """Refuse."""
+        raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, "ListEntries is not available in checks")
+
+    def _add(self, leaf: bytes) -> None:
+        index = len(self._leaves)
+        self._leaves.append(leaf)
+        for level, each in enumerate(completed(index, leaf_hash(leaf), self._node)):
+            self._nodes[level, index >> level] = each
+
+    def _node(self, level: int, index: int) -> bytes:
+        return self._nodes[level, index]
+
+    def _head(self) -> LogHead:
+        size = len(self._leaves)
+        made = root(size, self._node)
+        return LogHead(size, made, self._sign(size, made))

@@ -69,6 +69,8 @@ class _Reader:
 
     def unfinished(self, lines: Sequence[str]) -> tuple[Header, tuple[Input, ...]]:
         inputs: list[Input] = []
+        if not lines:
+            self._fail("it is empty")
         try:
             for self._line, line in enumerate(lines, 1):
                 content = self._parsed(line)

@@ -169,7 +169,7 @@ async def open_store(
             for match_id in playing:
                 if match_id not in left.lines:
                     damaged = match_id in left.damaged
-                    lost[match_id] = (Interruption.JOURNAL_DAMAGED if damaged else Interruption.JOURNAL_LOST).value
+                    lost[match_id] = (Interruption.JOURNAL_DAMAGED if damaged else Interruption.JOURNAL_LOST).in_words()
                     matches.interrupt(connection, [match_id], lost[match_id], at)
         with closing(journal):
             # Only now that database and journal are known to belong together: this deletes bytes that no row names.

@@ -74,7 +74,7 @@ class Rig:
 
         self.store.now(job)
 
-    def interrupt(self, match_id: matches.MatchId, reason: str = Interruption.JOURNAL_LOST.value) -> None:
+    def interrupt(self, match_id: matches.MatchId, reason: str = Interruption.JOURNAL_LOST.in_words()) -> None:
         self.store.now(partial(matches.interrupt, match_ids=[match_id], reason=reason, at=3_000_000))
 
     async def listed(self, **request: Any) -> list[matches_pb2.MatchEntry]:

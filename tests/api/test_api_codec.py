@@ -480,6 +480,7 @@ REASONS = {
     "the server died and the journal of the match is damaged": pb.INTERRUPTION_JOURNAL_DAMAGED,
     "the server died and the match cannot be restored: this server does not play go": pb.INTERRUPTION_NOT_RESTORED,
     "a process of the server died and the match cannot be restored: it is empty": pb.INTERRUPTION_NOT_RESTORED,
+    "a process of the server died and left no journal of the match": pb.INTERRUPTION_JOURNAL_LOST,
     "the server could not record the result": pb.INTERRUPTION_NOT_RECORDED,
 }
 """Reasons that also stand in earlier servers' data directories."""

@@ -219,7 +219,7 @@ async def test_matches_are_listed_newest_first_with_all_that_is_known(rig: Rig, 
     assert not middle.HasField("ended")
     for field in ("score", "place", "rating_before", "rating_after"):
         assert not middle.seats[0].HasField(field)
-    assert (last.state, last.reason) == (matches_pb2.MATCH_STATE_INTERRUPTED, Interruption.JOURNAL_LOST.value)
+    assert (last.state, last.reason) == (matches_pb2.MATCH_STATE_INTERRUPTED, Interruption.JOURNAL_LOST.in_words())
     assert (last.interruption, last.is_void) == (play_pb2.INTERRUPTION_JOURNAL_LOST, False)
     assert {middle.interruption, first.interruption} == {play_pb2.INTERRUPTION_UNSPECIFIED}
 

@@ -221,7 +221,7 @@ def test_a_changed_byte_of_the_journal_costs_nothing_and_what_more_costs_is_name
             assert re.search(rf'"match_id": {lost}, .*"match is void"', arena.log), tail(arena.log)
     lost_ones = {match.match_id: (match.state, match.reason) for match in found.interrupted}
     assert lost_ones == (
-        dict.fromkeys(begun, (MatchState.INTERRUPTED, Interruption.JOURNAL_DAMAGED.value)) if changed > 1 else {}
+        dict.fromkeys(begun, (MatchState.INTERRUPTED, Interruption.JOURNAL_DAMAGED.in_words())) if changed > 1 else {}
     )
     assert {match.match_id for match in found.playing} == (playing - begun if changed > 1 else playing)
 

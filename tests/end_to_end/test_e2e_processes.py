@@ -16,6 +16,7 @@ import pytest
 from arena_client.v1 import play_pb2 as pb
 
 from arena.match.inputs import Acted, Left, Sent
+from arena.store.base.interruption import A_PROCESS, Interruption
 from tests.end_to_end.e2e_rig import (
     Crowd,
     Ended,
@@ -132,6 +133,34 @@ def test_a_process_that_ends_costs_no_match_and_charges_nobody(tmp_path: Path, h
         assert "match taken over" in running.log
         assert {notice.kind for bot in came for notice in bot.notices} <= HARMLESS
     undisturbed(tmp_path / "data")
+
+
+def test_a_match_of_a_killed_process_whose_journal_cannot_be_read_is_void_for_that_cause(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with server(data, *TWO, *AGAIN) as running, Crowd(running.address) as crowd:
+        for name in NAMES:
+            crowd.token(name)
+        bots = [crowd.come(name, capacity=8).play_in_background() for name in NAMES]
+        until(lambda: all(len(bot.reports) > 6 for bot in bots), "results")
+        process = further(running)
+        os.kill(process, signal.SIGSTOP)
+        played = {match.match_id for match in audit(data).playing}
+        [path] = (data / "journal").glob("*/*.log")
+        content = path.read_bytes()
+        begun = {match: at for match in played if (at := content.find(b'\n%d {"arena_replay"' % match)) > 0}
+        assert begun, "it plays a match"
+        with path.open("r+b") as journal:
+            for at in begun.values():
+                journal.seek(at + 20)
+                journal.write(bytes(byte ^ 1 for byte in content[at + 20 : at + 30]))
+        os.kill(process, signal.SIGKILL)
+        until(lambda: audit(data).interrupted, "matches without a result")
+        running.signal(signal.SIGTERM)
+        assert running.ended() == 0
+    causes = {Interruption.JOURNAL_LOST, Interruption.JOURNAL_DAMAGED}
+    for match in audit(data).interrupted:
+        assert match.match_id in begun
+        assert match.reason in {cause.in_words(A_PROCESS) for cause in causes}, "its beginning cannot be read"
 
 
 def test_a_killed_first_process_takes_the_further_ones_along_and_the_next_start_plays_all_on(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from arena.match.inputs import Restored
 from arena.replay import hash_chain
 from arena.replay.hash_chain import Chain, pack
-from arena.replay.read import read
+from arena.replay.read import read, read_unfinished
 from arena.replay.record import encode
 from arena.replay.replay import ReplayError
 from arena.replay.verify import verify
@@ -199,3 +199,8 @@ def test_replay_in_which_a_stand_in_played_for_a_removed_house_bot_is_verified()
     replay = read(restarted("house-planner 2", (0,)))
     assert verify(replay).verified
     assert [event.removed for event in replay.inputs if isinstance(event, Restored)] == [(0,), (0,)]
+
+
+def test_an_unfinished_match_without_a_line_is_refused() -> None:
+    with pytest.raises(ReplayError, match=r"^the journal of match 3: it is empty$"):
+        read_unfinished((), "the journal of match 3")

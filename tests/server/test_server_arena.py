@@ -258,6 +258,19 @@ async def test_a_suspended_bot_that_stays_silent_is_played_for_at_once(hall: Hal
     assert {seat.bot: seat.forced for seat in hall.listed()[0].seats} == {"ann": 0, "bob": 6}
 
 
+async def test_each_suspension_has_one_notice_and_ends_once(hall: Hall, ann: Bot, bob: Bot) -> None:
+    bob.answers = False
+    policy = Policy(soft_limit=1_000_000, bank=0, lates_in_a_row=1)
+    async with hall.open(ann, bob, policy=policy):
+        await bob.until(lambda: NoticeKind.SUSPENDED in bob.kinds())
+        again = [bob.starts[0].match_id] * 3
+        bob.line.say(resumed=again)
+        await bob.until(lambda: bob.reports)
+        each = [NoticeKind.FORCED_BY_TIME, NoticeKind.SUSPENDED]
+        assert bob.kinds() == each * 2, "the decisions after a suspension have no notice, nor has a repeated word"
+    assert {seat.bot: seat.forced for seat in hall.listed()[0].seats} == {"ann": 0, "bob": 6}
+
+
 async def test_a_late_answer_is_told_how_late_it_was(hall: Hall, ann: Bot, bob: Bot) -> None:
     bob.answers = False
     async with hall.open(ann, bob, policy=Policy(soft_limit=1_000_000, bank=3_000_000)):
@@ -706,7 +719,7 @@ async def test_a_new_server_goes_on_numbering_and_marks_what_a_dead_one_left(tmp
         await real.write(partial(matches.begin, game=GAME.name, options={}, bots=[row.id, other.id], at=1, match_id=41))
     async with open_store(tmp_path, 2) as real:
         left = await real.read(partial(matches.get_match, match_id=41))
-        assert (left.state, left.reason) == (MatchState.INTERRUPTED, Interruption.JOURNAL_LOST.value)
+        assert (left.state, left.reason) == (MatchState.INTERRUPTED, Interruption.JOURNAL_LOST.in_words())
         async with open_arena(config(), real) as arena, trio.open_nursery() as nursery:
             ann, bob = Bot(row), Bot(other)
             nursery.start_soon(ann.attend, arena)

@@ -466,13 +466,13 @@ async def test_a_changed_byte_of_the_journal_costs_nothing_and_two_cost_what_ran
     path.write_bytes(content[:at] + bytes([byte ^ 1 for byte in content[at : at + changed]]) + content[at + changed :])
     async with open_store(directory, jobs.NOW) as store:
         lost = [*numbers] if changed > 1 else []
-        assert store.lost == dict.fromkeys(lost, Interruption.JOURNAL_DAMAGED.value)
+        assert store.lost == dict.fromkeys(lost, Interruption.JOURNAL_DAMAGED.in_words())
         assert [*store.unfinished] == [number for number in numbers if number not in lost]
         assert all(len(lines) == 21 for lines in store.unfinished.values())
         if not lost:
             return
         match = await store.read(lambda connection: matches.get_match(connection, 7))
-        assert (match.state, match.reason) == (MatchState.INTERRUPTED, Interruption.JOURNAL_DAMAGED.value)
+        assert (match.state, match.reason) == (MatchState.INTERRUPTED, Interruption.JOURNAL_DAMAGED.in_words())
         assert match.interruption is Interruption.JOURNAL_DAMAGED
 
 

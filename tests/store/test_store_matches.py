@@ -168,7 +168,7 @@ async def test_what_a_dead_server_left_is_interrupted_at_the_next_start(data: Pa
         match = await store.read(lambda connection: matches.get_match(connection, left))
         assert (match.state, match.reason, match.ended) == (
             MatchState.INTERRUPTED,
-            Interruption.JOURNAL_LOST.value,
+            Interruption.JOURNAL_LOST.in_words(),
             instant(NOW + 99),
         )
         assert (await store.read(lambda connection: matches.get_match(connection, broken))).reason == "before"

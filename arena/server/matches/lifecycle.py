@@ -24,7 +24,7 @@ from arena.server.processes.remote_match import PlayedOnHere
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.player import BotPlayer, HousePlayer
 from arena.store.base.errors import StoreError
-from arena.store.base.interruption import Interruption
+from arena.store.base.interruption import A_PROCESS, Interruption
 from arena.version import __version__
 from engine.deal import SEED_BYTES, match_key
 from engine.game import settle_options
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from arena.ladder.live import RatingChange
+    from arena.match.inputs import Input
     from arena.server.config import Config, Offer
     from arena.server.matches.house import House
     from arena.server.matches.live import LiveMatches
@@ -158,10 +159,10 @@ class MatchLifecycle:
         for match in left:
             lines = content.lines.get(match.match_id, ())
             try:
-                _, inputs = read_unfinished(lines, f"the journal of match {match.match_id}")
-            except ReplayError as error:
+                inputs = _inputs_left(match.match_id, content)
+            except CannotBeRestored as error:
                 log.error("match is void", match_id=match.match_id, error=str(error))
-                match.lost(f"a process of the server {Interruption.NOT_RESTORED.value}: {error}")
+                match.lost(str(error))
                 continue
             await self._copied(match.match_id, lines)
             log.info("match taken over", match_id=match.match_id, inputs=len(inputs))
@@ -365,3 +366,18 @@ class MatchLifecycle:
             if isinstance(player, BotPlayer):
                 self._players.release(player)
         self.change()
+
+
+def _inputs_left(match_id: int, content: JournalContent) -> Sequence[Input]:
+    """Return the inputs of a match of a process that ended.
+
+    Raises: CannotBeRestored: The match is void; the message is the reason.
+    """
+    if match_id in content.damaged:
+        raise CannotBeRestored(Interruption.JOURNAL_DAMAGED.in_words(A_PROCESS))
+    if match_id not in content.lines:
+        raise CannotBeRestored(Interruption.JOURNAL_LOST.in_words(A_PROCESS))
+    try:
+        return read_unfinished(content.lines[match_id], f"the journal of match {match_id}")[1]
+    except ReplayError as error:
+        raise CannotBeRestored(f"{Interruption.NOT_RESTORED.in_words(A_PROCESS)}: {error}") from error

@@ -165,7 +165,7 @@ class MatchPersistence:
     async def void_unfinished(self, number: int, why: Exception) -> None:
         """Record that a match of an earlier server cannot continue, retrying until it is stored."""
         log.error("match is void", match_id=number, error=str(why))
-        await self.void(number, f"the server {Interruption.NOT_RESTORED.value}: {why}")
+        await self.void(number, f"{Interruption.NOT_RESTORED.in_words()}: {why}")
         self._store.journal.forget(number)
 
     async def record(self, match_id: int, over: Over, recording: Recording) -> Recorded:
@@ -196,7 +196,7 @@ class MatchPersistence:
                 await trio.sleep(RETRY)
             except Exception:
                 log.exception("a fault of the server: the match is void", match_id=number)
-                reason = over.interrupted or Interruption.NOT_RECORDED.value
+                reason = over.interrupted or Interruption.NOT_RECORDED.in_words()
                 entry = await self.void(number, reason)
                 recording.stored()
                 return Recorded(Over((), (), over.forced, over.troubled, (), reason), (), (), entry)

@@ -2,9 +2,9 @@
 
     python -m bench.viewers [--viewers 500] [--seconds 10] [--repetitions 3] [--json]
 
-On a server 8 bots play 16 matches each; `arena web` follows it, and viewers read its streams of live matches, TV and
-ladder. Runs with and without viewers alternate on the same server. There are two bars: for the server's processor time
-per decision with viewers, divided by that without, and for the share of a core that the pages use with viewers.
+On a server 8 bots play 16 matches each; `arena web` follows it, and viewers read its streams of live matches, status
+and ladder. Runs with and without viewers alternate on the same server. There are two bars: for the server's processor
+time per decision with viewers, divided by that without, and for the share of a core that the pages use with viewers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from bench.crawl import play
 
 PLAYING: Final = 8
 CAPACITY: Final = 16
-BOARDS: Final = ("matches", "tv", "ladder/sixth_sense")
+BOARDS: Final = ("matches", "status", "ladder/sixth_sense")
 COST: Final = 1.1
 """Maximum cost of a decision with viewers, as a multiple of its cost without."""
 SHARE: Final = 0.1

@@ -23,7 +23,7 @@ from arena.web.api.endpoints import Sources
 from arena.web.drawing.match_picture import MatchPictures
 from arena.web.live.boards import Live
 from arena.web.live.feed import OpenServer
-from arena.web.pages import bots, ladders, match_list, match_tabs, matches, opponents
+from arena.web.pages import bots, ladders, match_list, match_tabs, matches, opponents, tv
 from arena.web.pages import live as live_pages
 from arena.web.pages import rules as rules_pages
 from arena.web.pages.health import SourceHealth, healthz, metrics
@@ -76,7 +76,7 @@ ROUTES: Final = (
     Route("/live", live_pages.running),
     Route("/live/events/{name:path}", live_pages.events),
     Route("/live/matches/{number:whole}", live_pages.match),
-    Route("/tv", live_pages.tv),
+    Route("/tv", tv.tv),
     Route("/status", live_pages.status),
 )
 

@@ -162,7 +162,7 @@ async def test_an_answer_is_timed_until_it_begins() -> None:
     async def nothing(_: object = None) -> Any:
         return {}
 
-    scope: Scope = {"type": "http", "path": "/live/events/tv", "client": None, "headers": []}
+    scope: Scope = {"type": "http", "path": "/live/events/matches", "client": None, "headers": []}
     await EachRequest(stream, USUAL, counts)(scope, nothing, nothing)
     assert counts.by_status == {200: 1}
     assert counts.seconds < 0.1

@@ -5,6 +5,7 @@ Conditional requests follow RFC 9110 (section 13), and problems follow RFC 9457.
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -167,6 +168,13 @@ def conditional(request: Request, content: bytes, media_type: str, headers: Mapp
     if held(request, tag):
         return Response(status_code=304, headers={**headers, "etag": tag})
     return Response(content, media_type=media_type, headers={**headers, "etag": tag})
+
+
+def packed(request: Request, content: bytes, media_type: str) -> Response:
+    """Return a response with content that is stored compressed by gzip, or 304 if the client has it."""
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return conditional(request, content, media_type, {"content-encoding": "gzip", "vary": "accept-encoding"})
+    return conditional(request, gzip.decompress(content), media_type, {"vary": "accept-encoding"})
 
 
 def replay_download(request: Request, match_id: int, content: bytes) -> Response:

@@ -1,4 +1,4 @@
-"""The boards of an application by name, including the TV: their contents and their rendering."""
+"""The boards of an application by name: their contents and their rendering."""
 
 from __future__ import annotations
 
@@ -23,45 +23,12 @@ from arena.web.drawing.ratings import intervals
 from arena.web.live.board import INTERVAL, SILENCE, Board, Rows
 from arena.web.live.event_stream import Viewers
 from arena.web.live.face_up import face_up
-from arena.web.live.feed import LiveFeed, LiveTable, OpenServer
+from arena.web.live.feed import LiveFeed, OpenServer
 from arena.web.reading.reader import Missing, Reader, Unavailable
 
-SCREENS: Final = 4
-"""Number of rounds shown at once on the TV."""
-READING: Final = 8.0
-"""Minimum number of seconds for which a round stays on the TV."""
 MOST_BOARDS: Final = 500
 """Maximum number of boards in memory; those without viewers are dropped first."""
 _ROW: Final = re.compile(r"<tr>.*?</tr>", re.DOTALL)
-
-
-class Screens:
-    """The rounds on the TV: the newest ones from as many matches as possible, each shown long enough to be read."""
-
-    def __init__(self, feed: LiveFeed) -> None:
-        self._feed = feed
-        self._shown: list[tuple[float, LiveTable, RoundRow]] = []
-        self._seen = 0
-
-    def rounds(self) -> list[tuple[LiveTable, RoundRow]]:
-        """Return the current rounds."""
-        fresh = min(self._feed.seen - self._seen, len(self._feed.newest))
-        self._seen = self._feed.seen
-        newest_first = list(self._feed.newest)[::-1]
-        for table, report in newest_first[:fresh]:
-            self._put(table, report, monotonic())
-        return [(table, report) for _, table, report in self._shown]
-
-    def _put(self, table: LiveTable, report: RoundRow, now: float) -> None:
-        """Show a round in place of its match's earlier one, or else of the oldest, if that was shown long enough."""
-        place = next((number for number, each in enumerate(self._shown) if each[1] is table), None)
-        if place is None and len(self._shown) < SCREENS:
-            self._shown.append((now, table, report))
-            return
-        if place is None:
-            place = min(range(SCREENS), key=lambda number: self._shown[number][0])
-        if now - self._shown[place][0] >= READING:
-            self._shown[place] = (now, table, report)
 
 
 class Live:
@@ -73,7 +40,6 @@ class Live:
         self._reader = reader
         self._open_server = open_server
         self._root = root
-        self._screens = Screens(self.feed)
         self._boards: dict[str, Board] = {}
 
     @asynccontextmanager
@@ -126,8 +92,6 @@ class Live:
         kind, _, rest = name.partition("/")
         if name == "matches":
             return self._matches
-        if name == "tv":
-            return self._tv
         if name == "status":
             return self._status
         if kind == "matches" and rest.isascii() and rest.isdigit() and len(rest) < 19:
@@ -170,14 +134,6 @@ class Live:
         with self._open_server() as client:
             return client.match(number)
 
-    async def _tv(self) -> Rows:
-        return {
-            f"screen-{place}": fragment(
-                "live_parts.html", "round", self._root, table, report, face_up(table.game, report), True
-            )
-            for place, (table, report) in enumerate(self._screens.rounds())
-        }
-
     async def _status(self) -> Rows:
         status = await self.status()
         now = datetime.now(UTC)
@@ -216,7 +172,7 @@ class Live:
                 for board in self._boards.values():
                     board.wake()
             await trio.sleep(INTERVAL)
-            with trio.move_on_after(INTERVAL):  # the TV and the status change with time even if nothing happens
+            with trio.move_on_after(INTERVAL):  # the status changes with time even if nothing happens
                 await changed.wait()
 
 

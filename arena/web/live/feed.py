@@ -5,7 +5,6 @@ If there is no server or it does not answer, the feed has no running matches, an
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -22,8 +21,6 @@ from arena.store.base.errors import Refused
 
 OpenServer: TypeAlias = Callable[[], AbstractContextManager[Client]]
 
-KEPT_ROUNDS: Final = 60
-"""Number of newest rounds in memory."""
 FIRST_PAUSE: Final = 0.5
 LONGEST_PAUSE: Final = 5.0
 """Seconds before retrying a server that did not answer: the first pause, which doubles each time, and the longest."""
@@ -55,10 +52,6 @@ class LiveFeed:
         self._open = open_server
         self.tables: dict[int, LiveTable] = {}
         """Matches by number."""
-        self.newest: deque[tuple[LiveTable, RoundRow]] = deque(maxlen=KEPT_ROUNDS)
-        """The newest rounds received, newest last."""
-        self.seen = 0
-        """Number of rounds received so far."""
         self.ended: dict[str, int] = {}
         """Number of ended matches, by game."""
         self.silent = NO_SERVER if open_server is None else NOT_YET
@@ -122,8 +115,6 @@ class LiveFeed:
                     table = self.tables[event.match_id]
                     table.points.append(PointsRow(event.points, event.scores))
                     table.rounds.append(event)
-                    self.newest.append((table, event))
-                    self.seen += 1
                 case EndRow():
                     table = self.tables.pop(event.match_id)
                     self.ended[table.game] = self.ended.get(table.game, 0) + 1

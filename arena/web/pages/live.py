@@ -1,4 +1,4 @@
-"""Live pages: the running matches, one running match, the newest finished rounds (TV), and the server's state."""
+"""Live pages: the running matches, one running match, and the server's state."""
 
 from __future__ import annotations
 
@@ -46,12 +46,6 @@ async def match(request: Request) -> Response:
         return page(request, "live_match.html", number=number, table=None, rows={}, silent=silent)
     rows = await live.rows(f"matches/{number}")
     return page(request, "live_match.html", number=number, table=table, rows=rows, silent=live.feed.silent)
-
-
-async def tv(request: Request) -> Response:
-    """Show the newest finished rounds."""
-    live = live_of(request)
-    return page(request, "tv.html", rows=await live.rows("tv"), silent=live.feed.silent)
 
 
 async def status(request: Request) -> Response:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 
 from arena.analysis.verdict import checked, prove, unchecked
 from arena.queries.source import DataSource
 from arena.replay.render.show import ShowError, part_name
 from arena.store.base.errors import Refused
 from arena.store.base.rows import MatchRow, MatchState
-from arena.web.answers.responses import conditional, page, replay_download
+from arena.web.answers.responses import conditional, packed, page, replay_download
 from arena.web.drawing.match_picture import PicturedMatch, PicturedSeat
 from arena.web.drawing.score_line import score_line
 from arena.web.pages.asked import number_asked
@@ -40,7 +41,7 @@ async def match(request: Request) -> Response:
             return shown
         try:
             ready = request.app.state.replays.ready(source, number)
-            return shown | _board(ready, row, 1, None, review) | {"named": False}
+            return shown | board(ready, row, 1, None, review) | {"named": False}
         except (NotShown, ShowError) as error:
             return shown | {"why_not": str(error)}
 
@@ -55,12 +56,12 @@ async def step(request: Request) -> Response:
 
     def query(source: DataSource) -> dict[str, Any]:
         ready = request.app.state.replays.ready(source, number)
-        return _board(ready, match_row(source, number), index, seat, review)
+        return board(ready, match_row(source, number), index, seat, review)
 
     return page(request, "match.html", **await request.app.state.reader.read(_named(query)))
 
 
-def _board(ready: ReadyReplay, row: MatchRow, index: int, seat: int | None, review: Review | None) -> dict[str, Any]:
+def board(ready: ReadyReplay, row: MatchRow, index: int, seat: int | None, review: Review | None) -> dict[str, Any]:
     """Return the values of a page that shows a step. Raises: ShowError."""
     course, costly = ready.course, _costly(ready, review, seat)
     return {
@@ -86,24 +87,30 @@ async def round_frames(request: Request) -> Response:
     seat = number_asked(request, "seat", 100)
     review = request.app.state.reviews.of(number)
 
-    def query(source: DataSource) -> dict[str, Any]:
-        ready = request.app.state.replays.ready(source, number)
-        course, costly = ready.course, _costly(ready, review, seat)
-        if not 1 <= wanted <= course.rounds:
-            raise ShowError(f"the replay has rounds 1 to {course.rounds}, not round {wanted}")
-        first = course.begins(wanted - 1) + (2 if wanted > 1 else 1)
-        places, sure = sorted(costly), range(first, course.ends(wanted - 1) + 2)
-        frames = [
-            {
-                "html": frame(course, each, seat, costly),
-                "ways": ready.ways.at(each, places),
-                "ms": ready.pace[each - 1],
-            }
-            for each in sure
-        ]
-        return {"first": first, "frames": frames}
+    def query(source: DataSource) -> bytes:
+        ready: ReadyReplay = request.app.state.replays.ready(source, number)
+        costly = _costly(ready, review, seat)
+        return ready.drawn((wanted, seat, *sorted(costly)), lambda: _drawn_round(ready, wanted, seat, costly))
 
-    return JSONResponse(await request.app.state.reader.read(_named(query)))
+    content: bytes = await request.app.state.reader.read(_named(query))
+    return packed(request, content, "application/json")
+
+
+def _drawn_round(ready: ReadyReplay, number: int, seat: int | None, costly: Mapping[int, Mapping[str, Any]]) -> bytes:
+    """Draw the steps of a round as JSON. Raises: ShowError."""
+    course = ready.course
+    if not 1 <= number <= course.rounds:
+        raise ShowError(f"the replay has rounds 1 to {course.rounds}, not round {number}")
+    first = course.begins(number - 1) + (2 if number > 1 else 1)
+    frames = [
+        {
+            "html": frame(course, each, seat, costly),
+            "ways": ready.ways.at(each, sorted(costly)),
+            "ms": ready.pace[each - 1],
+        }
+        for each in range(first, course.ends(number - 1) + 2)
+    ]
+    return json.dumps({"first": first, "frames": frames}, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 async def first_fault(request: Request) -> Response:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gzip
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from threading import Lock
 from typing import Final
@@ -22,6 +23,9 @@ from arena.web.reading.reader import Missing, NotShown, Removed
 
 KEPT: Final = 16
 """Number of cached replays."""
+DRAWN: Final = 48
+"""Number of drawn rounds that are cached of each, some 20 kB each."""
+COMPRESSION: Final = 6
 
 
 class ReadyReplay:
@@ -30,6 +34,8 @@ class ReadyReplay:
     def __init__(self, replay: Replay) -> None:
         self.course = course = Course(replay)
         self.ways = Ways(course)
+        self._drawn: LruCache[Hashable, bytes] = LruCache(DRAWN)
+        self._lock = Lock()
         self._by_decision = {each.made.decision: place for place, each in enumerate(course.steps, 1) if each.made}
 
     @cached_property
@@ -41,6 +47,16 @@ class ReadyReplay:
     def pace(self) -> Sequence[int]:
         """The milliseconds for which each step is shown."""
         return pace(self.course)
+
+    def drawn(self, key: Hashable, draw: Callable[[], bytes]) -> bytes:
+        """Return a part of the replay as it is drawn, compressed by gzip; it is drawn once for all readers."""
+        with self._lock:
+            if key in self._drawn:
+                return self._drawn[key]
+        made = gzip.compress(draw(), COMPRESSION, mtime=0)
+        with self._lock:
+            self._drawn[key] = made
+        return made
 
     def step_of(self, decision: int) -> int | None:
         """Return the step that a decision led to; None if the decision was never made."""

@@ -3,7 +3,7 @@ module arena/bench/limit
 go 1.25.0
 
 require (
-	arena/client v0.0.0
+	arena.example/client v0.0.0
 	google.golang.org/grpc v1.81.0
 	google.golang.org/protobuf v1.36.12
 )
@@ -15,4 +15,4 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260226221140-a57be14db171 // indirect
 )
 
-replace arena/client => ../../clients/go
+replace arena.example/client => ../../clients/go

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // delivery is one message of the server.

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"strings"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // Bot is a player. It needs Decide or DecideMany; the rest is optional. It has no connection itself: Run passes it decisions and

@@ -8,7 +8,7 @@ import (
 
 	"google.golang.org/grpc/status"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // answerTime is the server's time limit for a registration, for its welcome and for its goodbye.

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // Decisions of a lost stream are repeated by the next one, and answered only there.

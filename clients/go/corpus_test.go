@@ -25,7 +25,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 const conformance = "../conformance/"

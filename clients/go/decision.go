@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // Messages of the server as a bot meets them.
@@ -157,7 +157,7 @@ func DecisionOf(message *arenav1.Decision, games map[string]*Catalog) (*Decision
 		}
 	}
 	if decision.Game == nil {
-		return nil, &Error{Kind: ProtocolMismatch, Text: "the server asks for a decision in a game unknown to this client: update arena/client"}
+		return nil, &Error{Kind: ProtocolMismatch, Text: "the server asks for a decision in a game unknown to this client: update the SDK"}
 	}
 	return decision, nil
 }

@@ -1,4 +1,4 @@
-module arena/client
+module arena.example/client
 
 go 1.25.0
 

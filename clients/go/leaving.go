@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 const (

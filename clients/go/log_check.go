@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // consistency asks the server to prove that a log is the beginning of a longer one; the server may refuse.

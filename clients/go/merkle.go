@@ -10,7 +10,7 @@ import (
 	"errors"
 	"fmt"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // Proofs of a log of results (RFC 9162, 2.1): that it includes a leaf, and that it has only grown.

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 const patience = 30 * time.Second

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // mostEnded is the number of ended matches that a session remembers, since their messages may still wait for the bot.

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // kept is the number of newest receipts that a file keeps; it may grow to twice as many before it is shortened.

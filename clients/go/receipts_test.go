@@ -18,7 +18,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // saying is a slog.Handler that stores log lines.

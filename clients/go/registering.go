@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/grpc/status"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 func (c *connection) register() {

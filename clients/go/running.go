@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // Run connects a bot to the server at "host:port" and plays until Ctrl-C or until enough matches are finished.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // progress is the state that outlives a stream: the number of matches to play, and those in progress.

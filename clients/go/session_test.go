@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // A deal that does not fit its invitation is reported, and so is one without a promise or one that is all salt.

@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/grpc/status"
 
-	arenav1 "arena/client/v1"
+	arenav1 "arena.example/client/v1"
 )
 
 // clock is a clock with alarms.

@@ -195,7 +195,7 @@ import (
 	"os"
 	"strconv"
 
-	"arena/client"
+	"arena.example/client"
 )
 
 func main() {

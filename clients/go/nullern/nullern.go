@@ -5,7 +5,7 @@ package nullern
 import (
 	"slices"
 
-	"arena/client"
+	"arena.example/client"
 )
 
 // Plain is the highest strength of a card that is not a trump.

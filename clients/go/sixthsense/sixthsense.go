@@ -5,7 +5,7 @@ package sixthsense
 import (
 	"slices"
 
-	"arena/client"
+	"arena.example/client"
 )
 
 // Laid is a card in a trick that is not blocked and so counts.

@@ -1320,8 +1320,8 @@ const file_arena_v1_bots_proto_rawDesc = "" +
 	"\vRotateToken\x12\x1c.arena.v1.RotateTokenRequest\x1a\x1d.arena.v1.RotateTokenResponse\x12J\n" +
 	"\vRevokeToken\x12\x1c.arena.v1.RevokeTokenRequest\x1a\x1d.arena.v1.RevokeTokenResponse\x12P\n" +
 	"\rChallengeBots\x12\x1e.arena.v1.ChallengeBotsRequest\x1a\x1f.arena.v1.ChallengeBotsResponse\x12P\n" +
-	"\rListBotEvents\x12\x1e.arena.v1.ListBotEventsRequest\x1a\x1f.arena.v1.ListBotEventsResponseB\x1e\n" +
-	"\barena.v1P\x01Z\x10arena/v1;arenav1b\x06proto3"
+	"\rListBotEvents\x12\x1e.arena.v1.ListBotEventsRequest\x1a\x1f.arena.v1.ListBotEventsResponseB-\n" +
+	"\barena.v1P\x01Z\x1farena.example/client/v1;arenav1b\x06proto3"
 
 var (
 	file_arena_v1_bots_proto_rawDescOnce sync.Once

@@ -619,8 +619,8 @@ const file_arena_v1_game_proto_rawDesc = "" +
 	"\vdescription\x18\x03 \x01(\tR\vdescription2\x96\x01\n" +
 	"\vGameService\x12D\n" +
 	"\tListGames\x12\x1a.arena.v1.ListGamesRequest\x1a\x1b.arena.v1.ListGamesResponse\x12A\n" +
-	"\bGetRules\x12\x19.arena.v1.GetRulesRequest\x1a\x1a.arena.v1.GetRulesResponseB\x1e\n" +
-	"\barena.v1P\x01Z\x10arena/v1;arenav1b\x06proto3"
+	"\bGetRules\x12\x19.arena.v1.GetRulesRequest\x1a\x1a.arena.v1.GetRulesResponseB-\n" +
+	"\barena.v1P\x01Z\x1farena.example/client/v1;arenav1b\x06proto3"
 
 var (
 	file_arena_v1_game_proto_rawDescOnce sync.Once

@@ -532,8 +532,8 @@ const file_arena_v1_log_proto_rawDesc = "" +
 	"LogService\x12;\n" +
 	"\x06GetLog\x12\x17.arena.v1.GetLogRequest\x1a\x18.arena.v1.GetLogResponse\x12S\n" +
 	"\x0eGetConsistency\x12\x1f.arena.v1.GetConsistencyRequest\x1a .arena.v1.GetConsistencyResponse\x12J\n" +
-	"\vListEntries\x12\x1c.arena.v1.ListEntriesRequest\x1a\x1d.arena.v1.ListEntriesResponseB\x1e\n" +
-	"\barena.v1P\x01Z\x10arena/v1;arenav1b\x06proto3"
+	"\vListEntries\x12\x1c.arena.v1.ListEntriesRequest\x1a\x1d.arena.v1.ListEntriesResponseB-\n" +
+	"\barena.v1P\x01Z\x1farena.example/client/v1;arenav1b\x06proto3"
 
 var (
 	file_arena_v1_log_proto_rawDescOnce sync.Once

@@ -338,8 +338,8 @@ const file_arena_v1_nullern_proto_rawDesc = "" +
 	"\x06takers\x18\x05 \x03(\rR\x06takers\x12\x14\n" +
 	"\x05taken\x18\x06 \x03(\rR\x05taken\x12\x16\n" +
 	"\x06missed\x18\a \x03(\bR\x06missed\x12\x18\n" +
-	"\ahupfers\x18\b \x03(\rR\ahupfersB\x1e\n" +
-	"\barena.v1P\x01Z\x10arena/v1;arenav1b\x06proto3"
+	"\ahupfers\x18\b \x03(\rR\ahupfersB-\n" +
+	"\barena.v1P\x01Z\x1farena.example/client/v1;arenav1b\x06proto3"
 
 var (
 	file_arena_v1_nullern_proto_rawDescOnce sync.Once

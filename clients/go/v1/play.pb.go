@@ -2449,8 +2449,8 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x19INTERRUPTION_NOT_RESTORED\x10\x03\x12\x1d\n" +
 	"\x19INTERRUPTION_NOT_RECORDED\x10\x042H\n" +
 	"\vPlayService\x129\n" +
-	"\x04Play\x12\x15.arena.v1.PlayRequest\x1a\x16.arena.v1.PlayResponse(\x010\x01B\x1e\n" +
-	"\barena.v1P\x01Z\x10arena/v1;arenav1b\x06proto3"
+	"\x04Play\x12\x15.arena.v1.PlayRequest\x1a\x16.arena.v1.PlayResponse(\x010\x01B-\n" +
+	"\barena.v1P\x01Z\x1farena.example/client/v1;arenav1b\x06proto3"
 
 var (
 	file_arena_v1_play_proto_rawDescOnce sync.Once

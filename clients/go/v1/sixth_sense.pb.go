@@ -386,8 +386,8 @@ const file_arena_v1_sixth_sense_proto_rawDesc = "" +
 	"\x06takers\x18\x05 \x03(\rR\x06takers\x12\x16\n" +
 	"\x06worths\x18\x06 \x03(\rR\x06worths\x12\x14\n" +
 	"\x05taken\x18\a \x03(\rR\x05takenB\t\n" +
-	"\a_turnedB\x1e\n" +
-	"\barena.v1P\x01Z\x10arena/v1;arenav1b\x06proto3"
+	"\a_turnedB-\n" +
+	"\barena.v1P\x01Z\x1farena.example/client/v1;arenav1b\x06proto3"
 
 var (
 	file_arena_v1_sixth_sense_proto_rawDescOnce sync.Once

@@ -4,7 +4,7 @@ package main
 import (
 	"math/rand/v2"
 
-	"arena/client"
+	"arena.example/client"
 )
 
 func main() {

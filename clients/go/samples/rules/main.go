@@ -1,6 +1,6 @@
 package main
 
-import "arena/client"
+import "arena.example/client"
 
 func main() {
 	bot := client.Bot{Name: "rules", Games: client.Games(), Decide: decide}

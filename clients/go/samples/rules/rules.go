@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"arena/client"
-	"arena/client/nullern"
-	"arena/client/sixthsense"
+	"arena.example/client"
+	"arena.example/client/nullern"
+	"arena.example/client/sixthsense"
 )
 
 // decide sends each game to its rules; plays at random in games without rules.

@@ -11,10 +11,10 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"arena/client"
-	"arena/client/nullern"
-	"arena/client/sixthsense"
-	arenav1 "arena/client/v1"
+	"arena.example/client"
+	"arena.example/client/nullern"
+	"arena.example/client/sixthsense"
+	arenav1 "arena.example/client/v1"
 )
 
 const vectors = "../../../conformance/vectors/"

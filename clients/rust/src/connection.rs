@@ -246,7 +246,8 @@ impl Connection {
     fn greet(&mut self, welcome: Option<&Welcome>) -> Result<Session, Error> {
         let none = Welcome::default();
         let welcome = welcome.unwrap_or(&none);
-        info!("{} is connected to {} (Arena {})", welcome.bot, self.settings.address, welcome.server);
+        let build = if welcome.build.is_empty() { String::new() } else { format!(", {}", welcome.build) };
+        info!("{} is connected to {} (Arena {}{build})", welcome.bot, self.settings.address, welcome.server);
         self.name.clone_from(&welcome.bot);
         self.progress.welcomed(welcome);
         let session = Session::new(welcome, &self.settings, &self.progress)?;

@@ -71,7 +71,7 @@ pub async fn play<B: Bot + Send + 'static>(
 
 /// Messages from the bot's thread.
 enum Answer {
-    Say(u64, PlayRequest),
+    Say(u64, Box<PlayRequest>),
     /// The bot is not called any more.
     Over(Result<(), Error>),
 }
@@ -114,7 +114,7 @@ impl Run {
         thread::spawn(move || {
             let answered = delivered.into_iter().try_for_each(|delivery| {
                 answering.answer(delivery, &mut |session, request| {
-                    let _ = say.send(Answer::Say(session, request)); // after the end there is no receiver
+                    let _ = say.send(Answer::Say(session, request.into())); // after the end there is no receiver
                 })
             });
             let _ = say.send(Answer::Over(answered));
@@ -158,7 +158,7 @@ impl Run {
                     stopping = true;
                 }
                 Some(answer) = self.answers.recv() => match answer {
-                    Answer::Say(session, request) => self.connection.say(session, request),
+                    Answer::Say(session, request) => self.connection.say(session, *request),
                     Answer::Over(Err(failure)) => {
                         self.connection.end(self.now(), Ok(()));
                         self.perform();

@@ -94,7 +94,6 @@ impl Progress {
             capacity: self.room(settings.capacity),
             client: concat!("arena-client-rust ", env!("CARGO_PKG_VERSION")).into(),
             version: settings.version.clone(),
-            playing: self.playing.iter().copied().collect(),
             casual: settings.casual,
             challenges: settings.challenges,
             features: settings.features.clone(),

@@ -164,7 +164,8 @@ void Connection::hear(std::shared_ptr<const v1::PlayResponse> message) {
 void Connection::welcome(const v1::Welcome& welcome) {
   clock_.call_off(too_late_);
   alarms_.erase(too_late_);
-  log(Level::info, welcome.bot() + " is connected to " + profile_.address + " (Arena " + welcome.server() + ")");
+  const std::string build = welcome.build().empty() ? "" : ", " + welcome.build();
+  log(Level::info, welcome.bot() + " is connected to " + profile_.address + " (Arena " + welcome.server() + build + ")");
   name_ = welcome.bot();
   progress_.welcomed(welcome);
   Keep keep;
@@ -250,7 +251,6 @@ v1::PlayRequest Connection::hello() const {
   hello->set_version(profile_.version);
   for (const std::string& feature : profile_.features) hello->add_features(feature);
   hello->set_casual(profile_.casual);
-  for (std::uint64_t match : progress_.playing) hello->add_playing(match);
   hello->set_challenges(profile_.challenges);
   if (progress_.reports_after) hello->set_reports_after(*progress_.reports_after);
   return request;

@@ -1,9 +1,9 @@
 """`/play`: the conversation of `PlayService.Play` over a WebSocket, relayed to the server.
 
-Each frame is one message, binary or as JSON (protobuf's mapping). The conversation is preceded by frames with the bot's
-token and, if needed, a registration. The server counts the connection for the browser's address. Frames of the
-conversation are read once the token has been accepted. In each direction, they are read only as fast as the receiver
-reads.
+Each frame is one message, binary or as JSON (protobuf's mapping), in which the catalogues describe the views of later
+games. The conversation is preceded by frames with the bot's token and, if needed, a registration. The server counts the
+connection for the browser's address. Frames of the conversation are read once the token has been accepted. In each
+direction, they are read only as fast as the receiver reads.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Any, Final
 
 import grpc
 import trio
+from arena_client.descriptors import pool_of
 from arena_client.v1 import bots_pb2, play_pb2
+from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.json_format import MessageToJson, ParseDict, ParseError
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
@@ -115,6 +117,7 @@ async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
     Raises CallRefused with the status, or WebSocketDisconnect.
     """
     ended: list[Exception] = []
+    described: DescriptorPool | None = None
     binary = False  # answers have the format of the bot's latest frame
 
     async def hear() -> None:
@@ -139,10 +142,12 @@ async def _converse(socket: WebSocket, call: OutgoingCall) -> None:
         try:
             while True:
                 response = await call.receive()
+                if described is None:  # the first message has the catalogues
+                    described = pool_of(play_pb2.PlayResponse.FromString(response).welcome.games)
                 if binary:
                     await socket.send_bytes(response)
                 else:
-                    await socket.send_text(_json(play_pb2.PlayResponse.FromString(response)))
+                    await socket.send_text(_json(play_pb2.PlayResponse.FromString(response), described))
         except (CallRefused, WebSocketDisconnect) as end:
             ended.append(end)
         nursery.cancel_scope.cancel()
@@ -211,5 +216,5 @@ def _bad(text: str) -> CallRefused:
     return explained(grpc.StatusCode.INVALID_ARGUMENT, text, "BAD_MESSAGE", DOMAIN)
 
 
-def _json(message: Message) -> str:
-    return MessageToJson(message, indent=None)
+def _json(message: Message, described: DescriptorPool | None = None) -> str:
+    return MessageToJson(message, indent=None, descriptor_pool=described)

@@ -21,14 +21,16 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
+from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.message import Message
 
 from arena_client.bot import Bot
 from arena_client.command import add_options, run_with
-from arena_client.decision import GAMES, Catalog, Decision
+from arena_client.decision import GAMES, Decision
+from arena_client.descriptors import pool_of
 from arena_client.errors import ArgumentError, BadAnswerError
-from arena_client.v1 import game_pb2, play_pb2
+from arena_client.v1 import play_pb2
 from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, PlayRequest, PlayResponse, RoundReport
 
 MOST_CLOSED = 10_000
@@ -80,7 +82,7 @@ class PipeBot(Bot):
         """Send the decisions to the command. It may answer in any order and in any number of lines."""
         for game in {each.game.name: each.game for each in decisions if each.game.name not in self._told}.values():
             self._told.add(game.name)
-            self._tell(PlayResponse(welcome=play_pb2.Welcome(bot=self.name, games=[_catalogue(game)])))
+            self._tell(PlayResponse(welcome=play_pb2.Welcome(bot=self.name, games=[game.message])))
         self._asked.update((each.match_id, each.decision_id) for each in decisions)
         self._tell(PlayResponse(decisions=map(_message, decisions)))
         for decision in decisions:
@@ -96,6 +98,8 @@ class PipeBot(Bot):
         self._tell(PlayResponse(starts=[start]))
 
     def on_round(self, report: RoundReport) -> None:
+        if report.other.TypeName() not in {"", *(game.record_type for game in self.welcome.games)}:
+            report.ClearField("other")  # nothing describes it
         self._tell(PlayResponse(rounds=[report]))
 
     def on_match_end(self, report: MatchReport) -> None:
@@ -124,7 +128,8 @@ class PipeBot(Bot):
         self._lines.put(b"")
 
     def _tell(self, message: PlayResponse) -> None:
-        document = {field.json_name: _mapped(value) for field, value in message.ListFields()}
+        described = pool_of(self.welcome.games)
+        document = {field.json_name: _mapped(value, described) for field, value in message.ListFields()}
         assert self._command.stdin is not None, "it is a pipe"
         try:
             with self._writing:
@@ -196,14 +201,14 @@ def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     return arguments[:at], arguments[at + 1 :]
 
 
-def _mapped(value: Any) -> object:
+def _mapped(value: Any, described: DescriptorPool) -> object:
     """Convert a message or a list of them to JSON.
 
-    Zero and empty fields are included; absent optional fields are left out.
+    Zero and empty fields are included; absent optional fields are left out. `described`: the messages of an `Any`.
     """
     if isinstance(value, Message):
-        return MessageToDict(value, always_print_fields_with_no_presence=True)
-    return [_mapped(each) for each in value]
+        return MessageToDict(value, always_print_fields_with_no_presence=True, descriptor_pool=described)
+    return [_mapped(each, described) for each in value]
 
 
 def _message(decision: Decision) -> play_pb2.Decision:
@@ -214,23 +219,11 @@ def _message(decision: Decision) -> play_pb2.Decision:
         bank_ms=decision.bank_ms,
         legal=decision.legal,
     )
-    getattr(message, decision.game.name).CopyFrom(decision.view)
+    if decision.other is None:
+        getattr(message, decision.game.name).CopyFrom(decision.view)
+    else:
+        message.other.CopyFrom(decision.other)
     return message
-
-
-def _catalogue(game: Catalog) -> game_pb2.GameCatalog:
-    return game_pb2.GameCatalog(
-        name=game.name,
-        title=game.title,
-        min_seats=game.min_seats,
-        max_seats=game.max_seats,
-        colours=game.colours,
-        cards=[game_pb2.Card(name=card.name, colour=card.colour, values=card.values) for card in game.cards],
-        actions=[
-            game_pb2.Action(name=each.name, kind=each.kind, card=each.card, value=each.value, place=each.place)
-            for each in game.actions
-        ],
-    )
 
 
 def _name(words: Sequence[str]) -> str:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from arena_client import BadAnswerError, Bot, Decision, NullernRound, ProtocolMismatchError, RoundReport, read_decisions
 from arena_client.descriptors import pool_of, unpacked
+from arena_client.pipe import PipeBot
 from arena_client.session import Progress
 from arena_client.v1 import play_pb2
 from client_tests.corpus import CONFORMANCE
+from client_tests.peer import Peer, Playing, Talk, reports, starts
 from client_tests.test_client_session import Conversation, answers
 from google.protobuf.json_format import MessageToJson, ParseDict
 
@@ -132,3 +136,47 @@ def test_a_record_that_no_catalogue_describes_is_reported() -> None:
 def test_a_pool_has_the_messages_of_all_catalogues_of_a_welcome() -> None:
     both = pool_of([*WELCOME.welcome.games, *WELCOME.welcome.games])
     assert unpacked(SHOWN.rounds[0].other, both).DESCRIPTOR.full_name == "coin.v1.Record"
+
+
+PROGRAM = """
+import json, sys
+seen = open(sys.argv[1], "w")
+for line in sys.stdin:
+    print(line, end="", file=seen, flush=True)
+    answers = [{"matchId": e["matchId"], "decisionId": e["decisionId"]} for e in json.loads(line).get("decisions", ())]
+    if answers:
+        print(json.dumps({"answers": answers}), flush=True)
+"""
+
+
+@pytest.mark.process
+def test_a_program_behind_pipe_is_sent_what_a_view_and_a_record_say(tmp_path: Path) -> None:
+    unknown = play_pb2.RoundReport(match_id=1, round=2)
+    unknown.other.type_url = "type.googleapis.com/coin.v1.Later"
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        assert list(talk.next().hello.games) == ["coin"]
+        yield WELCOME
+        yield starts(1)
+        yield ASKED
+        assert talk.next().answers[0].action == 0
+        yield SHOWN
+        yield play_pb2.PlayResponse(rounds=[unknown])
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    bot = PipeBot([sys.executable, "-c", PROGRAM, str(tmp_path / "seen")])
+    bot.games = ("coin",)
+    try:
+        with Peer([script]) as peer:
+            Playing(bot, peer.address, tmp_path / "token", matches=1).result()
+    finally:
+        bot.end()
+    lines = [*map(json.loads, (tmp_path / "seen").read_text().splitlines())]
+    assert [[*line] for line in lines] == [["starts"], ["welcome"], ["decisions"], ["rounds"], ["rounds"], ["reports"]]
+    [game] = lines[1]["welcome"]["games"]
+    assert (game["name"], game["viewType"], game["recordType"]) == ("coin", "coin.v1.View", "coin.v1.Record")
+    view = {"@type": "type.googleapis.com/coin.v1.View", "seat": 1, "seats": 2, "round": 1, "tosses": [1]}
+    assert lines[2]["decisions"][0]["other"] == view
+    assert lines[3]["rounds"][0]["other"] == {"@type": "type.googleapis.com/coin.v1.Record", "tosses": [1, 1]}
+    assert "other" not in lines[4]["rounds"][0], "a record that nothing describes is left out"

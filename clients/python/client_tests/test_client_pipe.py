@@ -49,7 +49,7 @@ def test_a_command_learns_at_once_what_is_closed_and_may_answer_it_all_the_same(
         talk.next()
         yield starts(1)
         yield asks((1, 1))
-        while "decisions" not in seen.read_text():
+        while not seen.exists() or "decisions" not in seen.read_text():
             time.sleep(0.01)
         yield play_pb2.PlayResponse(closed=[play_pb2.ClosedDecision(match_id=1, decision_id=1)])
         yield asks((1, 2), (1, 3))

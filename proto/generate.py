@@ -14,25 +14,26 @@ from grpc_tools import protoc
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "clients" / "python" / "arena_client" / "v1"
+GAMES = ROOT / "arena" / "api"
+"""The server's folder with the messages of the games that clients are built without, beside their codecs."""
 
 
 def generate(target: Path) -> list[Path]:
     """Writes the modules and their stubs below `target` and returns them."""
-    protos = sorted(str(path.relative_to(ROOT / "proto")) for path in (ROOT / "proto").rglob("*.proto"))
+    protos = sorted(path.relative_to(ROOT / "proto") for path in (ROOT / "proto").rglob("*.proto"))
+    of_games = sorted(path.relative_to(ROOT) for path in GAMES.glob("*.proto"))
     plugins = Path(sys.executable).parent
-    status = protoc.main(
-        [
-            "protoc",
-            f"-I{ROOT / 'proto'}",
-            f"-I{Path(protoc.__file__).parent / '_proto'}",
-            f"--plugin=protoc-gen-mypy={plugins / 'protoc-gen-mypy'}",
-            f"--plugin=protoc-gen-mypy_grpc={plugins / 'protoc-gen-mypy_grpc'}",
-            *(f"--{kind}_out={target}" for kind in ("python", "grpc_python", "mypy", "mypy_grpc")),
-            *protos,
-        ]
-    )
-    if status:
-        raise SystemExit(status)
+    options = [
+        f"-I{ROOT / 'proto'}",
+        f"-I{ROOT}",
+        f"-I{Path(protoc.__file__).parent / '_proto'}",
+        f"--plugin=protoc-gen-mypy={plugins / 'protoc-gen-mypy'}",
+        f"--plugin=protoc-gen-mypy_grpc={plugins / 'protoc-gen-mypy_grpc'}",
+    ]
+    for files, kinds in ((protos, ("python", "grpc_python", "mypy", "mypy_grpc")), (of_games, ("python", "mypy"))):
+        outputs = [f"--{kind}_out={target}" for kind in kinds]
+        if files and (status := protoc.main(["protoc", *options, *outputs, *map(str, files)])):
+            raise SystemExit(status)
     return sorted(target.rglob("*_pb2*.py*"))
 
 
@@ -43,18 +44,20 @@ def main() -> None:
     check = parser.parse_args().check
     with tempfile.TemporaryDirectory() as scratch:
         wanted = {
-            path.name: re.sub(r"\barena\.v1\b(?!\.[A-Z])", "arena_client.v1", path.read_text())
+            (GAMES if path.parent.name == GAMES.name else FOLDER) / path.name: re.sub(
+                r"\barena\.v1\b(?!\.[A-Z])", "arena_client.v1", path.read_text()
+            )
             for path in generate(Path(scratch))
         }
-    wanted["__init__.py"] = '"""Generated from proto/; never edited."""\n'
-    present = {path.name: path.read_text() for path in FOLDER.glob("*.py*")}
-    drift = [str(FOLDER / name) for name in sorted(wanted | present) if wanted.get(name) != present.get(name)]
+    wanted[FOLDER / "__init__.py"] = '"""Generated from proto/; never edited."""\n'
+    present = {path: path.read_text() for path in (*FOLDER.glob("*.py*"), *GAMES.glob("*_pb2.py*"))}
+    drift = [str(path) for path in sorted(wanted | present) if wanted.get(path) != present.get(path)]
     if not check:
         FOLDER.mkdir(parents=True, exist_ok=True)
-        for name in present.keys() - wanted.keys():
-            (FOLDER / name).unlink()
-        for name, text in wanted.items():
-            (FOLDER / name).write_text(text)
+        for path in present.keys() - wanted.keys():
+            path.unlink()
+        for path, text in wanted.items():
+            path.write_text(text)
     if check and drift:
         raise SystemExit("out of date, run `make proto`:\n" + "\n".join(drift))
 

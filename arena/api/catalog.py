@@ -1,4 +1,4 @@
-"""A game's catalogue as a protobuf message: its cards, actions and options by their numbers."""
+"""A game's catalogue as a protobuf message: cards, actions and options by their numbers, and descriptors."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from arena_client.v1 import game_pb2
 
+from arena.api.game_codecs import other_messages
+from arena.protobuf.any_messages import described
 from engine.game import option_text
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 @cache
 def encode_catalog(game: Game) -> game_pb2.GameCatalog:
     """Encode the catalogue of a game. The message is cached and shared: do not change it."""
-    return game_pb2.GameCatalog(
+    catalog = game_pb2.GameCatalog(
         name=game.name,
         title=game.title,
         min_seats=game.seats[0],
@@ -36,3 +38,7 @@ def encode_catalog(game: Game) -> game_pb2.GameCatalog:
             for option in game.options
         ],
     )
+    if (kinds := other_messages(game.name)) is not None:
+        catalog.descriptors = described(*kinds)
+        catalog.view_type, catalog.record_type = [kind.DESCRIPTOR.full_name for kind in kinds]
+    return catalog

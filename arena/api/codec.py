@@ -1,21 +1,22 @@
 # Compiled: every decision passes through here.
-"""The codec of the Play stream, between protobuf messages and the server's own. `VIEWS` and `ROUNDS` list the games."""
+"""The codec of the Play stream, between protobuf messages and the server's own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 from arena_client.v1 import play_pb2
 from google.protobuf.message import DecodeError
 
 from arena import build
-from arena.api import nullern, sixth_sense
 from arena.api.answer_decoder import read_answers
 from arena.api.catalog import encode_catalog
+from arena.api.game_codecs import ROUNDS, VIEWS
 from arena.api.log_messages import encode_entry, encode_state
+from arena.protobuf.any_messages import any_encoder, in_any
 from arena.protobuf.fields import CACHED_PARTS, FieldPrefix, packed
 from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (
@@ -39,8 +40,6 @@ from arena.server.sessions.messages import (
 from arena.store.base.interruption import Interruption
 from arena.version import __version__
 from engine.game import RoundReport, SeatView
-from engine.nullern import NullernRound, NullernView
-from engine.sixth_sense import SixthSenseRound, SixthSenseView
 
 LARGEST_HELLO: Final = 4096
 LONGEST_VERSION: Final = 40
@@ -53,25 +52,6 @@ MOST_AT_ONCE: Final = 10_000
 RECENT: Final = 128
 """Number of serialized round reports that are cached, so that each is encoded only once for all seats."""
 
-
-class GameCodec(NamedTuple):
-    """The protobuf field and the encoder of a game's views or round reports."""
-
-    field: str
-    encode: Callable[[Any], Any]
-
-
-VIEWS: Final[dict[type[SeatView], GameCodec]] = {
-    SixthSenseView: GameCodec("sixth_sense", sixth_sense.encode_view),
-    NullernView: GameCodec("nullern", nullern.encode_view),
-}
-"""Codecs of the fields of `Decision.view`, whose encoders return bytes."""
-ROUNDS: Final[dict[type[RoundReport], GameCodec]] = {
-    SixthSenseRound: GameCodec("sixth_sense", sixth_sense.encode_round),
-    NullernRound: GameCodec("nullern", nullern.encode_round),
-}
-"""Codecs of the fields of `RoundReport.record`, whose encoders return messages."""
-
 _FEATURE: Final = re.compile(f"[a-z0-9-]{{1,{LONGEST_FEATURE}}}")
 _DECISIONS: Final = FieldPrefix(play_pb2.PlayResponse, "decisions")
 _ROUNDS: Final = FieldPrefix(play_pb2.PlayResponse, "rounds")
@@ -81,7 +61,12 @@ _DECISION: Final = FieldPrefix(play_pb2.Decision, "decision_id")
 _SOFT: Final = FieldPrefix(play_pb2.Decision, "soft_ms")
 _BANK: Final = FieldPrefix(play_pb2.Decision, "bank_ms")
 _LEGAL: Final = FieldPrefix(play_pb2.Decision, "legal")
-_VIEWS: Final = {view: (FieldPrefix(play_pb2.Decision, codec.field), codec.encode) for view, codec in VIEWS.items()}
+_VIEWS: Final = {
+    view: (FieldPrefix(play_pb2.Decision, codec.game), codec.encode)
+    if codec.other is None
+    else (FieldPrefix(play_pb2.Decision, "other"), any_encoder(codec.other, codec.encode))
+    for view, codec in VIEWS.items()
+}
 
 
 def decode_hello(message: bytes) -> Hello:
@@ -178,8 +163,8 @@ PROTOBUF: Final = MessageCodec(decode, encode)
 def _decision(question: Question) -> bytes:
     """Encode a question as a serialized PlayResponse that contains only this decision."""
     ask = question.ask
-    view, encode_view = _VIEWS[type(ask.view)]
-    actions, seen = packed(ask.legal), encode_view(ask.view)
+    view, encode_seen = _VIEWS[type(ask.view)]
+    actions, seen = packed(ask.legal), encode_seen(ask.view)
     decided = b"".join(
         (
             _MATCH.of(question.match_id),
@@ -192,6 +177,13 @@ def _decision(question: Question) -> bytes:
         )
     )
     return _DECISIONS.of(len(decided)) + decided
+
+
+def encode_view(view: SeatView) -> bytes:
+    """Encode a view as a serialized Decision that contains only this view."""
+    field, encode_seen = _VIEWS[type(view)]
+    seen = encode_seen(view)
+    return field.of(len(seen)) + seen
 
 
 @lru_cache(maxsize=CACHED_PARTS)
@@ -214,9 +206,11 @@ def encode_report(match_id: int, report: RoundReport) -> bytes:
 @lru_cache(maxsize=RECENT, typed=True)
 def _report_fields(report: RoundReport) -> bytes:
     """Serialize the fields of a report, which are the same for every seat."""
-    field, encode_round = ROUNDS[type(report)]
+    codec = ROUNDS[type(report)]
+    record = codec.encode(report)
+    shown = {codec.game: record} if codec.other is None else {"other": in_any(record)}
     return play_pb2.RoundReport(
-        round=report.round, points=report.points, scores=report.scores, **{field: encode_round(report)}
+        round=report.round, points=report.points, scores=report.scores, **shown
     ).SerializeToString()
 
 

@@ -4,8 +4,8 @@
 A serialized message is a sequence of fields in any order. A field is its tag and a number, or its tag, a length and
 that many bytes. A packed list of numbers below 128 is one byte for each. Joining byte strings costs a fraction of
 filling a message number by number and serializing it. Names, numbers and types of the fields come from the generated
-classes, which can parse the result. Only booleans, unsigned numbers, packed lists and maps of these, and messages are
-supported.
+classes, which can parse the result. Only booleans, unsigned numbers, packed lists and maps of these, bytes and messages
+are supported.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _WIRE_TYPES: Final = {
     FieldDescriptor.TYPE_BOOL: 0,
     FieldDescriptor.TYPE_UINT32: 0,
     FieldDescriptor.TYPE_UINT64: 0,
+    FieldDescriptor.TYPE_BYTES: 2,
     FieldDescriptor.TYPE_MESSAGE: 2,
 }
 

@@ -19,9 +19,11 @@ from hypothesis import strategies as st
 
 from arena import build
 from arena.api import codec
-from arena.api.codec import MOST_AT_ONCE, ROUNDS, VIEWS, decode, decode_hello, encode
+from arena.api.codec import MOST_AT_ONCE, decode, decode_hello, encode
+from arena.api.game_codecs import ROUNDS, VIEWS
 from arena.match.effects import Ask
 from arena.match.policy import Policy
+from arena.protobuf.any_messages import in_any
 from arena.protobuf.fields import tag, varint
 from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (
@@ -310,7 +312,7 @@ LISTS = st.lists(SMALL, max_size=127).map(bytes)
 UINT32 = st.sampled_from(EDGES) | st.integers(0, 20_000)
 SINT32 = st.integers(-(1 << 31), (1 << 31) - 1)
 MESSAGES: dict[type, Any] = {
-    view: GetMessageClass(cast("Any", pb.Decision.DESCRIPTOR.fields_by_name[each.field].message_type))
+    view: each.other or GetMessageClass(cast("Any", pb.Decision.DESCRIPTOR.fields_by_name[each.game].message_type))
     for view, each in VIEWS.items()
 }
 
@@ -343,17 +345,15 @@ def views(kind: Any) -> st.SearchStrategy[Any]:
 def by_field(question: Question) -> pb.Decision:
     """The question as the protocol's own code writes it."""
     ask = question.ask
+    codec, message = VIEWS[type(ask.view)], MESSAGES[type(ask.view)]
+    view = message(**sent_fields(ask.view, message.DESCRIPTOR))
     return pb.Decision(
         match_id=question.match_id,
         decision_id=ask.decision,
         soft_ms=ask.soft // 1000,
         bank_ms=ask.bank // 1000,
         legal=list(ask.legal),
-        **{
-            VIEWS[type(ask.view)].field: MESSAGES[type(ask.view)](
-                **sent_fields(ask.view, MESSAGES[type(ask.view)].DESCRIPTOR)
-            )
-        },
+        **{codec.game: view} if codec.other is None else {"other": in_any(view)},
     )
 
 
@@ -516,4 +516,6 @@ def test_the_protocol_has_a_codec_for_every_view_it_knows() -> None:
     for oneof, codecs in (("view", VIEWS), ("record", ROUNDS)):
         body = re.search(rf"oneof {oneof} \{{(.*?)\}}", proto.read_text(), re.DOTALL)
         assert body is not None
-        assert set(re.findall(r"(\w+) = \d+;", body[1])) == {each.field for each in codecs.values()}
+        assert set(re.findall(r"(\w+) = \d+;", body[1])) == {
+            each.game for each in codecs.values() if each.other is None
+        }

@@ -10,14 +10,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple
 
-import arena_client
 import pytest
-from arena_client.decision import View
 from arena_client.v1 import play_pb2
 
-from arena.api.codec import ROUNDS, VIEWS
+from arena.api.game_codecs import ROUNDS, VIEWS
 from arena.house import HOUSE_BOTS
 from arena.replay.render.show import RENDERERS
 from engine.deal import SeededDecks
@@ -28,28 +26,18 @@ from tests.house.frozen import FROZEN
 _RULING: Final = re.compile(r"^\*\*([A-Z]+\d+)\b", re.MULTILINE)
 
 
-def _fields(message: Any, choice: str) -> dict[str, str]:
-    return {field.name: field.message_type.name for field in message.DESCRIPTOR.oneofs_by_name[choice].fields}
-
-
 @dataclass(frozen=True, slots=True)
 class House:
     """Everything a piece of a game can be in."""
 
     root: Path
     games: Mapping[str, Game]
-    view_fields: Mapping[str, str]
-    """The messages that `Decision.view` may hold, by the name of their field."""
-    round_fields: Mapping[str, str]
-    """Those of `RoundReport.record`."""
+    own_fields: frozenset[str]
+    """The games that have fields of their own in `Decision` and `RoundReport`; no further game gets one."""
     views: Mapping[type, Any]
     """Codecs of views, by their type."""
     rounds: Mapping[type, Any]
     renderers: Mapping[str, Any]
-    exported: frozenset[str]
-    """The names that the SDK exports."""
-    sdk_views: frozenset[str]
-    """The messages that are a `View` of the SDK."""
     bots: Mapping[str, Any]
     frozen: Mapping[tuple[str, str], Any]
     """What house bots are, by game and name."""
@@ -68,13 +56,10 @@ class House:
 HOUSE: Final = House(
     root=Path(__file__).parents[2],
     games=GAMES,
-    view_fields=_fields(play_pb2.Decision, "view"),
-    round_fields=_fields(play_pb2.RoundReport, "record"),
+    own_fields=frozenset(field.name for field in play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields),
     views=VIEWS,
     rounds=ROUNDS,
     renderers=RENDERERS,
-    exported=frozenset(name for name in arena_client.__all__ if hasattr(arena_client, name)),
-    sdk_views=frozenset(kind.__name__ for kind in get_args(View)),
     bots=HOUSE_BOTS,
     frozen=FROZEN,
 )
@@ -153,19 +138,14 @@ def _tests_every_ruling(house: House, game: str, file: str) -> str | None:
     return f"has no test named after {', '.join(untested)}" if untested else None
 
 
-def _is_a_decision(house: House, game: str, file: str) -> str | None:
-    return None if game in house.view_fields else f"has no field {game!r} in Decision.view"
-
-
-def _is_a_record(house: House, game: str, file: str) -> str | None:
-    return None if game in house.round_fields else f"has no field {game!r} in RoundReport.record"
+def _has_messages(house: House, game: str, file: str) -> str | None:
+    return _is_there(house, game, f"proto/arena/v1/{game}.proto" if game in house.own_fields else file)
 
 
 def _travels_as_a_view(house: House, game: str, file: str) -> str | None:
     if game not in house.games:
         return None
-    view = _new(house.games[game]).view(0)
-    return None if _is_coded(house.views, view, game) else f"has no codec for {type(view).__name__} in VIEWS"
+    return _codec_fault(house, house.views, _new(house.games[game]).view(0), game, "VIEWS")
 
 
 def _travels_as_a_round(house: House, game: str, file: str) -> str | None:
@@ -175,26 +155,23 @@ def _travels_as_a_round(house: House, game: str, file: str) -> str | None:
     while state.report is None and state.player != OVER:
         state.apply(state.fallback(state.player), state.player)
     report = state.report
-    return None if _is_coded(house.rounds, report, game) else f"has no codec for {type(report).__name__} in ROUNDS"
+    return _codec_fault(house, house.rounds, report, game, "ROUNDS")
 
 
 def _new(game: Game) -> Any:
     return game.new(game.seats.start, SeededDecks(bytes(32)))
 
 
-def _is_coded(codecs: Mapping[type, Any], value: object, game: str) -> bool:
-    return type(value) in codecs and codecs[type(value)].field == game
-
-
-def _is_exported(house: House, game: str, file: str) -> str | None:
-    wanted = {fields[game] for fields in (house.view_fields, house.round_fields) if game in fields}
-    hidden = sorted(wanted - house.exported)
-    return f"does not export {' and '.join(hidden)}" if hidden else None
-
-
-def _is_a_view(house: House, game: str, file: str) -> str | None:
-    view = house.view_fields.get(game)
-    return None if view is None or view in house.sdk_views else f"does not have {view} in View"
+def _codec_fault(house: House, codecs: Mapping[type, Any], value: object, game: str, where: str) -> str | None:
+    codec = codecs.get(type(value))
+    if codec is None or codec.game != game:
+        return f"has no codec for {type(value).__name__} in {where}"
+    if game in house.own_fields:
+        return None
+    if codec.other is None:
+        return f"does not name the message for {type(value).__name__} in {where}"
+    name = codec.other.DESCRIPTOR.full_name
+    return None if name.startswith(f"{game}.v") else f"has {name} in {where}: its package begins with {game}.v"
 
 
 def _is_drawn(house: House, game: str, file: str) -> str | None:
@@ -232,16 +209,12 @@ PIECES: Final = (
     Piece("a comparison with the oracle", "tests/engine/test_{game}_oracle.py", _is_there),
     Piece("its fingerprint", "tests/conformance/perft/{game}.perft", _is_there),
     Piece("its deals for the fingerprint", "tests/conformance/perft/{game}.py", _is_there),
-    Piece("its messages", "proto/arena/v1/{game}.proto", _is_there),
-    Piece("its field for views", "proto/arena/v1/play.proto", _is_a_decision),
-    Piece("its field for rounds", "proto/arena/v1/play.proto", _is_a_record),
+    Piece("its messages", "arena/api/{game}.proto", _has_messages),
     Piece("its codec", "arena/api/{game}.py", _is_there),
-    Piece("its line for views", "arena/api/codec.py", _travels_as_a_view),
-    Piece("its line for rounds", "arena/api/codec.py", _travels_as_a_round),
+    Piece("its line for views", "arena/api/game_codecs.py", _travels_as_a_view),
+    Piece("its line for rounds", "arena/api/game_codecs.py", _travels_as_a_round),
     Piece("a renderer", "arena/replay/render/{game}.py", _is_drawn),
     Piece("its deals in JavaScript", "clients/javascript/games/{game}.mjs", _is_there),
-    Piece("its messages in the SDK", "clients/python/arena_client/__init__.py", _is_exported),
-    Piece("its view in the SDK", "clients/python/arena_client/decision.py", _is_a_view),
     Piece("house bots", "arena/house/__init__.py", _has_bots),
     Piece("the versions of its house bots", "tests/house/frozen.py", _are_frozen),
     Piece("its vectors in print", "docs/observations.md", _is_in_print),

@@ -1,10 +1,15 @@
-"""The fields of the engine's views and reports as the protocol has them."""
+"""The fields of views and reports as the protocol has them, and as a bot without the game's code reads them."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from arena_client.descriptors import pool_of, unpacked
+from arena_client.v1 import play_pb2
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from arena.api.catalog import encode_catalog
+from engine.game import Game
 
 RENAMED = {"hand_size": "cards_each"}
 """Fields of the engine that have another name in the protocol."""
@@ -32,3 +37,17 @@ def _sent(field: FieldDescriptor | None, value: Any) -> Any:
     if field.type == FieldDescriptor.TYPE_BOOL and field.is_repeated:
         return [*map(bool, value)]
     return value
+
+
+def view_of(decision: play_pb2.Decision, game: Game) -> Any:
+    """Return the view of a decision, read by the catalogue where the protocol has no field for the game."""
+    return getattr(decision, game.name) if decision.WhichOneof("view") else _read(decision.other, game)
+
+
+def record_of(report: play_pb2.RoundReport, game: Game) -> Any:
+    """Return the record of a round, like `view_of`."""
+    return getattr(report, game.name) if report.WhichOneof("record") else _read(report.other, game)
+
+
+def _read(packed: Any, game: Game) -> Any:
+    return unpacked(packed, pool_of([encode_catalog(game)]))

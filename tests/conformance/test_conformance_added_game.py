@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.tree import NAME, add_game, run
+from tests.conformance.tree import NAME, ROOT, add_game, run
 
 pytestmark = pytest.mark.process
 
@@ -32,6 +32,18 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("added") / "arena"
     add_game(folder)
     return folder
+
+
+def test_neither_the_protocol_nor_an_sdk_changes(tree: Path) -> None:
+    """Nor what is generated of them. Of clients/javascript, which verifies deals and is no SDK, one file is new."""
+    files = [path for folder in ("proto/arena", "clients") for path in (tree / folder).rglob("*") if path.is_file()]
+    there = {path.relative_to(tree): path.read_bytes() for path in files if "__pycache__" not in path.parts}
+    new = [path for path, content in there.items() if not same_as_here(path, content)]
+    assert new == [Path(f"clients/javascript/games/{NAME}.mjs")]
+
+
+def same_as_here(path: Path, content: bytes) -> bool:
+    return (ROOT / path).is_file() and (ROOT / path).read_bytes() == content
 
 
 def test_every_test_of_the_game_passes(tree: Path) -> None:

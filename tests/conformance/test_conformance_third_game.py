@@ -32,12 +32,16 @@ FILES = {
     f"tests/engine/test_{NAME}_oracle.py": "random games",
     f"tests/oracles/{NAME}.py": "the naive engine",
     f"tests/conformance/perft/{NAME}.perft": "the fingerprint",
-    f"proto/arena/v1/{NAME}.proto": "the messages",
+    f"arena/api/{NAME}.proto": "the messages",
     f"arena/api/{NAME}.py": "the codec",
     "docs/observations.md": "# Observations\n\n## High Card\n",
     f"tests/conformance/perft/{NAME}.py": "the deals",
     f"clients/javascript/games/{NAME}.mjs": "the deals",
 }
+
+
+def codec(message: str) -> Any:
+    return SimpleNamespace(game=NAME, other=SimpleNamespace(DESCRIPTOR=SimpleNamespace(full_name=message)))
 
 
 @pytest.fixture
@@ -46,17 +50,13 @@ def house(tmp_path: Path) -> House:
     for file, text in FILES.items():
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / file).write_text(text)
-    codec = SimpleNamespace(field=NAME)
     return House(
         root=tmp_path,
         games={NAME: HighCard()},
-        view_fields={NAME: "HighCardView"},
-        round_fields={NAME: "HighCardRound"},
-        views={HighCardView: codec},
-        rounds={HighCardRound: codec},
+        own_fields=frozenset(),
+        views={HighCardView: codec(f"{NAME}.v1.View")},
+        rounds={HighCardRound: codec(f"{NAME}.v1.Round")},
         renderers={NAME: object()},
-        exported=frozenset({"HighCardView", "HighCardRound"}),
-        sdk_views=frozenset({"HighCardView"}),
         bots={NAME: (RandomBot(NAME),)},
         frozen={(NAME, "house-random"): ("version", "choices")},
     )
@@ -98,16 +98,12 @@ REMOVALS: dict[str, Callable[[House], House]] = {
     "a comparison with the oracle": without(f"tests/engine/test_{NAME}_oracle.py"),
     "its fingerprint": without(f"tests/conformance/perft/{NAME}.perft"),
     "its deals for the fingerprint": without(f"tests/conformance/perft/{NAME}.py"),
-    "its messages": without(f"proto/arena/v1/{NAME}.proto"),
-    "its field for views": lambda house: replace(house, view_fields={}),
-    "its field for rounds": lambda house: replace(house, round_fields={}),
+    "its messages": without(f"arena/api/{NAME}.proto"),
     "its codec": without(f"arena/api/{NAME}.py"),
     "its line for views": lambda house: replace(house, views={}),
     "its line for rounds": lambda house: replace(house, rounds={}),
     "a renderer": lambda house: replace(house, renderers={}),
     "its deals in JavaScript": without(f"clients/javascript/games/{NAME}.mjs"),
-    "its messages in the SDK": lambda house: replace(house, exported=frozenset({"HighCardView"})),
-    "its view in the SDK": lambda house: replace(house, sdk_views=frozenset()),
     "house bots": lambda house: replace(house, bots={}),
     "the versions of its house bots": lambda house: replace(house, frozen={}),
     "its vectors in print": without("docs/observations.md"),
@@ -129,6 +125,27 @@ def test_a_piece_left_out_is_named_with_its_file(house: House, piece: Any) -> No
     )
     # Without the English rules the others have nothing to be compared with; everything else is told alone.
     assert len(sentences) == 1 or piece.name == "its rules in English"
+
+
+@pytest.mark.parametrize(
+    ("view", "sentence"),
+    [
+        (SimpleNamespace(game="other"), "has no codec for HighCardView in VIEWS"),
+        (SimpleNamespace(game=NAME, other=None), "does not name the message for HighCardView in VIEWS"),
+        (codec("arena.v1.View"), "has arena.v1.View in VIEWS: its package begins with high_card.v"),
+    ],
+)
+def test_a_line_for_views_that_will_not_do_is_named(house: House, view: Any, sentence: str) -> None:
+    file = "arena/api/game_codecs.py"
+    assert missing(replace(house, views={HighCardView: view}), NAME) == [
+        f"high_card lacks its line for views: {file} {sentence}"
+    ]
+
+
+def test_no_game_but_the_first_two_has_messages_in_the_protocol(house: House) -> None:
+    (house.root / "proto/arena/v1").mkdir(parents=True)
+    (house.root / f"arena/api/{NAME}.proto").rename(house.root / f"proto/arena/v1/{NAME}.proto")
+    assert missing(house, NAME) == [f"high_card lacks its messages: arena/api/{NAME}.proto is missing or empty"]
 
 
 @pytest.mark.parametrize(

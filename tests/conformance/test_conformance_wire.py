@@ -10,19 +10,20 @@ import pytest
 from arena_client.v1 import game_pb2, play_pb2
 
 from arena.api.catalog import encode_catalog
-from arena.api.codec import VIEWS, encode
+from arena.api.codec import encode
+from arena.api.game_codecs import VIEWS
 from arena.match.effects import Ask
 from arena.server.sessions.messages import Outgoing, Question, RoundOver
 from engine.game import OVER, Game, State, option_text
 from engine.registry import GAMES
 from tests.conformance.pieces import need
 from tests.conformance.secrecy import worlds
-from tests.conformance.sent_fields import sent_fields
+from tests.conformance.sent_fields import record_of, sent_fields, view_of
 from tests.conformance.table import Table, tables
 
 TABLES = [table for game in GAMES.values() for table in tables(game)]
 EVERY_TABLE = pytest.mark.parametrize("table", TABLES, ids=str)
-TO_TRAVEL = ("its field for views", "its field for rounds", "its line for views", "its line for rounds")
+TO_TRAVEL = ("its messages", "its line for views", "its line for rounds")
 
 
 def sent(state: State[Any, Any], seat: int, *, asked: bool) -> bytes:
@@ -62,10 +63,11 @@ def test_a_view_arrives_as_it_is(table: Table) -> None:
         response = play_pb2.PlayResponse.FromString(content)
         [decision] = response.decisions
         assert list(decision.legal) == list(state.legal(seat))
-        assert decision.WhichOneof("view") == table.game.name
-        message = getattr(decision, table.game.name)
+        message = view_of(decision, table.game)
         same(message, view)
-        assert type(message).FromString(VIEWS[type(view)].encode(view)) == message
+        encoded = VIEWS[type(view)].encode(view)
+        assert type(message).FromString(encoded) == message
+        assert len(message.SerializeToString()) == len(encoded), "something is written twice or has no name"
         assert len(response.SerializeToString()) == len(content), "something is written twice or has no name"
 
 
@@ -83,8 +85,7 @@ def test_a_round_arrives_as_it_is(table: Table) -> None:
     for record, report in zip(play_pb2.PlayResponse.FromString(content).rounds, reports, strict=True):
         assert (record.match_id, record.round) == (8, report.round)
         assert (tuple(record.points), tuple(record.scores)) == (report.points, report.scores)
-        assert record.WhichOneof("record") == table.game.name
-        same(getattr(record, table.game.name), report, besides=frozenset({"round", "points", "scores"}))
+        same(record_of(record, table.game), report, besides=frozenset({"round", "points", "scores"}))
 
 
 @EVERY_TABLE
@@ -121,6 +122,12 @@ def test_the_catalogue_names_every_card_and_action_by_its_number(game: Game) -> 
         assert (told.name, told.kind) == (action.name, action.kind)
         for name in ("card", "value", "place"):
             assert (getattr(told, name) if told.HasField(name) else None) == getattr(action, name)
+    described = (catalogue.view_type, catalogue.record_type, catalogue.descriptors)
+    if game.name in play_pb2.Decision.DESCRIPTOR.fields_by_name:
+        assert described == ("", "", b""), "its messages are those of the protocol"
+    else:
+        assert all(described), "its messages are described"
+        assert catalogue.view_type != catalogue.record_type
     by_name = {told.name: number for number, told in enumerate(catalogue.actions)}
     assert [by_name[action.name] for action in game.actions] == list(range(len(game.actions)))
     assert [(option.name, option.default_value, option.description) for option in catalogue.options] == [

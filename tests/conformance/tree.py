@@ -32,16 +32,17 @@ _LINES: Final = {
     "engine/registry.py": [
         (r"^(_MODULES: .* = \{\n)", rf'\1    "{NAME}": "engine.{NAME}.game:{NAME.upper()}",\n'),
     ],
-    "proto/arena/v1/play.proto": [
-        (r'^(import "arena/v1/game\.proto";\n)', rf'\1import "arena/v1/{NAME}.proto";\n'),
-        (r"^(  oneof view \{\n)", rf"\1    // Of {_KIND} poker.\n    {_KIND}View {NAME} = 60;\n"),
-        (r"^(  oneof record \{\n)", rf"\1    // Of {_KIND} poker.\n    {_KIND}Round {NAME} = 60;\n"),
-    ],
-    "arena/api/codec.py": [
-        (r"^(from arena\.api import )", rf"\1{NAME}, "),
+    "arena/api/game_codecs.py": [
+        (r"^(from arena\.api import )", rf"\1{NAME}, {NAME}_pb2, "),
         (r"^(from engine\.game import [^\n]*\n)", rf"\1from engine.{NAME} import {_KIND}Round, {_KIND}View\n"),
-        (r"^(VIEWS: .* = \{\n)", rf'\1    {_KIND}View: GameCodec("{NAME}", {NAME}.encode_view),\n'),
-        (r"^(ROUNDS: .* = \{\n)", rf'\1    {_KIND}Round: GameCodec("{NAME}", {NAME}.encode_round),\n'),
+        (
+            r"^(VIEWS: .* = \{\n)",
+            rf'\1    {_KIND}View: GameCodec("{NAME}", {NAME}.encode_view, {NAME}_pb2.View),\n',
+        ),
+        (
+            r"^(ROUNDS: .* = \{\n)",
+            rf'\1    {_KIND}Round: GameCodec("{NAME}", {NAME}.encode_round, {NAME}_pb2.Round),\n',
+        ),
     ],
     "arena/replay/render/show.py": [
         (r"^(from arena\.replay\.render\.renderer )", rf"from arena.replay.render.{NAME} import {_KIND}Renderer\n\1"),
@@ -52,18 +53,6 @@ _LINES: Final = {
     ],
     "tests/house/frozen.py": [
         (r"^(FROZEN = \{\n)", rf'\1    ("{NAME}", "house-random"): ("d61a566b", "4b55b94d"),\n'),
-    ],
-    "clients/python/arena_client/__init__.py": [
-        (
-            r"^(    from arena_client\.running .*\n)",
-            rf"\1    from arena_client.v1.{NAME}_pb2 import {_KIND}Round, {_KIND}View\n",
-        ),
-        (r"^(__all__ = \[\n)", rf'\1    "{_KIND}Round",\n    "{_KIND}View",\n'),
-        (r'^(        "running",\n)', rf'\1        "v1.{NAME}_pb2",\n'),
-    ],
-    "clients/python/arena_client/decision.py": [
-        (r"^(from arena_client\.v1 import )", rf"from arena_client.v1.{NAME}_pb2 import {_KIND}View\n\1"),
-        (r"^(View: TypeAlias = )", rf"\1{_KIND}View | "),
     ],
 }
 """What the author of the game writes into files that are there already: a place, and what comes to it."""

@@ -11,7 +11,7 @@ import pytest
 from arena_client import Action, Bot, Card, Catalog, Decision, NullernView, SixthSenseView, View
 from arena_client.samples.rule_bot import RuleBot
 
-from arena.api.codec import VIEWS as CODECS
+from arena.api.game_codecs import VIEWS as CODECS
 from arena.house import HOUSE_BOTS, HouseBot
 from engine.deal import SeededDecks
 from engine.game import OVER, Game

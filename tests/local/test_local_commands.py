@@ -215,7 +215,8 @@ def without_times(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("game", GAMES)
 async def test_the_same_deal_gives_the_same_replay_by_the_server_and_by_the_runner(tmp_path: Path, game: str) -> None:
-    words = [sys.executable, written(tmp_path, FIRST + RUNS)]
+    first = FIRST.replace("games = GAMES", f"games = {game!r}")
+    words = [sys.executable, written(tmp_path, first + RUNS)]
     file, seats = tmp_path / "server.jsonl.gz", str(nearest_seats(GAMES[game].seats, 3))
 
     def on_a_server() -> None:

@@ -17,7 +17,7 @@ from arena_client.v1 import play_pb2
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
 from arena.api.catalog import encode_catalog
-from arena.api.codec import VIEWS
+from arena.api.codec import encode_view
 from arena.api.statuses import refused
 from arena.local.check.check import CONNECTED, Check
 from arena.local.check.stage import START
@@ -238,7 +238,7 @@ class _Conversation:
             legal, view = _question(self._game)
             decision.ClearField("view")
             decision.legal[:] = legal
-            getattr(decision, self._game).ParseFromString(view)
+            decision.MergeFromString(view)
         if message.welcome.HasField("log"):
             size = message.welcome.log.head.size
             self._last_report = size if self._last_report is None else min(self._last_report, size)
@@ -293,11 +293,11 @@ def _number(number: int | None) -> str:
 
 
 def _question(game: str) -> tuple[list[int], bytes]:
-    """Return the legal actions and the encoded view of the first decision of a game."""
+    """Return the legal actions of the first decision of a game, and a serialized Decision that contains its view."""
     state = GAMES[game].new(GAMES[game].seats[0], SeededDecks(bytes(KEY_BYTES)))
     seat = next(iter(state.waiting()))
     view = state.view(seat)
-    return [*state.legal(seat)], VIEWS[type(view)].encode(view)
+    return [*state.legal(seat)], encode_view(view)
 
 
 def _comparable(message: play_pb2.PlayRequest) -> play_pb2.PlayRequest:

@@ -83,7 +83,7 @@ class LocalClientPlayer:
         from arena_client.decision import Catalog
         from arena_client.errors import BadAnswerError
         from arena_client.v1.game_pb2 import GameCatalog
-        from arena_client.v1.play_pb2 import PlayResponse
+        from arena_client.v1.play_pb2 import PlayResponse, Welcome
 
         from arena.api.catalog import encode_catalog
         from arena.api.codec import PROTOBUF
@@ -97,7 +97,9 @@ class LocalClientPlayer:
         self._bot = bot
         self._one_by_one = type(bot).decide_many is Bot.decide_many
         self._read, self._checked, self._bad_answer = as_decision, checked, BadAnswerError
-        self._games = {game.name: Catalog.of(GameCatalog.FromString(encode_catalog(game).SerializeToString()))}
+        catalog = GameCatalog.FromString(encode_catalog(game).SerializeToString())
+        self._games = {game.name: Catalog.of(catalog)}
+        bot.welcome = Welcome(bot=self.name, games=[catalog])
 
     def begin(self, key: bytes, seat: int) -> None:
         """Do nothing, as the first message says everything."""

@@ -54,7 +54,8 @@ def _kind(message: type[View]) -> tuple[type[SeatView], tuple[tuple[str, Callabl
     except ModuleNotFoundError as error:
         raise EngineMissingError(MISSING) from error
     views = play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields
-    name = next((field.name for field in views if field.message_type is message.DESCRIPTOR), message.__name__)
+    package, _, _ = message.DESCRIPTOR.full_name.partition(".")  # of a game without a field, as in leduc.v1.View
+    name = next((field.name for field in views if field.message_type is message.DESCRIPTOR), package)
     if name not in GAMES:
         raise EngineMissingError(
             f"the rules that are installed have no game {name!r}; they have {', '.join(GAMES)}: install newer ones"

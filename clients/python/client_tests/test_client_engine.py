@@ -6,29 +6,18 @@ import re
 import sys
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from arena_client import ArenaError, Bot, Card, Catalog, Decision, NullernView, View
+from arena_client import ArenaError, Bot, Card, Catalog, Decision, NullernView
 from arena_client.engine import EngineMissingError, _kind, seat_view
-from arena_client.v1 import play_pb2
-from google.protobuf.message_factory import GetMessageClass
+from client_tests.shown import shown
 
-from arena.api.codec import VIEWS
 from engine.deal import SeededDecks
 from engine.game import OVER, Game
 from engine.registry import GAMES
 
-MESSAGES: dict[str, Any] = {
-    field.name: GetMessageClass(cast("Any", field.message_type))
-    for field in play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields
-}
 README = Path(__file__).parent.parent / "README.md"
-
-
-def message(game: Game, view: Any) -> View:
-    """The engine's view as it arrives at a bot."""
-    return cast("View", MESSAGES[game.name].FromString(VIEWS[type(view)].encode(view)))
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
@@ -42,7 +31,7 @@ def test_every_view_of_a_game_comes_back_as_the_engine_made_it(game: Game) -> No
                     break
                 seat = random.choice(state.waiting())
                 view = state.view(seat)
-                got = seat_view(message(game, view))
+                got = seat_view(shown(game, view))
                 assert got == view
                 for name, value in view._asdict().items():
                     assert type(getattr(got, name)) is type(value), name
@@ -90,6 +79,6 @@ def test_the_searching_bot_of_the_readme_plays(game: Game) -> None:
     for number in range(12):
         seat = state.player
         legal = list(state.legal(seat))
-        answer = bot.decide(Decision(1, number, catalog, message(game, state.view(seat)), legal, 1000, 1000))
+        answer = bot.decide(Decision(1, number, catalog, shown(game, state.view(seat)), legal, 1000, 1000))
         assert answer in legal
         state.apply(answer, seat)

@@ -20,7 +20,7 @@ from client_tests.log_stories import stories
 from google.protobuf.json_format import MessageToDict
 
 from arena.api.catalog import encode_catalog
-from arena.api.codec import VIEWS
+from arena.api.game_codecs import VIEWS
 from arena.replay.view_digests import QUESTION_ENCODERS
 from engine.deal import SeededDecks
 from engine.registry import GAMES

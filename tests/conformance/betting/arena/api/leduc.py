@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from arena_client.v1 import leduc_pb2
 from engine.leduc import LeducRound, LeducView
+
+from arena.api import leduc_pb2
 
 
 def encode_view(view: LeducView) -> bytes:
     """The view of a seat, serialized."""
-    return leduc_pb2.LeducView(**view._asdict()).SerializeToString()
+    return leduc_pb2.View(**view._asdict()).SerializeToString()
 
 
-def encode_round(report: LeducRound) -> leduc_pb2.LeducRound:
+def encode_round(report: LeducRound) -> leduc_pb2.Round:
     """A round that is over."""
-    return leduc_pb2.LeducRound(
+    return leduc_pb2.Round(
         opener=report.opener, cards=report.cards, board=report.board, first=report.first, second=report.second
     )

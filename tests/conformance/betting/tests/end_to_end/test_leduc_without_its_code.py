@@ -1,0 +1,156 @@
+"""Bots whose programs have no code of the game play it on a server that has: they are sent what describes it."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.leduc import LEDUC
+
+from tests.cli.cli_rig import PATIENCE
+from tests.cli.test_cli_serve_web import Server, serving
+from tests.cli.web_socket import Socket
+
+pytestmark = pytest.mark.process
+
+SDK = """
+import json, sys
+from arena_client import Bot, run
+
+class Guest(Bot):
+    games = "leduc"
+    seen, records = [], []
+
+    def decide(self, decision):
+        view = decision.view
+        self.seen.append([decision.game.title, decision.other.TypeName(), view.seat, view.seats, view.card,
+                          view.board if view.HasField("board") else None, [each.name for each in decision.actions]])
+        return decision.legal[-1]
+
+    def on_round(self, report):
+        record = self.record(report)
+        self.records.append([list(record.cards), record.board, list(record.first), list(report.points)])
+
+bot = Guest(name="sdk")
+run(bot, sys.argv[1], matches=1, token_file=sys.argv[2], receipts=False, verbose=False)
+assert not [name for name in sys.modules if "leduc" in name]
+print(json.dumps({"seen": bot.seen, "records": bot.records}))
+"""
+PIPED = """
+import json, sys
+lines = open(sys.argv[1], "w")
+for line in sys.stdin:
+    print(line, end="", file=lines, flush=True)
+    answers = [{"matchId": each["matchId"], "decisionId": each["decisionId"], "action": each["legal"][-1]}
+               for each in json.loads(line).get("decisions", ())]
+    if answers:
+        print(json.dumps({"answers": answers}), flush=True)
+"""
+VIEW = {"@type", "seat", "seats", "round", "rounds", "opener", "card", "board", "first", "second", "scores"}
+RECORD = {"@type", "opener", "cards", "board", "first", "second"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    data = tmp_path_factory.mktemp("leduc") / "data"
+    with serving(data, "--game", LEDUC.name, "--patience", "0", "--luck", "off") as server:
+        yield server
+
+
+def ran(*command: str) -> str:
+    """What a program printed that has the client and none of the server's folders to import from."""
+    client = Path(__file__).parents[2] / "clients" / "python"
+    env = os.environ | {"PYTHONPATH": str(client)}
+    done = subprocess.run(
+        [sys.executable, *command], env=env, capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_sdk_reads_views_and_records_by_the_catalogue(server: Server, tmp_path: Path) -> None:
+    program = tmp_path / "bot.py"
+    program.write_text(SDK)
+    said = json.loads(ran(str(program), server.address, str(tmp_path / "token")))
+    assert len(said["records"]) == 8
+    names = {action.name for action in LEDUC.actions}
+    for title, kind, seat, seats, card, board, actions in said["seen"]:
+        assert (title, kind, seats) == (LEDUC.title, "leduc.v1.View", 2)
+        assert seat in range(2)
+        assert card in range(6)
+        assert board is None or board in {*range(6)} - {card}
+        assert actions
+        assert {*actions} <= names
+    assert {board for *_, board, _ in said["seen"]} != {None}, "some decisions have a card in the middle"
+    for cards, board, first, points in said["records"]:
+        assert len({*cards, board}) == 3
+        assert len(first) >= 2
+        assert sum(points) == 0
+
+
+def test_pipe_writes_views_and_records_that_a_program_can_read(server: Server, tmp_path: Path) -> None:
+    program, heard = tmp_path / "bot.py", tmp_path / "lines"
+    program.write_text(PIPED)
+    ran(
+        *("-m", "arena_client", "pipe", "--server", server.address, "--name", "piped", "--game", LEDUC.name),
+        *("--matches", "1", "--token-file", str(tmp_path / "token"), "--quiet", "--no-receipts"),
+        *("--", sys.executable, str(program), str(heard)),
+    )
+    lines = [*map(json.loads, heard.read_text().splitlines())]
+    [catalogue] = [game for line in lines for game in line.get("welcome", {}).get("games", ())]
+    assert (catalogue["viewType"], catalogue["recordType"]) == ("leduc.v1.View", "leduc.v1.Round")
+    check_views([each for line in lines for each in line.get("decisions", ())], written_out=True)
+    check_records([each for line in lines for each in line.get("rounds", ())])
+
+
+def test_a_websocket_has_them_in_json_too(server: Server) -> None:
+    asked, rounds = [], []
+    with Socket(server.host, server.port) as socket:
+        socket.say({"register": {"name": "page", "token": (token := f"arena_{secrets.token_urlsafe(32)}")}})
+        assert socket.hear()["name"] == "page"
+        socket.say({"token": token})
+        socket.say({"hello": {"games": [LEDUC.name], "capacity": 1}})
+        while "reports" not in (message := socket.hear()):
+            rounds += message.get("rounds", ())
+            said = {}
+            if "heartbeat" in message:
+                said["heartbeat"] = message["heartbeat"]
+            if "invitations" in message:
+                said["ready"] = [{"invitationId": each["invitationId"]} for each in message["invitations"]]
+            if decisions := message.get("decisions", ()):
+                asked += decisions
+                said["answers"] = [
+                    {"matchId": each["matchId"], "decisionId": each["decisionId"], "action": each["legal"][-1]}
+                    for each in decisions
+                ]
+            if said:
+                socket.say(said)
+    check_views(asked, written_out=False)
+    check_records(rounds + message.get("rounds", []))
+
+
+def check_views(decisions: list[Any], *, written_out: bool) -> None:
+    """Every field has its name; `written_out`: also those that are zero, but for the absent board."""
+    assert decisions
+    views = [decision["other"] for decision in decisions]
+    assert {view["@type"] for view in views} == {"type.googleapis.com/leduc.v1.View"}
+    for view in views:
+        assert view.keys() <= VIEW
+        assert not written_out or view.keys() >= VIEW - {"board"}
+    assert any("board" in view for view in views)
+    assert any(view.get("first") for view in views)
+
+
+def check_records(rounds: list[Any]) -> None:
+    assert len(rounds) == 8
+    for record in [each["other"] for each in rounds]:
+        assert record["@type"] == "type.googleapis.com/leduc.v1.Round"
+        assert record.keys() <= RECORD
+        assert len(record["cards"]) == 2

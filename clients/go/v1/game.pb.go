@@ -26,7 +26,7 @@ type GetRulesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The game, by name.
 	Game string `protobuf:"bytes,1,opt,name=game,proto3" json:"game,omitempty"`
-	// The language, as BCP 47 names it, such as "en"; the server's first where empty.
+	// The language, as BCP 47 names it, such as "en"; empty for the first language of the server.
 	Language      string `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -180,7 +180,7 @@ func (*ListGamesRequest) Descriptor() ([]byte, []int) {
 // The catalogues.
 type ListGamesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One per game served, by name.
+	// One for each game that the server plays, by name.
 	Games         []*GameCatalog `protobuf:"bytes,1,rep,name=games,proto3" json:"games,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -223,31 +223,31 @@ func (x *ListGamesResponse) GetGames() []*GameCatalog {
 	return nil
 }
 
-// One game: its cards and its actions. Sent once per stream in the welcome.
+// One game with its cards and actions. The welcome has those of the bot's games.
 type GameCatalog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name that requests use, such as "sixth_sense".
+	// The name in requests: "sixth_sense" or "nullern".
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The name that people use, such as "6th Sense".
+	// The name for people: "6th Sense" or "Nullern".
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	// The fewest seats a match can have.
+	// The smallest number of seats of a match.
 	MinSeats uint32 `protobuf:"varint,3,opt,name=min_seats,json=minSeats,proto3" json:"min_seats,omitempty"`
-	// The most seats a match can have.
+	// The largest number of seats of a match.
 	MaxSeats uint32 `protobuf:"varint,4,opt,name=max_seats,json=maxSeats,proto3" json:"max_seats,omitempty"`
 	// The names of the colours; a card's colour is an index into this list.
 	Colours []string `protobuf:"bytes,5,rep,name=colours,proto3" json:"colours,omitempty"`
-	// Every card; a card travels as its index in this list.
+	// All cards; other messages name a card by its index in this list.
 	Cards []*Card `protobuf:"bytes,6,rep,name=cards,proto3" json:"cards,omitempty"`
-	// Every action; an action travels as its index in this list.
+	// All actions; other messages name an action by its index in this list.
 	Actions []*Action `protobuf:"bytes,7,rep,name=actions,proto3" json:"actions,omitempty"`
-	// The options a match can be played with, and their defaults.
+	// The options of a match, with their defaults.
 	Options []*GameOption `protobuf:"bytes,8,rep,name=options,proto3" json:"options,omitempty"`
 	// A game whose views are in `other`: a serialized google.protobuf.FileDescriptorSet with every message that its views and records use.
 	// Empty for 6th Sense and Nullern.
 	Descriptors []byte `protobuf:"bytes,9,opt,name=descriptors,proto3" json:"descriptors,omitempty"`
 	// The full names of the messages of its views and of its records, such as "betting.v1.View"; empty for 6th Sense and Nullern.
 	ViewType string `protobuf:"bytes,10,opt,name=view_type,json=viewType,proto3" json:"view_type,omitempty"`
-	// See view_type.
+	// See `view_type`.
 	RecordType    string `protobuf:"bytes,11,opt,name=record_type,json=recordType,proto3" json:"record_type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -367,7 +367,7 @@ type Card struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Its colour, an index into the catalogue's colours.
 	Colour uint32 `protobuf:"varint,2,opt,name=colour,proto3" json:"colour,omitempty"`
-	// The values it can have: one, or two where its player says which (6 and 9).
+	// Its possible values: one, or two between which its player chooses (6 and 9).
 	Values        []uint32 `protobuf:"varint,3,rep,packed,name=values,proto3" json:"values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -424,18 +424,18 @@ func (x *Card) GetValues() []uint32 {
 	return nil
 }
 
-// One action. The optional fields are present where they mean something.
+// One action. An optional field is present if it means something for the action.
 type Action struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The action's name, such as "red 7", "blue 6 as 9" or "red 0 blocks place 2".
+	// The action's name, such as "red 7", "blue 6 as 9", "red 0 blocks place 2" or "bid 3".
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise".
+	// The kind of choice in the game's own word: "predict", "play", "block", "double", "peek" or "bid" in the two games.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The card it plays or chooses, an index into the catalogue's cards; absent where no card is involved or where it is hidden.
+	// The card that it plays or chooses, an index into the catalogue's cards; absent if it has none, or hides it.
 	Card *uint32 `protobuf:"varint,3,opt,name=card,proto3,oneof" json:"card,omitempty"`
-	// The value a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
+	// The value of the played card, the number of the bid, or 1 for yes and 0 for no.
 	Value *uint32 `protobuf:"varint,4,opt,name=value,proto3,oneof" json:"value,omitempty"`
-	// The place in the trick, counted from 0, of the card it blocks.
+	// The place in the trick of the card that it blocks, counted from 0.
 	Place         *uint32 `protobuf:"varint,5,opt,name=place,proto3,oneof" json:"place,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -509,11 +509,11 @@ func (x *Action) GetPlace() uint32 {
 // One option of a game.
 type GameOption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The option's name, such as "novice".
+	// The option's name: "novice", "target" or "late_trump" in 6th Sense.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Its default, as text ("false", "0").
+	// Its default as text: "false" or "0" in 6th Sense.
 	DefaultValue string `protobuf:"bytes,2,opt,name=default_value,json=defaultValue,proto3" json:"default_value,omitempty"`
-	// What it changes, in one sentence.
+	// Its effect, in one sentence.
 	Description   string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

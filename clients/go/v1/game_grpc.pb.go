@@ -27,12 +27,12 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// What the small numbers of a game mean. Everything else in this protocol names cards and actions by their index here,
-// so that no client carries a table of its own.
+// The meanings of a game's small numbers. All other messages name cards and actions by their index here, so that no client needs a table of
+// its own.
 type GameServiceClient interface {
-	// The catalogues of the games this server plays.
+	// Returns the catalogues of the games that this server plays.
 	ListGames(ctx context.Context, in *ListGamesRequest, opts ...grpc.CallOption) (*ListGamesResponse, error)
-	// The rules of a game, for people.
+	// Returns the rules of a game, for people.
 	// NOT_FOUND: the server does not play the game, or has no rules in the language.
 	GetRules(ctx context.Context, in *GetRulesRequest, opts ...grpc.CallOption) (*GetRulesResponse, error)
 }
@@ -69,12 +69,12 @@ func (c *gameServiceClient) GetRules(ctx context.Context, in *GetRulesRequest, o
 // All implementations must embed UnimplementedGameServiceServer
 // for forward compatibility.
 //
-// What the small numbers of a game mean. Everything else in this protocol names cards and actions by their index here,
-// so that no client carries a table of its own.
+// The meanings of a game's small numbers. All other messages name cards and actions by their index here, so that no client needs a table of
+// its own.
 type GameServiceServer interface {
-	// The catalogues of the games this server plays.
+	// Returns the catalogues of the games that this server plays.
 	ListGames(context.Context, *ListGamesRequest) (*ListGamesResponse, error)
-	// The rules of a game, for people.
+	// Returns the rules of a game, for people.
 	// NOT_FOUND: the server does not play the game, or has no rules in the language.
 	GetRules(context.Context, *GetRulesRequest) (*GetRulesResponse, error)
 	mustEmbedUnimplementedGameServiceServer()

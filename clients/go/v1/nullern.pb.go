@@ -21,40 +21,41 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Everything one seat may know of a game of Nullern, enough to choose without any memory of earlier messages.
-// Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists named "by seat" have one entry a seat.
+// Everything that one seat may know of a game of Nullern. It suffices for a choice without memory of earlier messages.
+// Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists "by seat" have one entry for each seat.
 type NullernView struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The seat that looks.
+	// The seat whose view this is.
 	Seat uint32 `protobuf:"varint,1,opt,name=seat,proto3" json:"seat,omitempty"`
 	// The number of seats.
 	Seats uint32 `protobuf:"varint,2,opt,name=seats,proto3" json:"seats,omitempty"`
-	// The round being played, counted from 0. The last one is blind.
+	// The current round, counted from 0. The last one is blind.
 	Round uint32 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
-	// The number of rounds the game has.
+	// The number of rounds of the game.
 	Rounds uint32 `protobuf:"varint,4,opt,name=rounds,proto3" json:"rounds,omitempty"`
 	// The dealer of this round.
 	Dealer uint32 `protobuf:"varint,5,opt,name=dealer,proto3" json:"dealer,omitempty"`
-	// The number of cards each seat was dealt this round.
+	// The number of cards that each seat got in this round.
 	CardsEach uint32 `protobuf:"varint,6,opt,name=cards_each,json=cardsEach,proto3" json:"cards_each,omitempty"`
 	// The card turned over, whose colour is trump.
 	Turned uint32 `protobuf:"varint,7,opt,name=turned,proto3" json:"turned,omitempty"`
-	// The cards in hand, in card order; empty in the blind round, where nobody sees a card before it is played.
+	// The cards in hand, in card order; empty in the blind round, in which nobody sees a card before it is played.
 	Hand []uint32 `protobuf:"varint,8,rep,packed,name=hand,proto3" json:"hand,omitempty"`
-	// The bids, by seat; a seat that has not bid yet is not in it.
+	// The bids so far, by seat.
 	Bids map[uint32]uint32 `protobuf:"bytes,9,rep,name=bids,proto3" json:"bids,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
-	// The cards of this round's tricks in the order they were played, all tricks in one list, the current one last: a completed trick has
-	// one entry a seat.
+	// The cards of this round's tricks, in the order in which they were played. All tricks are in one list, and a completed trick has one
+	// entry for each seat. A card's number is also the number of the action that plays it; the action "play the blind card" is here
+	// as the card that it turned up.
 	Plays []uint32 `protobuf:"varint,10,rep,packed,name=plays,proto3" json:"plays,omitempty"`
-	// The seat that led, for every trick that began.
+	// The seat that led each trick of this round that has begun.
 	Leaders []uint32 `protobuf:"varint,11,rep,packed,name=leaders,proto3" json:"leaders,omitempty"`
-	// The seat that took it, for every completed trick.
+	// The seat that took each completed trick of this round.
 	Takers []uint32 `protobuf:"varint,12,rep,packed,name=takers,proto3" json:"takers,omitempty"`
-	// Tricks taken this round, by seat.
+	// Tricks taken in this round, by seat.
 	Taken []uint32 `protobuf:"varint,13,rep,packed,name=taken,proto3" json:"taken,omitempty"`
-	// Points before this round, by seat; what Hupfers cost is deducted after the last round only.
+	// Points before this round, by seat. The cost of Hupfers is deducted only after the last round.
 	Scores []int32 `protobuf:"zigzag32,14,rep,packed,name=scores,proto3" json:"scores,omitempty"`
-	// Hupfers, bids that were missed, before this round, by seat.
+	// Hupfers before this round, by seat: rounds in which the seat missed its bid.
 	Hupfers       []uint32 `protobuf:"varint,15,rep,packed,name=hupfers,proto3" json:"hupfers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -195,14 +196,14 @@ func (x *NullernView) GetHupfers() []uint32 {
 	return nil
 }
 
-// A round that is over, with everything face up. All seats see the same.
+// A finished round with all cards face up. All seats see the same.
 type NullernRound struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The card turned over.
 	Turned uint32 `protobuf:"varint,1,opt,name=turned,proto3" json:"turned,omitempty"`
-	// The bids as they are, by seat.
+	// The bids, by seat.
 	Bids []uint32 `protobuf:"varint,2,rep,packed,name=bids,proto3" json:"bids,omitempty"`
-	// The cards of all tricks.
+	// The cards of all tricks, in the order in which they were played. A blind card is here as itself.
 	Plays []uint32 `protobuf:"varint,3,rep,packed,name=plays,proto3" json:"plays,omitempty"`
 	// The seat that led each trick.
 	Leaders []uint32 `protobuf:"varint,4,rep,packed,name=leaders,proto3" json:"leaders,omitempty"`
@@ -210,7 +211,7 @@ type NullernRound struct {
 	Takers []uint32 `protobuf:"varint,5,rep,packed,name=takers,proto3" json:"takers,omitempty"`
 	// Tricks taken, by seat.
 	Taken []uint32 `protobuf:"varint,6,rep,packed,name=taken,proto3" json:"taken,omitempty"`
-	// Whether the round brought a Hupfer, by seat.
+	// By seat, true if the round brought it a Hupfer.
 	Missed []bool `protobuf:"varint,7,rep,packed,name=missed,proto3" json:"missed,omitempty"`
 	// Hupfers after this round, by seat.
 	Hupfers       []uint32 `protobuf:"varint,8,rep,packed,name=hupfers,proto3" json:"hupfers,omitempty"`

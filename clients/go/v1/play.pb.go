@@ -22,8 +22,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Why the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as text. The status says
-// whether to try again, also for a reason that a client does not know.
+// The reason for which the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as
+// text. The status decides whether to try again, also for a reason that a client does not know.
 type Reason int32
 
 const (
@@ -224,17 +224,17 @@ func (Reason) EnumDescriptor() ([]byte, []int) {
 	return file_arena_v1_play_proto_rawDescGZIP(), []int{0}
 }
 
-// A kind of match. It is known with the invitation and does not change.
+// The kind of a match. The invitation names it, and it does not change.
 type MatchKind int32
 
 const (
 	// Not used.
 	MatchKind_MATCH_KIND_UNSPECIFIED MatchKind = 0
-	// Its result moves the ladder, unless a bot's own share in it is too small.
+	// Its result changes the ladder, unless house bots played too much of it.
 	MatchKind_MATCH_KIND_RATED MatchKind = 1
-	// Its result moves nothing. Its only guest asked for it, or let its last invitation fail.
+	// Its result changes no rating. Its only bot, beside house bots, asked for casual matches or left its last invitation unanswered.
 	MatchKind_MATCH_KIND_CASUAL MatchKind = 2
-	// Its result moves nothing; its bots were asked by name and agreed.
+	// Its result changes no rating. Its bots were challenged by name and agreed.
 	MatchKind_MATCH_KIND_CHALLENGE MatchKind = 3
 )
 
@@ -281,43 +281,43 @@ func (MatchKind) EnumDescriptor() ([]byte, []int) {
 	return file_arena_v1_play_proto_rawDescGZIP(), []int{1}
 }
 
-// What a notice is about.
+// The kind of event that a notice is about.
 type NoticeKind int32
 
 const (
 	// Not used.
 	NoticeKind_NOTICE_KIND_UNSPECIFIED NoticeKind = 0
-	// The answer was not among the legal actions, or a nonce was neither 16 bytes nor none; the decision or the invitation stays open, and the
-	// clock runs on.
+	// The answer was not a legal action, or a nonce was not empty and had not 16 bytes. The decision or the invitation stays open, and the clock
+	// runs on.
 	NoticeKind_NOTICE_KIND_ILLEGAL NoticeKind = 1
-	// The answer came after the decision had been made; it was ignored.
+	// The answer came after the decision had been made, and was ignored.
 	NoticeKind_NOTICE_KIND_STALE NoticeKind = 2
-	// There is no such match, seat or decision for this bot; it was ignored.
+	// The bot has no such match, seat or decision. Its message was ignored.
 	NoticeKind_NOTICE_KIND_UNKNOWN NoticeKind = 3
-	// Time ran out and the server played.
+	// Time ran out, and the server chose.
 	NoticeKind_NOTICE_KIND_FORCED_BY_TIME NoticeKind = 4
-	// Too many rejected answers, and the server played.
+	// Too many answers were rejected, and the server chose.
 	NoticeKind_NOTICE_KIND_FORCED_BY_ILLEGALITY NoticeKind = 5
-	// The seat is suspended and the server plays for it until the bot names the match in PlayRequest.resumed.
+	// The seat is suspended: the server chooses for it until the bot names the match in PlayRequest.resumed. Sent once for each suspension.
 	NoticeKind_NOTICE_KIND_SUSPENDED NoticeKind = 6
 	// The invitation was withdrawn: it was not accepted in time, or the match does not take place.
 	NoticeKind_NOTICE_KIND_WITHDRAWN NoticeKind = 7
 	// The server is stopping and forms no more matches.
 	NoticeKind_NOTICE_KIND_DRAINING NoticeKind = 8
-	// The bot of a seat is gone; it has some time to come back.
+	// The bot of a seat is gone, and may come back within return_ms.
 	NoticeKind_NOTICE_KIND_GONE NoticeKind = 9
-	// A house bot plays a seat on, until the seat's own bot is back and the next round begins.
+	// A house bot plays a seat until the seat's own bot is back and the next round begins.
 	NoticeKind_NOTICE_KIND_SUBSTITUTED NoticeKind = 10
 	// The bot of a seat has its seat back.
 	NoticeKind_NOTICE_KIND_BACK NoticeKind = 11
-	// The server was restarted: no clock of the match runs until all its bots are back, or for some time at most. Of a match that is over:
+	// The server was restarted: no clock of the match runs until all its bots are back, or hold_ms have passed. For a match that is over:
 	// its result cannot be stored yet. Without a match: the server cannot store anything at the moment, and sends nothing until it can.
 	NoticeKind_NOTICE_KIND_HELD NoticeKind = 12
 	// The clocks of the match run again. Without a match: the server can store again.
 	NoticeKind_NOTICE_KIND_RELEASED NoticeKind = 13
-	// The bot is parked: it is given no seats until BotService.UnparkBot is called. The text says why.
+	// The bot is parked: it gets no seats until somebody calls BotService.UnparkBot. The text has the reason.
 	NoticeKind_NOTICE_KIND_PARKED NoticeKind = 14
-	// The invitation was accepted or declined after the seat was given to another: nothing is lost, and nothing charged.
+	// The bot accepted or declined after another bot had taken the seat. This costs nothing.
 	NoticeKind_NOTICE_KIND_TAKEN NoticeKind = 15
 	// The owner's bots have played their casual matches of this hour; casual_ms is the time until the next one.
 	NoticeKind_NOTICE_KIND_CASUAL_LIMIT NoticeKind = 16
@@ -456,22 +456,22 @@ func (Interruption) EnumDescriptor() ([]byte, []int) {
 // From the bot. The server handles the fields in this order: hello, heartbeat, capacity, declined, ready, resumed, answers, leave.
 type PlayRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who the bot is and what it wants; in the first message, and only there.
+	// The bot's games and wishes; in the first message, and only there.
 	Hello *Hello `protobuf:"bytes,1,opt,name=hello,proto3" json:"hello,omitempty"`
-	// Acceptances of invitations. One that comes too late gets a notice and costs nothing.
+	// Acceptances of invitations. The server answers a late one with a notice, and it costs nothing.
 	Ready []*Ready `protobuf:"bytes,2,rep,name=ready,proto3" json:"ready,omitempty"`
 	// Answers to decisions: any number, of any matches, in any order.
 	Answers []*Answer `protobuf:"bytes,3,rep,name=answers,proto3" json:"answers,omitempty"`
-	// The number of the heartbeat this answers; absent otherwise.
+	// The number of the heartbeat that this message answers; absent if it answers none.
 	Heartbeat *uint64 `protobuf:"varint,4,opt,name=heartbeat,proto3,oneof" json:"heartbeat,omitempty"`
-	// How many matches the bot can play at once from now on, those it is playing included; absent when that has not changed.
+	// The number of matches that the bot can play at once from now on, including running ones; absent if it has not changed.
 	Capacity *uint32 `protobuf:"varint,5,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
-	// Invitations that are not accepted, by their number. A bot that has no room should say so, or it is invited again.
+	// Numbers of invitations that the bot declines. A bot without room should decline, or the server invites it again.
 	Declined []uint64 `protobuf:"varint,6,rep,packed,name=declined,proto3" json:"declined,omitempty"`
 	// Suspended matches in which the bot is ready to choose again.
 	Resumed []uint64 `protobuf:"varint,7,rep,packed,name=resumed,proto3" json:"resumed,omitempty"`
-	// The bot leaves in order: house bots play its matches on from here, which counts as a last place in each but is no trouble, its
-	// invitations are declined, and the stream ends with OK. A bot that wants to finish its matches sets its capacity to 0 and waits.
+	// True if the bot leaves. House bots continue its matches, in each of which it comes last, but none counts as trouble. Its invitations
+	// are declined, and the stream ends with OK. A bot that wants to finish its matches sets its capacity to 0 and waits.
 	Leave         bool `protobuf:"varint,8,opt,name=leave,proto3" json:"leave,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -563,24 +563,25 @@ func (x *PlayRequest) GetLeave() bool {
 	return false
 }
 
-// The bot's first words.
+// The bot's first message.
 type Hello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The games it plays, by name.
+	// The names of the games that it plays.
 	Games []string `protobuf:"bytes,1,rep,name=games,proto3" json:"games,omitempty"`
-	// How many matches it can play at once. With 0 it is given no new ones until it says a higher capacity.
+	// The number of matches that it can play at once. With 0 it gets no new match until it sends a higher capacity.
 	Capacity uint32 `protobuf:"varint,2,opt,name=capacity,proto3" json:"capacity,omitempty"`
 	// The client library and its version, for the server's log; free text.
 	Client string `protobuf:"bytes,3,opt,name=client,proto3" json:"client,omitempty"`
-	// The bot's own version: at most 40 printable characters, perhaps none. Every version has a rating of its own, which begins from that of
-	// the version before; a bot that changes should say another.
+	// The bot's own version: at most 40 printable characters, or empty. Every version has a rating of its own, which begins from that of
+	// the version before. A bot that changes should send another version.
 	Version string `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
 	// Matches it was playing when an earlier stream of it ended. How those ended that are over it is told again; those that go on are asked
 	// for again without being named here.
 	Playing []uint64 `protobuf:"varint,5,rep,packed,name=playing,proto3" json:"playing,omitempty"`
-	// Whether all its matches on this stream are casual ones: with house bots only, unrated, so many an hour for all bots of its owner.
+	// True if all its matches on this stream shall be casual: with house bots only, unrated, and a limited number an hour for all bots of
+	// its owner.
 	Casual bool `protobuf:"varint,6,opt,name=casual,proto3" json:"casual,omitempty"`
-	// Whether it may be sent challenges, the only invitations that name who will play.
+	// True if the server may send it challenges, the only invitations that name the players.
 	Challenges bool `protobuf:"varint,7,opt,name=challenges,proto3" json:"challenges,omitempty"`
 	// The features of later versions of the protocol that the client understands: at most 32 names of at most 40 lower-case letters, digits
 	// and '-'. The server ignores names that it does not know. None is defined yet.
@@ -687,12 +688,12 @@ func (x *Hello) GetReportsAfter() uint64 {
 	return 0
 }
 
-// A seat is accepted.
+// The acceptance of an invitation.
 type Ready struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The invitation.
 	InvitationId uint64 `protobuf:"varint,1,opt,name=invitation_id,json=invitationId,proto3" json:"invitation_id,omitempty"`
-	// 16 bytes of the bot's own chance, which go into the deal; none means sixteen zeros.
+	// 16 random bytes of the bot, which go into the deal; empty for sixteen zeros.
 	Nonce         []byte `protobuf:"bytes,2,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -742,14 +743,14 @@ func (x *Ready) GetNonce() []byte {
 	return nil
 }
 
-// A choice.
+// The bot's choice at a decision.
 type Answer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The match.
 	MatchId uint64 `protobuf:"varint,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
-	// The decision that is answered.
+	// The decision.
 	DecisionId uint32 `protobuf:"varint,2,opt,name=decision_id,json=decisionId,proto3" json:"decision_id,omitempty"`
-	// The action chosen, one of the decision's legal ones.
+	// The chosen action, one of `Decision.legal`.
 	Action        uint32 `protobuf:"varint,3,opt,name=action,proto3" json:"action,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -810,24 +811,24 @@ func (x *Answer) GetAction() uint32 {
 // decisions.
 type PlayResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the first message, and only there.
+	// The server's greeting; in the first message, and only there.
 	Welcome *Welcome `protobuf:"bytes,1,opt,name=welcome,proto3" json:"welcome,omitempty"`
-	// Seats offered.
+	// Seats that the server offers.
 	Invitations []*Invitation `protobuf:"bytes,2,rep,name=invitations,proto3" json:"invitations,omitempty"`
-	// Choices to make: everything that became due since the last message.
+	// Choices that became due since the last message.
 	Decisions []*Decision `protobuf:"bytes,3,rep,name=decisions,proto3" json:"decisions,omitempty"`
-	// What went wrong, and what happened about it.
+	// Unusual events, such as rejected answers.
 	Notices []*Notice `protobuf:"bytes,4,rep,name=notices,proto3" json:"notices,omitempty"`
 	// Rounds that are over.
 	Rounds []*RoundReport `protobuf:"bytes,5,rep,name=rounds,proto3" json:"rounds,omitempty"`
 	// Matches that are over, in the order of their leaves in the log, also from one message of a stream to the next.
 	Reports []*MatchReport `protobuf:"bytes,6,rep,name=reports,proto3" json:"reports,omitempty"`
-	// A number to send back at once; absent otherwise. Who answers late gains nothing: the shortest time of anything counts.
+	// A number to send back at once; absent in most messages. A late answer gains nothing: the shortest of all times counts.
 	Heartbeat *uint64 `protobuf:"varint,7,opt,name=heartbeat,proto3,oneof" json:"heartbeat,omitempty"`
-	// Matches that begin, or that the bot has come back to.
+	// Matches that begin, or to which the bot has come back.
 	Starts []*MatchStart `protobuf:"bytes,8,rep,name=starts,proto3" json:"starts,omitempty"`
-	// Decisions that this bot was asked and that were made without its answer. Its own answers are not confirmed, a report closes its whole
-	// match, and after a new welcome only the decisions that are sent again are open.
+	// Decisions that the server sent to this bot and that were made without its answer. The server does not confirm the bot's own answers.
+	// A report closes all decisions of its match. After a new welcome only the decisions that the server sends again are open.
 	Closed        []*ClosedDecision `protobuf:"bytes,9,rep,name=closed,proto3" json:"closed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -926,7 +927,7 @@ func (x *PlayResponse) GetClosed() []*ClosedDecision {
 	return nil
 }
 
-// A decision that is no longer open.
+// A decision that was made without the bot's answer.
 type ClosedDecision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The match.
@@ -981,18 +982,18 @@ func (x *ClosedDecision) GetDecisionId() uint32 {
 	return 0
 }
 
-// The server's first words.
+// The server's first message.
 type Welcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The server's version, such as "0.1.0"; `build` is apart.
+	// The server's version, such as "0.1.0".
 	Server string `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`
 	// The bot's name.
 	Bot string `protobuf:"bytes,2,opt,name=bot,proto3" json:"bot,omitempty"`
-	// The catalogues of the games the bot asked for.
+	// The catalogues of those games of Hello.games that the server plays.
 	Games []*GameCatalog `protobuf:"bytes,3,rep,name=games,proto3" json:"games,omitempty"`
-	// What lateness and mistakes cost.
+	// The limits of every match, and the consequences of exceeding them.
 	Conduct *Conduct `protobuf:"bytes,4,opt,name=conduct,proto3" json:"conduct,omitempty"`
-	// What the stream may carry.
+	// The limits of this stream.
 	Limits *StreamLimits `protobuf:"bytes,5,opt,name=limits,proto3" json:"limits,omitempty"`
 	// The log of results as it is now: a bot that knew it before can ask LogService.GetConsistency whether it was only added to.
 	// Every server has a log, except the private ones for matches on one machine.
@@ -1091,18 +1092,18 @@ func (x *Welcome) GetBuild() string {
 	return ""
 }
 
-// What a stream may carry, and what the bot was granted.
+// The limits of a stream.
 type StreamLimits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many matches the bot plays at once at most: the lower of what it said and what this server allows.
+	// The largest number of matches that the bot plays at once: Hello.capacity, or the server's limit if that is lower.
 	Capacity uint32 `protobuf:"varint,1,opt,name=capacity,proto3" json:"capacity,omitempty"`
-	// Bytes of a message to the server, at most.
+	// The largest size of a message to the server, in bytes.
 	MaxRequest uint32 `protobuf:"varint,2,opt,name=max_request,json=maxRequest,proto3" json:"max_request,omitempty"`
-	// Bytes of a call's headers, at most, as HTTP/2 counts them.
+	// The largest size of a call's headers, in bytes as HTTP/2 counts them.
 	MaxMetadata uint32 `protobuf:"varint,3,opt,name=max_metadata,json=maxMetadata,proto3" json:"max_metadata,omitempty"`
 	// Time between two heartbeats, in milliseconds.
 	HeartbeatMs uint32 `protobuf:"varint,4,opt,name=heartbeat_ms,json=heartbeatMs,proto3" json:"heartbeat_ms,omitempty"`
-	// Bytes of a message to the client, at most. What would be larger comes in several messages, in the order of PlayResponse.
+	// The largest size of a message to the client, in bytes. A larger one comes as several messages, in the order of PlayResponse.
 	MaxResponse   uint32 `protobuf:"varint,5,opt,name=max_response,json=maxResponse,proto3" json:"max_response,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1173,38 +1174,38 @@ func (x *StreamLimits) GetMaxResponse() uint32 {
 	return 0
 }
 
-// The limits every match is played under.
+// The limits of every match, and the consequences of exceeding them.
 type Conduct struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Time for one decision before the bank is used, in milliseconds.
 	SoftLimitMs uint32 `protobuf:"varint,1,opt,name=soft_limit_ms,json=softLimitMs,proto3" json:"soft_limit_ms,omitempty"`
-	// Time beyond the soft limits that a seat has for a whole match, in milliseconds.
+	// Time beyond the soft limits that a seat has in a whole match, in milliseconds.
 	BankMs uint32 `protobuf:"varint,2,opt,name=bank_ms,json=bankMs,proto3" json:"bank_ms,omitempty"`
-	// Rejected answers to one decision after which the server plays.
+	// Number of rejected answers to one decision after which the server chooses.
 	RejectionsPerDecision uint32 `protobuf:"varint,3,opt,name=rejections_per_decision,json=rejectionsPerDecision,proto3" json:"rejections_per_decision,omitempty"`
-	// Rejected answers in a match after which the server plays each further mistake at once.
+	// Number of rejected answers in a match after which the server chooses at once at each further one.
 	RejectionsPerMatch uint32 `protobuf:"varint,4,opt,name=rejections_per_match,json=rejectionsPerMatch,proto3" json:"rejections_per_match,omitempty"`
-	// Late decisions in a row after which a seat is suspended.
+	// Number of late decisions in a row after which a seat is suspended.
 	LatesInARow uint32 `protobuf:"varint,5,opt,name=lates_in_a_row,json=latesInARow,proto3" json:"lates_in_a_row,omitempty"`
 	// Time to accept an invitation, in milliseconds.
 	ReadyMs uint32 `protobuf:"varint,6,opt,name=ready_ms,json=readyMs,proto3" json:"ready_ms,omitempty"`
-	// The most that the measured round trip to a bot delays the start of its clock, in milliseconds.
+	// The longest time by which the measured round trip to a bot delays the start of its clock, in milliseconds.
 	LagAllowanceMs uint32 `protobuf:"varint,7,opt,name=lag_allowance_ms,json=lagAllowanceMs,proto3" json:"lag_allowance_ms,omitempty"`
-	// How long a bot that is gone has to come back before a house bot plays its seat on, in milliseconds.
+	// Time in which an absent bot may come back before a house bot plays its seat, in milliseconds.
 	GraceMs uint32 `protobuf:"varint,8,opt,name=grace_ms,json=graceMs,proto3" json:"grace_ms,omitempty"`
-	// How often a bot may be gone in a match and have that time; its clock stands still during the first of them only.
+	// Number of absences in a match for which a bot has that time; its clock stands still in the first of them only.
 	Incidents uint32 `protobuf:"varint,9,opt,name=incidents,proto3" json:"incidents,omitempty"`
-	// How long all clocks stand still after a restart of the server while bots come back, at most, in milliseconds.
+	// The longest time for which all clocks stand still after a restart of the server, while bots come back, in milliseconds.
 	RestartHoldMs uint32 `protobuf:"varint,10,opt,name=restart_hold_ms,json=restartHoldMs,proto3" json:"restart_hold_ms,omitempty"`
-	// A seat that a house bot had for more than this part of the rounds comes last, and moves no opponent's rating.
+	// If a house bot plays a seat in more than this percentage of the rounds, the seat comes last and moves no opponent's rating.
 	SubstitutedPercent uint32 `protobuf:"varint,11,opt,name=substituted_percent,json=substitutedPercent,proto3" json:"substituted_percent,omitempty"`
-	// Matches in a row in which a bot was suspended or a house bot played its seat on, after which it is parked.
+	// Number of matches in a row in which a bot was suspended or replaced by a house bot, after which the bot is parked.
 	ParkAfter uint32 `protobuf:"varint,12,opt,name=park_after,json=parkAfter,proto3" json:"park_after,omitempty"`
-	// How long a bot that has not finished a match yet has to come back, in milliseconds, where it is less than grace_ms.
+	// The same as grace_ms for a bot that has not finished a match yet, if this time is shorter.
 	NewcomerGraceMs uint32 `protobuf:"varint,13,opt,name=newcomer_grace_ms,json=newcomerGraceMs,proto3" json:"newcomer_grace_ms,omitempty"`
 	// Time after which the server offers a seat to a further bot while the first has not accepted it, in milliseconds.
 	OfferOnMs uint32 `protobuf:"varint,14,opt,name=offer_on_ms,json=offerOnMs,proto3" json:"offer_on_ms,omitempty"`
-	// The longest time that a bot may take to accept before the seat may be another's, in milliseconds.
+	// The longest time in which a bot may accept before another bot may take the seat, in milliseconds.
 	OfferLimitMs  uint32 `protobuf:"varint,15,opt,name=offer_limit_ms,json=offerLimitMs,proto3" json:"offer_limit_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1345,10 +1346,10 @@ func (x *Conduct) GetOfferLimitMs() uint32 {
 	return 0
 }
 
-// A seat at a match that is about to begin. It does not say which match, nor against whom: nobody chooses opponents.
+// The offer of a seat at a match that is about to begin. It names neither the match nor the opponents: no bot chooses them.
 type Invitation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The number of this invitation, drawn at random below 2^53: two bots at one table have different ones.
+	// A random number below 2^53, different for each bot of a table.
 	InvitationId uint64 `protobuf:"varint,1,opt,name=invitation_id,json=invitationId,proto3" json:"invitation_id,omitempty"`
 	// The game, by name.
 	Game string `protobuf:"bytes,2,opt,name=game,proto3" json:"game,omitempty"`
@@ -1357,9 +1358,9 @@ type Invitation struct {
 	// The options that differ from their defaults, as text.
 	Options map[string]string `protobuf:"bytes,4,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// SHA-256 of a salt and the match's commitment, 32 bytes each, both of which MatchStart shows. It binds the server to the deal before
-	// any nonce is accepted, so that neither side can steer it; and no two invitations have the same.
+	// it knows any nonce, so that neither side can influence the deal. No two invitations have the same.
 	Commitment []byte `protobuf:"bytes,5,opt,name=commitment,proto3" json:"commitment,omitempty"`
-	// Who will play, by seat: in a challenge only, empty otherwise.
+	// The players' names, by seat; only in a challenge.
 	Bots          []string `protobuf:"bytes,6,rep,name=bots,proto3" json:"bots,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1437,7 +1438,7 @@ func (x *Invitation) GetBots() []string {
 	return nil
 }
 
-// A match begins for which the bot said Ready. Sent again, the same, to a bot that comes back.
+// The beginning of a match that the bot accepted. A bot that comes back gets the same message again.
 type MatchStart struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The match.
@@ -1454,9 +1455,9 @@ type MatchStart struct {
 	Bots []string `protobuf:"bytes,6,rep,name=bots,proto3" json:"bots,omitempty"`
 	// The options that differ from their defaults, as text.
 	Options map[string]string `protobuf:"bytes,7,rep,name=options,proto3" json:"options,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// SHA-256 of the server's seed, which the replay shows when the match is over.
+	// SHA-256 of the server's seed, which the replay contains after the match.
 	Commitment []byte `protobuf:"bytes,8,opt,name=commitment,proto3" json:"commitment,omitempty"`
-	// 32 bytes: SHA-256 of these and the commitment is the commitment of the invitation.
+	// 32 bytes. SHA-256 of this salt and the commitment is the commitment of the invitation.
 	Salt          []byte `protobuf:"bytes,9,opt,name=salt,proto3" json:"salt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1555,16 +1556,16 @@ func (x *MatchStart) GetSalt() []byte {
 	return nil
 }
 
-// A choice to make, with all that the seat may know.
+// A choice to make, with everything that the seat may know.
 type Decision struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The match.
 	MatchId uint64 `protobuf:"varint,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
-	// Names this decision in the answer.
+	// The number of this decision in the match, which the answer repeats.
 	DecisionId uint32 `protobuf:"varint,2,opt,name=decision_id,json=decisionId,proto3" json:"decision_id,omitempty"`
-	// Time until the bank is used, in milliseconds, counted from when the server sent this.
+	// Time until the bank is used, in milliseconds from the moment at which the server sent this.
 	SoftMs uint32 `protobuf:"varint,3,opt,name=soft_ms,json=softMs,proto3" json:"soft_ms,omitempty"`
-	// What is left in the bank, in milliseconds.
+	// Time left in the bank, in milliseconds.
 	BankMs uint32 `protobuf:"varint,4,opt,name=bank_ms,json=bankMs,proto3" json:"bank_ms,omitempty"`
 	// The legal actions, in rising order.
 	Legal []uint32 `protobuf:"varint,5,rep,packed,name=legal,proto3" json:"legal,omitempty"`
@@ -1696,16 +1697,17 @@ func (*Decision_SixthSense) isDecision_View() {}
 
 func (*Decision_Nullern) isDecision_View() {}
 
-// Something went wrong with an answer, or time ran out. Nothing here ends the stream.
+// A notice about an unusual event. No notice ends the stream. Every field has one meaning, whatever the kind; a field is absent if the
+// notice is about nothing of the sort.
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The match; absent where none is concerned.
+	// The match.
 	MatchId *uint64 `protobuf:"varint,1,opt,name=match_id,json=matchId,proto3,oneof" json:"match_id,omitempty"`
-	// The decision; absent where none is concerned.
+	// The decision.
 	DecisionId *uint32 `protobuf:"varint,2,opt,name=decision_id,json=decisionId,proto3,oneof" json:"decision_id,omitempty"`
-	// What happened.
+	// The kind of event.
 	Kind NoticeKind `protobuf:"varint,3,opt,name=kind,proto3,enum=arena.v1.NoticeKind" json:"kind,omitempty"`
-	// The same in words, with the values concerned and what to do.
+	// The event in words, for people, with its values and a remedy.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// The action that the bot sent and the server did not take.
 	RejectedAction *uint32 `protobuf:"varint,5,opt,name=rejected_action,json=rejectedAction,proto3,oneof" json:"rejected_action,omitempty"`
@@ -1725,7 +1727,7 @@ type Notice struct {
 	CasualMs *uint32 `protobuf:"varint,12,opt,name=casual_ms,json=casualMs,proto3,oneof" json:"casual_ms,omitempty"`
 	// The seat that is gone, substituted or back, in a notice to the whole table.
 	Seat *uint32 `protobuf:"varint,13,opt,name=seat,proto3,oneof" json:"seat,omitempty"`
-	// The invitation; absent if the notice is about none.
+	// The invitation.
 	InvitationId  *uint64 `protobuf:"varint,14,opt,name=invitation_id,json=invitationId,proto3,oneof" json:"invitation_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1859,7 +1861,7 @@ func (x *Notice) GetInvitationId() uint64 {
 	return 0
 }
 
-// A round that is over.
+// The report of a finished round.
 type RoundReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The match.
@@ -1870,7 +1872,7 @@ type RoundReport struct {
 	Points []int32 `protobuf:"zigzag32,3,rep,packed,name=points,proto3" json:"points,omitempty"`
 	// Points after this round, by seat.
 	Scores []int32 `protobuf:"zigzag32,4,rep,packed,name=scores,proto3" json:"scores,omitempty"`
-	// The round with everything face up.
+	// The round with all cards face up.
 	//
 	// Types that are valid to be assigned to Record:
 	//
@@ -1991,30 +1993,30 @@ func (*RoundReport_SixthSense) isRoundReport_Record() {}
 
 func (*RoundReport_Nullern) isRoundReport_Record() {}
 
-// A match that is over.
+// The report of a finished match.
 type MatchReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The match.
 	MatchId uint64 `protobuf:"varint,1,opt,name=match_id,json=matchId,proto3" json:"match_id,omitempty"`
 	// The bot's seat.
 	Seat uint32 `protobuf:"varint,2,opt,name=seat,proto3" json:"seat,omitempty"`
-	// Final points, by seat; empty when the match was interrupted.
+	// Final points, by seat; empty if the match was interrupted.
 	Scores []int32 `protobuf:"zigzag32,3,rep,packed,name=scores,proto3" json:"scores,omitempty"`
-	// Final places, by seat, 1 being the best; equal points share a place. Empty when the match was interrupted.
+	// Final places, by seat; 1 is the best, and equal points share a place. Empty if the match was interrupted.
 	Places []uint32 `protobuf:"varint,4,rep,packed,name=places,proto3" json:"places,omitempty"`
-	// The bot's rating before and after; absent when the match was not rated.
+	// The bot's rating before and after the match; absent if the match was not rated.
 	Rating *RatingChange `protobuf:"bytes,5,opt,name=rating,proto3" json:"rating,omitempty"`
-	// Why the match has no result; empty when it has one.
+	// The reason why the match has no result, in words; empty if it has one.
 	Interrupted string `protobuf:"bytes,6,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
-	// By seat, whether the result counts for its bot; empty when the match was interrupted.
+	// By seat, true if the result counts for its bot. Empty if the match was interrupted.
 	Counts []bool `protobuf:"varint,7,rep,packed,name=counts,proto3" json:"counts,omitempty"`
 	// The kind of the match.
 	Kind MatchKind `protobuf:"varint,8,opt,name=kind,proto3,enum=arena.v1.MatchKind" json:"kind,omitempty"`
-	// By seat, whether house bots played more of it than Conduct.substituted_percent allows: a loss for its bot to every seat that is
-	// not, while no opponent's rating moves by it. Empty when the match was interrupted, or begun by an older server.
+	// By seat, true if house bots played more of it than Conduct.substituted_percent allows. Its bot then loses to every seat that is not
+	// spoilt, and no opponent's rating changes by it. Empty if the match was interrupted, or begun by an older server.
 	Spoilt []bool `protobuf:"varint,9,rep,packed,name=spoilt,proto3" json:"spoilt,omitempty"`
-	// What the log of results says of the match, and the proof of it; absent where Welcome.log is. The leaf is how the match ended,
-	// also where the report is repeated: a void that came later is another leaf.
+	// The match's entry in the log of results, with its proof; absent if Welcome.log is. Its leaf records the end of the match, also in a
+	// repeated report: a later void is another leaf.
 	Entry *LogEntry `protobuf:"bytes,10,opt,name=entry,proto3" json:"entry,omitempty"`
 	// The cause of `interrupted`, for programs.
 	Interruption  Interruption `protobuf:"varint,11,opt,name=interruption,proto3,enum=arena.v1.Interruption" json:"interruption,omitempty"`
@@ -2129,7 +2131,7 @@ func (x *MatchReport) GetInterruption() Interruption {
 	return Interruption_INTERRUPTION_UNSPECIFIED
 }
 
-// A rating moved.
+// The change of a rating.
 type RatingChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Elo before.

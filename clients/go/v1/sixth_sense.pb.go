@@ -21,50 +21,50 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Everything one seat may know of a game of 6th Sense, enough to choose without any memory of earlier messages.
-// Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists named "by seat" have one entry a seat.
+// Everything that one seat may know of a game of 6th Sense. It suffices for a choice without memory of earlier messages.
+// Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists "by seat" have one entry for each seat.
 type SixthSenseView struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The seat that looks.
+	// The seat whose view this is.
 	Seat uint32 `protobuf:"varint,1,opt,name=seat,proto3" json:"seat,omitempty"`
 	// The number of seats.
 	Seats uint32 `protobuf:"varint,2,opt,name=seats,proto3" json:"seats,omitempty"`
-	// The round being played, counted from 0.
+	// The current round, counted from 0.
 	Round uint32 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
-	// The number of rounds the game has; absent when it is played to a target score.
+	// The number of rounds of the game; absent if it is played to a target score.
 	Rounds *uint32 `protobuf:"varint,4,opt,name=rounds,proto3,oneof" json:"rounds,omitempty"`
-	// The score that ends the game; absent when it has a fixed number of rounds.
+	// The score that ends the game; absent if it has a fixed number of rounds.
 	Target *uint32 `protobuf:"varint,5,opt,name=target,proto3,oneof" json:"target,omitempty"`
-	// Whether the novice rules are in force: no trump, points by distance.
+	// True if the novice rules are in force: no trump, and points by distance.
 	Novice bool `protobuf:"varint,6,opt,name=novice,proto3" json:"novice,omitempty"`
-	// Whether the trump is turned over only once all have predicted.
+	// True if the trump is turned over only after all predictions.
 	LateTrump bool `protobuf:"varint,20,opt,name=late_trump,json=lateTrump,proto3" json:"late_trump,omitempty"`
 	// The dealer of this round.
 	Dealer uint32 `protobuf:"varint,7,opt,name=dealer,proto3" json:"dealer,omitempty"`
-	// The number of cards each seat was dealt this round.
+	// The number of cards that each seat got in this round.
 	CardsEach uint32 `protobuf:"varint,8,opt,name=cards_each,json=cardsEach,proto3" json:"cards_each,omitempty"`
-	// The card turned over, whose colour is trump; absent where none is turned, or not yet.
+	// The card turned over, whose colour is trump; absent if none is turned, or not yet.
 	Turned *uint32 `protobuf:"varint,9,opt,name=turned,proto3,oneof" json:"turned,omitempty"`
 	// The cards in hand, in card order.
 	Hand []uint32 `protobuf:"varint,10,rep,packed,name=hand,proto3" json:"hand,omitempty"`
-	// The own prediction card; absent until it is chosen.
+	// The seat's own prediction card; absent until it is chosen.
 	Prediction *uint32 `protobuf:"varint,11,opt,name=prediction,proto3,oneof" json:"prediction,omitempty"`
-	// The actions of this round's tricks in the order they were played, all tricks in one list, the current one last: a completed trick has
-	// one entry a seat. Another seat's block shows which place it blocked, but not its card.
+	// The actions of this round's tricks, in the order in which they were played. All tricks are in one list, and a completed trick has one
+	// entry for each seat. Another seat's block shows the place that it blocked, but not its card.
 	Plays []uint32 `protobuf:"varint,12,rep,packed,name=plays,proto3" json:"plays,omitempty"`
-	// The seat that led, for every trick that began.
+	// The seat that led each trick of this round that has begun.
 	Leaders []uint32 `protobuf:"varint,13,rep,packed,name=leaders,proto3" json:"leaders,omitempty"`
-	// The seat that took it, for every completed trick; the number of seats where nobody took it.
+	// The seat that took each completed trick of this round; the number of seats if nobody took it.
 	Takers []uint32 `protobuf:"varint,14,rep,packed,name=takers,proto3" json:"takers,omitempty"`
-	// What it counts, for every completed trick: 0, 1 or 2. A trick that waits for the taker's choice counts 1 until then.
+	// The worth of each completed trick: 0, 1 or 2. A trick that waits for the taker's choice is worth 1 until then.
 	Worths []uint32 `protobuf:"varint,15,rep,packed,name=worths,proto3" json:"worths,omitempty"`
-	// Whether its leader looked at the taker's prediction card, for every completed trick.
+	// For each completed trick, true if its leader looked at the taker's prediction card.
 	Peeks []bool `protobuf:"varint,16,rep,packed,name=peeks,proto3" json:"peeks,omitempty"`
-	// Tricks taken this round, by seat.
+	// Tricks taken in this round, by seat.
 	Taken []uint32 `protobuf:"varint,17,rep,packed,name=taken,proto3" json:"taken,omitempty"`
 	// Points before this round, by seat.
 	Scores []int32 `protobuf:"zigzag32,18,rep,packed,name=scores,proto3" json:"scores,omitempty"`
-	// The prediction cards that this seat knows, by seat; a seat whose card it does not know is not in it.
+	// The prediction cards that this seat knows, by seat.
 	KnownPredictions map[uint32]uint32 `protobuf:"bytes,19,rep,name=known_predictions,json=knownPredictions,proto3" json:"known_predictions,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -240,20 +240,20 @@ func (x *SixthSenseView) GetKnownPredictions() map[uint32]uint32 {
 	return nil
 }
 
-// A round that is over, with everything face up. All seats see the same.
+// A finished round with all cards face up. All seats see the same.
 type SixthSenseRound struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The card turned over; absent where none was.
+	// The card turned over; absent if there was none.
 	Turned *uint32 `protobuf:"varint,1,opt,name=turned,proto3,oneof" json:"turned,omitempty"`
 	// The prediction cards, by seat.
 	Predictions []uint32 `protobuf:"varint,2,rep,packed,name=predictions,proto3" json:"predictions,omitempty"`
-	// Every action of the round's tricks, blocks with their card.
+	// The actions of all tricks; a block shows its card.
 	Plays []uint32 `protobuf:"varint,3,rep,packed,name=plays,proto3" json:"plays,omitempty"`
 	// The seat that led each trick.
 	Leaders []uint32 `protobuf:"varint,4,rep,packed,name=leaders,proto3" json:"leaders,omitempty"`
-	// The seat that took each trick; the number of seats where nobody did.
+	// The seat that took each trick; the number of seats if nobody took it.
 	Takers []uint32 `protobuf:"varint,5,rep,packed,name=takers,proto3" json:"takers,omitempty"`
-	// What each trick counted.
+	// The worth of each trick.
 	Worths []uint32 `protobuf:"varint,6,rep,packed,name=worths,proto3" json:"worths,omitempty"`
 	// Tricks taken, by seat.
 	Taken         []uint32 `protobuf:"varint,7,rep,packed,name=taken,proto3" json:"taken,omitempty"`

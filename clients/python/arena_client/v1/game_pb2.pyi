@@ -23,7 +23,7 @@ class GetRulesRequest(google.protobuf.message.Message):
     game: builtins.str
     """The game, by name."""
     language: builtins.str
-    """The language, as BCP 47 names it, such as "en"; the server's first where empty."""
+    """The language, as BCP 47 names it, such as "en"; empty for the first language of the server."""
     def __init__(
         self,
         *,
@@ -83,7 +83,7 @@ class ListGamesResponse(google.protobuf.message.Message):
     GAMES_FIELD_NUMBER: builtins.int
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___GameCatalog]:
-        """One per game served, by name."""
+        """One for each game that the server plays, by name."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ global___ListGamesResponse = ListGamesResponse
 
 @typing.final
 class GameCatalog(google.protobuf.message.Message):
-    """One game: its cards and its actions. Sent once per stream in the welcome."""
+    """One game with its cards and actions. The welcome has those of the bot's games."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -112,13 +112,13 @@ class GameCatalog(google.protobuf.message.Message):
     VIEW_TYPE_FIELD_NUMBER: builtins.int
     RECORD_TYPE_FIELD_NUMBER: builtins.int
     name: builtins.str
-    """The name that requests use, such as "sixth_sense"."""
+    """The name in requests: "sixth_sense" or "nullern"."""
     title: builtins.str
-    """The name that people use, such as "6th Sense"."""
+    """The name for people: "6th Sense" or "Nullern"."""
     min_seats: builtins.int
-    """The fewest seats a match can have."""
+    """The smallest number of seats of a match."""
     max_seats: builtins.int
-    """The most seats a match can have."""
+    """The largest number of seats of a match."""
     descriptors: builtins.bytes
     """A game whose views are in `other`: a serialized google.protobuf.FileDescriptorSet with every message that its views and records use.
     Empty for 6th Sense and Nullern.
@@ -126,22 +126,22 @@ class GameCatalog(google.protobuf.message.Message):
     view_type: builtins.str
     """The full names of the messages of its views and of its records, such as "betting.v1.View"; empty for 6th Sense and Nullern."""
     record_type: builtins.str
-    """See view_type."""
+    """See `view_type`."""
     @property
     def colours(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The names of the colours; a card's colour is an index into this list."""
 
     @property
     def cards(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Card]:
-        """Every card; a card travels as its index in this list."""
+        """All cards; other messages name a card by its index in this list."""
 
     @property
     def actions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Action]:
-        """Every action; an action travels as its index in this list."""
+        """All actions; other messages name an action by its index in this list."""
 
     @property
     def options(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___GameOption]:
-        """The options a match can be played with, and their defaults."""
+        """The options of a match, with their defaults."""
 
     def __init__(
         self,
@@ -177,7 +177,7 @@ class Card(google.protobuf.message.Message):
     """Its colour, an index into the catalogue's colours."""
     @property
     def values(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The values it can have: one, or two where its player says which (6 and 9)."""
+        """Its possible values: one, or two between which its player chooses (6 and 9)."""
 
     def __init__(
         self,
@@ -192,7 +192,7 @@ global___Card = Card
 
 @typing.final
 class Action(google.protobuf.message.Message):
-    """One action. The optional fields are present where they mean something."""
+    """One action. An optional field is present if it means something for the action."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -202,15 +202,15 @@ class Action(google.protobuf.message.Message):
     VALUE_FIELD_NUMBER: builtins.int
     PLACE_FIELD_NUMBER: builtins.int
     name: builtins.str
-    """The action's name, such as "red 7", "blue 6 as 9" or "red 0 blocks place 2"."""
+    """The action's name, such as "red 7", "blue 6 as 9", "red 0 blocks place 2" or "bid 3"."""
     kind: builtins.str
-    """The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise"."""
+    """The kind of choice in the game's own word: "predict", "play", "block", "double", "peek" or "bid" in the two games."""
     card: builtins.int
-    """The card it plays or chooses, an index into the catalogue's cards; absent where no card is involved or where it is hidden."""
+    """The card that it plays or chooses, an index into the catalogue's cards; absent if it has none, or hides it."""
     value: builtins.int
-    """The value a played card counts as, the number predicted or bid, or 1 for yes and 0 for no."""
+    """The value of the played card, the number of the bid, or 1 for yes and 0 for no."""
     place: builtins.int
-    """The place in the trick, counted from 0, of the card it blocks."""
+    """The place in the trick of the card that it blocks, counted from 0."""
     def __init__(
         self,
         *,
@@ -241,11 +241,11 @@ class GameOption(google.protobuf.message.Message):
     DEFAULT_VALUE_FIELD_NUMBER: builtins.int
     DESCRIPTION_FIELD_NUMBER: builtins.int
     name: builtins.str
-    """The option's name, such as "novice"."""
+    """The option's name: "novice", "target" or "late_trump" in 6th Sense."""
     default_value: builtins.str
-    """Its default, as text ("false", "0")."""
+    """Its default as text: "false" or "0" in 6th Sense."""
     description: builtins.str
-    """What it changes, in one sentence."""
+    """Its effect, in one sentence."""
     def __init__(
         self,
         *,

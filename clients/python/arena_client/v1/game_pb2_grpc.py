@@ -26,8 +26,8 @@ if _version_not_supported:
 
 
 class GameServiceStub(object):
-    """What the small numbers of a game mean. Everything else in this protocol names cards and actions by their index here,
-    so that no client carries a table of its own.
+    """The meanings of a game's small numbers. All other messages name cards and actions by their index here, so that no client needs a table of
+    its own.
     """
 
     def __init__(self, channel):
@@ -49,19 +49,19 @@ class GameServiceStub(object):
 
 
 class GameServiceServicer(object):
-    """What the small numbers of a game mean. Everything else in this protocol names cards and actions by their index here,
-    so that no client carries a table of its own.
+    """The meanings of a game's small numbers. All other messages name cards and actions by their index here, so that no client needs a table of
+    its own.
     """
 
     def ListGames(self, request, context):
-        """The catalogues of the games this server plays.
+        """Returns the catalogues of the games that this server plays.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetRules(self, request, context):
-        """The rules of a game, for people.
+        """Returns the rules of a game, for people.
         NOT_FOUND: the server does not play the game, or has no rules in the language.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -90,8 +90,8 @@ def add_GameServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class GameService(object):
-    """What the small numbers of a game mean. Everything else in this protocol names cards and actions by their index here,
-    so that no client carries a table of its own.
+    """The meanings of a game's small numbers. All other messages name cards and actions by their index here, so that no client needs a table of
+    its own.
     """
 
     @staticmethod

@@ -18,8 +18,8 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class GameServiceStub:
-    """What the small numbers of a game mean. Everything else in this protocol names cards and actions by their index here,
-    so that no client carries a table of its own.
+    """The meanings of a game's small numbers. All other messages name cards and actions by their index here, so that no client needs a table of
+    its own.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -27,38 +27,38 @@ class GameServiceStub:
         arena_client.v1.game_pb2.ListGamesRequest,
         arena_client.v1.game_pb2.ListGamesResponse,
     ]
-    """The catalogues of the games this server plays."""
+    """Returns the catalogues of the games that this server plays."""
 
     GetRules: grpc.UnaryUnaryMultiCallable[
         arena_client.v1.game_pb2.GetRulesRequest,
         arena_client.v1.game_pb2.GetRulesResponse,
     ]
-    """The rules of a game, for people.
+    """Returns the rules of a game, for people.
     NOT_FOUND: the server does not play the game, or has no rules in the language.
     """
 
 class GameServiceAsyncStub:
-    """What the small numbers of a game mean. Everything else in this protocol names cards and actions by their index here,
-    so that no client carries a table of its own.
+    """The meanings of a game's small numbers. All other messages name cards and actions by their index here, so that no client needs a table of
+    its own.
     """
 
     ListGames: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.game_pb2.ListGamesRequest,
         arena_client.v1.game_pb2.ListGamesResponse,
     ]
-    """The catalogues of the games this server plays."""
+    """Returns the catalogues of the games that this server plays."""
 
     GetRules: grpc.aio.UnaryUnaryMultiCallable[
         arena_client.v1.game_pb2.GetRulesRequest,
         arena_client.v1.game_pb2.GetRulesResponse,
     ]
-    """The rules of a game, for people.
+    """Returns the rules of a game, for people.
     NOT_FOUND: the server does not play the game, or has no rules in the language.
     """
 
 class GameServiceServicer(metaclass=abc.ABCMeta):
-    """What the small numbers of a game mean. Everything else in this protocol names cards and actions by their index here,
-    so that no client carries a table of its own.
+    """The meanings of a game's small numbers. All other messages name cards and actions by their index here, so that no client needs a table of
+    its own.
     """
 
     @abc.abstractmethod
@@ -67,7 +67,7 @@ class GameServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.game_pb2.ListGamesRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.game_pb2.ListGamesResponse, collections.abc.Awaitable[arena_client.v1.game_pb2.ListGamesResponse]]:
-        """The catalogues of the games this server plays."""
+        """Returns the catalogues of the games that this server plays."""
 
     @abc.abstractmethod
     def GetRules(
@@ -75,7 +75,7 @@ class GameServiceServicer(metaclass=abc.ABCMeta):
         request: arena_client.v1.game_pb2.GetRulesRequest,
         context: _ServicerContext,
     ) -> typing.Union[arena_client.v1.game_pb2.GetRulesResponse, collections.abc.Awaitable[arena_client.v1.game_pb2.GetRulesResponse]]:
-        """The rules of a game, for people.
+        """Returns the rules of a game, for people.
         NOT_FOUND: the server does not play the game, or has no rules in the language.
         """
 

@@ -14,8 +14,8 @@ DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
 @typing.final
 class NullernView(google.protobuf.message.Message):
-    """Everything one seat may know of a game of Nullern, enough to choose without any memory of earlier messages.
-    Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists named "by seat" have one entry a seat.
+    """Everything that one seat may know of a game of Nullern. It suffices for a choice without memory of earlier messages.
+    Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists "by seat" have one entry for each seat.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -52,52 +52,53 @@ class NullernView(google.protobuf.message.Message):
     SCORES_FIELD_NUMBER: builtins.int
     HUPFERS_FIELD_NUMBER: builtins.int
     seat: builtins.int
-    """The seat that looks."""
+    """The seat whose view this is."""
     seats: builtins.int
     """The number of seats."""
     round: builtins.int
-    """The round being played, counted from 0. The last one is blind."""
+    """The current round, counted from 0. The last one is blind."""
     rounds: builtins.int
-    """The number of rounds the game has."""
+    """The number of rounds of the game."""
     dealer: builtins.int
     """The dealer of this round."""
     cards_each: builtins.int
-    """The number of cards each seat was dealt this round."""
+    """The number of cards that each seat got in this round."""
     turned: builtins.int
     """The card turned over, whose colour is trump."""
     @property
     def hand(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The cards in hand, in card order; empty in the blind round, where nobody sees a card before it is played."""
+        """The cards in hand, in card order; empty in the blind round, in which nobody sees a card before it is played."""
 
     @property
     def bids(self) -> google.protobuf.internal.containers.ScalarMap[builtins.int, builtins.int]:
-        """The bids, by seat; a seat that has not bid yet is not in it."""
+        """The bids so far, by seat."""
 
     @property
     def plays(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The cards of this round's tricks in the order they were played, all tricks in one list, the current one last: a completed trick has
-        one entry a seat.
+        """The cards of this round's tricks, in the order in which they were played. All tricks are in one list, and a completed trick has one
+        entry for each seat. A card's number is also the number of the action that plays it; the action "play the blind card" is here
+        as the card that it turned up.
         """
 
     @property
     def leaders(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The seat that led, for every trick that began."""
+        """The seat that led each trick of this round that has begun."""
 
     @property
     def takers(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The seat that took it, for every completed trick."""
+        """The seat that took each completed trick of this round."""
 
     @property
     def taken(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Tricks taken this round, by seat."""
+        """Tricks taken in this round, by seat."""
 
     @property
     def scores(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Points before this round, by seat; what Hupfers cost is deducted after the last round only."""
+        """Points before this round, by seat. The cost of Hupfers is deducted only after the last round."""
 
     @property
     def hupfers(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Hupfers, bids that were missed, before this round, by seat."""
+        """Hupfers before this round, by seat: rounds in which the seat missed its bid."""
 
     def __init__(
         self,
@@ -124,7 +125,7 @@ global___NullernView = NullernView
 
 @typing.final
 class NullernRound(google.protobuf.message.Message):
-    """A round that is over, with everything face up. All seats see the same."""
+    """A finished round with all cards face up. All seats see the same."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -140,11 +141,11 @@ class NullernRound(google.protobuf.message.Message):
     """The card turned over."""
     @property
     def bids(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The bids as they are, by seat."""
+        """The bids, by seat."""
 
     @property
     def plays(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The cards of all tricks."""
+        """The cards of all tricks, in the order in which they were played. A blind card is here as itself."""
 
     @property
     def leaders(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
@@ -160,7 +161,7 @@ class NullernRound(google.protobuf.message.Message):
 
     @property
     def missed(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bool]:
-        """Whether the round brought a Hupfer, by seat."""
+        """By seat, true if the round brought it a Hupfer."""
 
     @property
     def hupfers(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:

@@ -112,8 +112,8 @@ class _ReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._EnumTyp
     """NOT_FOUND: the game has no rules in the language."""
 
 class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
-    """Why the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as text. The status says
-    whether to try again, also for a reason that a client does not know.
+    """The reason for which the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as
+    text. The status decides whether to try again, also for a reason that a client does not know.
     """
 
 REASON_UNSPECIFIED: Reason.ValueType  # 0
@@ -207,23 +207,23 @@ class _MatchKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enum
     MATCH_KIND_UNSPECIFIED: _MatchKind.ValueType  # 0
     """Not used."""
     MATCH_KIND_RATED: _MatchKind.ValueType  # 1
-    """Its result moves the ladder, unless a bot's own share in it is too small."""
+    """Its result changes the ladder, unless house bots played too much of it."""
     MATCH_KIND_CASUAL: _MatchKind.ValueType  # 2
-    """Its result moves nothing. Its only guest asked for it, or let its last invitation fail."""
+    """Its result changes no rating. Its only bot, beside house bots, asked for casual matches or left its last invitation unanswered."""
     MATCH_KIND_CHALLENGE: _MatchKind.ValueType  # 3
-    """Its result moves nothing; its bots were asked by name and agreed."""
+    """Its result changes no rating. Its bots were challenged by name and agreed."""
 
 class MatchKind(_MatchKind, metaclass=_MatchKindEnumTypeWrapper):
-    """A kind of match. It is known with the invitation and does not change."""
+    """The kind of a match. The invitation names it, and it does not change."""
 
 MATCH_KIND_UNSPECIFIED: MatchKind.ValueType  # 0
 """Not used."""
 MATCH_KIND_RATED: MatchKind.ValueType  # 1
-"""Its result moves the ladder, unless a bot's own share in it is too small."""
+"""Its result changes the ladder, unless house bots played too much of it."""
 MATCH_KIND_CASUAL: MatchKind.ValueType  # 2
-"""Its result moves nothing. Its only guest asked for it, or let its last invitation fail."""
+"""Its result changes no rating. Its only bot, beside house bots, asked for casual matches or left its last invitation unanswered."""
 MATCH_KIND_CHALLENGE: MatchKind.ValueType  # 3
-"""Its result moves nothing; its bots were asked by name and agreed."""
+"""Its result changes no rating. Its bots were challenged by name and agreed."""
 global___MatchKind = MatchKind
 
 class _NoticeKind:
@@ -235,81 +235,81 @@ class _NoticeKindEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._Enu
     NOTICE_KIND_UNSPECIFIED: _NoticeKind.ValueType  # 0
     """Not used."""
     NOTICE_KIND_ILLEGAL: _NoticeKind.ValueType  # 1
-    """The answer was not among the legal actions, or a nonce was neither 16 bytes nor none; the decision or the invitation stays open, and the
-    clock runs on.
+    """The answer was not a legal action, or a nonce was not empty and had not 16 bytes. The decision or the invitation stays open, and the clock
+    runs on.
     """
     NOTICE_KIND_STALE: _NoticeKind.ValueType  # 2
-    """The answer came after the decision had been made; it was ignored."""
+    """The answer came after the decision had been made, and was ignored."""
     NOTICE_KIND_UNKNOWN: _NoticeKind.ValueType  # 3
-    """There is no such match, seat or decision for this bot; it was ignored."""
+    """The bot has no such match, seat or decision. Its message was ignored."""
     NOTICE_KIND_FORCED_BY_TIME: _NoticeKind.ValueType  # 4
-    """Time ran out and the server played."""
+    """Time ran out, and the server chose."""
     NOTICE_KIND_FORCED_BY_ILLEGALITY: _NoticeKind.ValueType  # 5
-    """Too many rejected answers, and the server played."""
+    """Too many answers were rejected, and the server chose."""
     NOTICE_KIND_SUSPENDED: _NoticeKind.ValueType  # 6
-    """The seat is suspended and the server plays for it until the bot names the match in PlayRequest.resumed."""
+    """The seat is suspended: the server chooses for it until the bot names the match in PlayRequest.resumed. Sent once for each suspension."""
     NOTICE_KIND_WITHDRAWN: _NoticeKind.ValueType  # 7
     """The invitation was withdrawn: it was not accepted in time, or the match does not take place."""
     NOTICE_KIND_DRAINING: _NoticeKind.ValueType  # 8
     """The server is stopping and forms no more matches."""
     NOTICE_KIND_GONE: _NoticeKind.ValueType  # 9
-    """The bot of a seat is gone; it has some time to come back."""
+    """The bot of a seat is gone, and may come back within return_ms."""
     NOTICE_KIND_SUBSTITUTED: _NoticeKind.ValueType  # 10
-    """A house bot plays a seat on, until the seat's own bot is back and the next round begins."""
+    """A house bot plays a seat until the seat's own bot is back and the next round begins."""
     NOTICE_KIND_BACK: _NoticeKind.ValueType  # 11
     """The bot of a seat has its seat back."""
     NOTICE_KIND_HELD: _NoticeKind.ValueType  # 12
-    """The server was restarted: no clock of the match runs until all its bots are back, or for some time at most. Of a match that is over:
+    """The server was restarted: no clock of the match runs until all its bots are back, or hold_ms have passed. For a match that is over:
     its result cannot be stored yet. Without a match: the server cannot store anything at the moment, and sends nothing until it can.
     """
     NOTICE_KIND_RELEASED: _NoticeKind.ValueType  # 13
     """The clocks of the match run again. Without a match: the server can store again."""
     NOTICE_KIND_PARKED: _NoticeKind.ValueType  # 14
-    """The bot is parked: it is given no seats until BotService.UnparkBot is called. The text says why."""
+    """The bot is parked: it gets no seats until somebody calls BotService.UnparkBot. The text has the reason."""
     NOTICE_KIND_TAKEN: _NoticeKind.ValueType  # 15
-    """The invitation was accepted or declined after the seat was given to another: nothing is lost, and nothing charged."""
+    """The bot accepted or declined after another bot had taken the seat. This costs nothing."""
     NOTICE_KIND_CASUAL_LIMIT: _NoticeKind.ValueType  # 16
     """The owner's bots have played their casual matches of this hour; casual_ms is the time until the next one."""
 
 class NoticeKind(_NoticeKind, metaclass=_NoticeKindEnumTypeWrapper):
-    """What a notice is about."""
+    """The kind of event that a notice is about."""
 
 NOTICE_KIND_UNSPECIFIED: NoticeKind.ValueType  # 0
 """Not used."""
 NOTICE_KIND_ILLEGAL: NoticeKind.ValueType  # 1
-"""The answer was not among the legal actions, or a nonce was neither 16 bytes nor none; the decision or the invitation stays open, and the
-clock runs on.
+"""The answer was not a legal action, or a nonce was not empty and had not 16 bytes. The decision or the invitation stays open, and the clock
+runs on.
 """
 NOTICE_KIND_STALE: NoticeKind.ValueType  # 2
-"""The answer came after the decision had been made; it was ignored."""
+"""The answer came after the decision had been made, and was ignored."""
 NOTICE_KIND_UNKNOWN: NoticeKind.ValueType  # 3
-"""There is no such match, seat or decision for this bot; it was ignored."""
+"""The bot has no such match, seat or decision. Its message was ignored."""
 NOTICE_KIND_FORCED_BY_TIME: NoticeKind.ValueType  # 4
-"""Time ran out and the server played."""
+"""Time ran out, and the server chose."""
 NOTICE_KIND_FORCED_BY_ILLEGALITY: NoticeKind.ValueType  # 5
-"""Too many rejected answers, and the server played."""
+"""Too many answers were rejected, and the server chose."""
 NOTICE_KIND_SUSPENDED: NoticeKind.ValueType  # 6
-"""The seat is suspended and the server plays for it until the bot names the match in PlayRequest.resumed."""
+"""The seat is suspended: the server chooses for it until the bot names the match in PlayRequest.resumed. Sent once for each suspension."""
 NOTICE_KIND_WITHDRAWN: NoticeKind.ValueType  # 7
 """The invitation was withdrawn: it was not accepted in time, or the match does not take place."""
 NOTICE_KIND_DRAINING: NoticeKind.ValueType  # 8
 """The server is stopping and forms no more matches."""
 NOTICE_KIND_GONE: NoticeKind.ValueType  # 9
-"""The bot of a seat is gone; it has some time to come back."""
+"""The bot of a seat is gone, and may come back within return_ms."""
 NOTICE_KIND_SUBSTITUTED: NoticeKind.ValueType  # 10
-"""A house bot plays a seat on, until the seat's own bot is back and the next round begins."""
+"""A house bot plays a seat until the seat's own bot is back and the next round begins."""
 NOTICE_KIND_BACK: NoticeKind.ValueType  # 11
 """The bot of a seat has its seat back."""
 NOTICE_KIND_HELD: NoticeKind.ValueType  # 12
-"""The server was restarted: no clock of the match runs until all its bots are back, or for some time at most. Of a match that is over:
+"""The server was restarted: no clock of the match runs until all its bots are back, or hold_ms have passed. For a match that is over:
 its result cannot be stored yet. Without a match: the server cannot store anything at the moment, and sends nothing until it can.
 """
 NOTICE_KIND_RELEASED: NoticeKind.ValueType  # 13
 """The clocks of the match run again. Without a match: the server can store again."""
 NOTICE_KIND_PARKED: NoticeKind.ValueType  # 14
-"""The bot is parked: it is given no seats until BotService.UnparkBot is called. The text says why."""
+"""The bot is parked: it gets no seats until somebody calls BotService.UnparkBot. The text has the reason."""
 NOTICE_KIND_TAKEN: NoticeKind.ValueType  # 15
-"""The invitation was accepted or declined after the seat was given to another: nothing is lost, and nothing charged."""
+"""The bot accepted or declined after another bot had taken the seat. This costs nothing."""
 NOTICE_KIND_CASUAL_LIMIT: NoticeKind.ValueType  # 16
 """The owner's bots have played their casual matches of this hour; casual_ms is the time until the next one."""
 global___NoticeKind = NoticeKind
@@ -361,20 +361,20 @@ class PlayRequest(google.protobuf.message.Message):
     RESUMED_FIELD_NUMBER: builtins.int
     LEAVE_FIELD_NUMBER: builtins.int
     heartbeat: builtins.int
-    """The number of the heartbeat this answers; absent otherwise."""
+    """The number of the heartbeat that this message answers; absent if it answers none."""
     capacity: builtins.int
-    """How many matches the bot can play at once from now on, those it is playing included; absent when that has not changed."""
+    """The number of matches that the bot can play at once from now on, including running ones; absent if it has not changed."""
     leave: builtins.bool
-    """The bot leaves in order: house bots play its matches on from here, which counts as a last place in each but is no trouble, its
-    invitations are declined, and the stream ends with OK. A bot that wants to finish its matches sets its capacity to 0 and waits.
+    """True if the bot leaves. House bots continue its matches, in each of which it comes last, but none counts as trouble. Its invitations
+    are declined, and the stream ends with OK. A bot that wants to finish its matches sets its capacity to 0 and waits.
     """
     @property
     def hello(self) -> global___Hello:
-        """Who the bot is and what it wants; in the first message, and only there."""
+        """The bot's games and wishes; in the first message, and only there."""
 
     @property
     def ready(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Ready]:
-        """Acceptances of invitations. One that comes too late gets a notice and costs nothing."""
+        """Acceptances of invitations. The server answers a late one with a notice, and it costs nothing."""
 
     @property
     def answers(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Answer]:
@@ -382,7 +382,7 @@ class PlayRequest(google.protobuf.message.Message):
 
     @property
     def declined(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Invitations that are not accepted, by their number. A bot that has no room should say so, or it is invited again."""
+        """Numbers of invitations that the bot declines. A bot without room should decline, or the server invites it again."""
 
     @property
     def resumed(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
@@ -411,7 +411,7 @@ global___PlayRequest = PlayRequest
 
 @typing.final
 class Hello(google.protobuf.message.Message):
-    """The bot's first words."""
+    """The bot's first message."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -425,17 +425,19 @@ class Hello(google.protobuf.message.Message):
     FEATURES_FIELD_NUMBER: builtins.int
     REPORTS_AFTER_FIELD_NUMBER: builtins.int
     capacity: builtins.int
-    """How many matches it can play at once. With 0 it is given no new ones until it says a higher capacity."""
+    """The number of matches that it can play at once. With 0 it gets no new match until it sends a higher capacity."""
     client: builtins.str
     """The client library and its version, for the server's log; free text."""
     version: builtins.str
-    """The bot's own version: at most 40 printable characters, perhaps none. Every version has a rating of its own, which begins from that of
-    the version before; a bot that changes should say another.
+    """The bot's own version: at most 40 printable characters, or empty. Every version has a rating of its own, which begins from that of
+    the version before. A bot that changes should send another version.
     """
     casual: builtins.bool
-    """Whether all its matches on this stream are casual ones: with house bots only, unrated, so many an hour for all bots of its owner."""
+    """True if all its matches on this stream shall be casual: with house bots only, unrated, and a limited number an hour for all bots of
+    its owner.
+    """
     challenges: builtins.bool
-    """Whether it may be sent challenges, the only invitations that name who will play."""
+    """True if the server may send it challenges, the only invitations that name the players."""
     reports_after: builtins.int
     """LogEntry.number of the last report that the bot has from this server. After the welcome the server sends the reports of all matches of
     the bot whose leaves have higher numbers: the oldest first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent, or
@@ -444,7 +446,7 @@ class Hello(google.protobuf.message.Message):
     """
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """The games it plays, by name."""
+        """The names of the games that it plays."""
 
     @property
     def playing(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
@@ -479,7 +481,7 @@ global___Hello = Hello
 
 @typing.final
 class Ready(google.protobuf.message.Message):
-    """A seat is accepted."""
+    """The acceptance of an invitation."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -488,7 +490,7 @@ class Ready(google.protobuf.message.Message):
     invitation_id: builtins.int
     """The invitation."""
     nonce: builtins.bytes
-    """16 bytes of the bot's own chance, which go into the deal; none means sixteen zeros."""
+    """16 random bytes of the bot, which go into the deal; empty for sixteen zeros."""
     def __init__(
         self,
         *,
@@ -501,7 +503,7 @@ global___Ready = Ready
 
 @typing.final
 class Answer(google.protobuf.message.Message):
-    """A choice."""
+    """The bot's choice at a decision."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -511,9 +513,9 @@ class Answer(google.protobuf.message.Message):
     match_id: builtins.int
     """The match."""
     decision_id: builtins.int
-    """The decision that is answered."""
+    """The decision."""
     action: builtins.int
-    """The action chosen, one of the decision's legal ones."""
+    """The chosen action, one of `Decision.legal`."""
     def __init__(
         self,
         *,
@@ -543,22 +545,22 @@ class PlayResponse(google.protobuf.message.Message):
     STARTS_FIELD_NUMBER: builtins.int
     CLOSED_FIELD_NUMBER: builtins.int
     heartbeat: builtins.int
-    """A number to send back at once; absent otherwise. Who answers late gains nothing: the shortest time of anything counts."""
+    """A number to send back at once; absent in most messages. A late answer gains nothing: the shortest of all times counts."""
     @property
     def welcome(self) -> global___Welcome:
-        """In the first message, and only there."""
+        """The server's greeting; in the first message, and only there."""
 
     @property
     def invitations(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Invitation]:
-        """Seats offered."""
+        """Seats that the server offers."""
 
     @property
     def decisions(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Decision]:
-        """Choices to make: everything that became due since the last message."""
+        """Choices that became due since the last message."""
 
     @property
     def notices(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___Notice]:
-        """What went wrong, and what happened about it."""
+        """Unusual events, such as rejected answers."""
 
     @property
     def rounds(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___RoundReport]:
@@ -570,12 +572,12 @@ class PlayResponse(google.protobuf.message.Message):
 
     @property
     def starts(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___MatchStart]:
-        """Matches that begin, or that the bot has come back to."""
+        """Matches that begin, or to which the bot has come back."""
 
     @property
     def closed(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___ClosedDecision]:
-        """Decisions that this bot was asked and that were made without its answer. Its own answers are not confirmed, a report closes its whole
-        match, and after a new welcome only the decisions that are sent again are open.
+        """Decisions that the server sent to this bot and that were made without its answer. The server does not confirm the bot's own answers.
+        A report closes all decisions of its match. After a new welcome only the decisions that the server sends again are open.
         """
 
     def __init__(
@@ -599,7 +601,7 @@ global___PlayResponse = PlayResponse
 
 @typing.final
 class ClosedDecision(google.protobuf.message.Message):
-    """A decision that is no longer open."""
+    """A decision that was made without the bot's answer."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -621,7 +623,7 @@ global___ClosedDecision = ClosedDecision
 
 @typing.final
 class Welcome(google.protobuf.message.Message):
-    """The server's first words."""
+    """The server's first message."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -634,22 +636,22 @@ class Welcome(google.protobuf.message.Message):
     FEATURES_FIELD_NUMBER: builtins.int
     BUILD_FIELD_NUMBER: builtins.int
     server: builtins.str
-    """The server's version, such as "0.1.0"; `build` is apart."""
+    """The server's version, such as "0.1.0"."""
     bot: builtins.str
     """The bot's name."""
     build: builtins.str
     """The build that runs: "compiled" or "source"."""
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[arena_client.v1.game_pb2.GameCatalog]:
-        """The catalogues of the games the bot asked for."""
+        """The catalogues of those games of Hello.games that the server plays."""
 
     @property
     def conduct(self) -> global___Conduct:
-        """What lateness and mistakes cost."""
+        """The limits of every match, and the consequences of exceeding them."""
 
     @property
     def limits(self) -> global___StreamLimits:
-        """What the stream may carry."""
+        """The limits of this stream."""
 
     @property
     def log(self) -> arena_client.v1.log_pb2.LogState:
@@ -680,7 +682,7 @@ global___Welcome = Welcome
 
 @typing.final
 class StreamLimits(google.protobuf.message.Message):
-    """What a stream may carry, and what the bot was granted."""
+    """The limits of a stream."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -690,15 +692,15 @@ class StreamLimits(google.protobuf.message.Message):
     HEARTBEAT_MS_FIELD_NUMBER: builtins.int
     MAX_RESPONSE_FIELD_NUMBER: builtins.int
     capacity: builtins.int
-    """How many matches the bot plays at once at most: the lower of what it said and what this server allows."""
+    """The largest number of matches that the bot plays at once: Hello.capacity, or the server's limit if that is lower."""
     max_request: builtins.int
-    """Bytes of a message to the server, at most."""
+    """The largest size of a message to the server, in bytes."""
     max_metadata: builtins.int
-    """Bytes of a call's headers, at most, as HTTP/2 counts them."""
+    """The largest size of a call's headers, in bytes as HTTP/2 counts them."""
     heartbeat_ms: builtins.int
     """Time between two heartbeats, in milliseconds."""
     max_response: builtins.int
-    """Bytes of a message to the client, at most. What would be larger comes in several messages, in the order of PlayResponse."""
+    """The largest size of a message to the client, in bytes. A larger one comes as several messages, in the order of PlayResponse."""
     def __init__(
         self,
         *,
@@ -714,7 +716,7 @@ global___StreamLimits = StreamLimits
 
 @typing.final
 class Conduct(google.protobuf.message.Message):
-    """The limits every match is played under."""
+    """The limits of every match, and the consequences of exceeding them."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -736,33 +738,33 @@ class Conduct(google.protobuf.message.Message):
     soft_limit_ms: builtins.int
     """Time for one decision before the bank is used, in milliseconds."""
     bank_ms: builtins.int
-    """Time beyond the soft limits that a seat has for a whole match, in milliseconds."""
+    """Time beyond the soft limits that a seat has in a whole match, in milliseconds."""
     rejections_per_decision: builtins.int
-    """Rejected answers to one decision after which the server plays."""
+    """Number of rejected answers to one decision after which the server chooses."""
     rejections_per_match: builtins.int
-    """Rejected answers in a match after which the server plays each further mistake at once."""
+    """Number of rejected answers in a match after which the server chooses at once at each further one."""
     lates_in_a_row: builtins.int
-    """Late decisions in a row after which a seat is suspended."""
+    """Number of late decisions in a row after which a seat is suspended."""
     ready_ms: builtins.int
     """Time to accept an invitation, in milliseconds."""
     lag_allowance_ms: builtins.int
-    """The most that the measured round trip to a bot delays the start of its clock, in milliseconds."""
+    """The longest time by which the measured round trip to a bot delays the start of its clock, in milliseconds."""
     grace_ms: builtins.int
-    """How long a bot that is gone has to come back before a house bot plays its seat on, in milliseconds."""
+    """Time in which an absent bot may come back before a house bot plays its seat, in milliseconds."""
     incidents: builtins.int
-    """How often a bot may be gone in a match and have that time; its clock stands still during the first of them only."""
+    """Number of absences in a match for which a bot has that time; its clock stands still in the first of them only."""
     restart_hold_ms: builtins.int
-    """How long all clocks stand still after a restart of the server while bots come back, at most, in milliseconds."""
+    """The longest time for which all clocks stand still after a restart of the server, while bots come back, in milliseconds."""
     substituted_percent: builtins.int
-    """A seat that a house bot had for more than this part of the rounds comes last, and moves no opponent's rating."""
+    """If a house bot plays a seat in more than this percentage of the rounds, the seat comes last and moves no opponent's rating."""
     park_after: builtins.int
-    """Matches in a row in which a bot was suspended or a house bot played its seat on, after which it is parked."""
+    """Number of matches in a row in which a bot was suspended or replaced by a house bot, after which the bot is parked."""
     newcomer_grace_ms: builtins.int
-    """How long a bot that has not finished a match yet has to come back, in milliseconds, where it is less than grace_ms."""
+    """The same as grace_ms for a bot that has not finished a match yet, if this time is shorter."""
     offer_on_ms: builtins.int
     """Time after which the server offers a seat to a further bot while the first has not accepted it, in milliseconds."""
     offer_limit_ms: builtins.int
-    """The longest time that a bot may take to accept before the seat may be another's, in milliseconds."""
+    """The longest time in which a bot may accept before another bot may take the seat, in milliseconds."""
     def __init__(
         self,
         *,
@@ -788,7 +790,7 @@ global___Conduct = Conduct
 
 @typing.final
 class Invitation(google.protobuf.message.Message):
-    """A seat at a match that is about to begin. It does not say which match, nor against whom: nobody chooses opponents."""
+    """The offer of a seat at a match that is about to begin. It names neither the match nor the opponents: no bot chooses them."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -815,14 +817,14 @@ class Invitation(google.protobuf.message.Message):
     COMMITMENT_FIELD_NUMBER: builtins.int
     BOTS_FIELD_NUMBER: builtins.int
     invitation_id: builtins.int
-    """The number of this invitation, drawn at random below 2^53: two bots at one table have different ones."""
+    """A random number below 2^53, different for each bot of a table."""
     game: builtins.str
     """The game, by name."""
     kind: global___MatchKind.ValueType
     """The kind of the match."""
     commitment: builtins.bytes
     """SHA-256 of a salt and the match's commitment, 32 bytes each, both of which MatchStart shows. It binds the server to the deal before
-    any nonce is accepted, so that neither side can steer it; and no two invitations have the same.
+    it knows any nonce, so that neither side can influence the deal. No two invitations have the same.
     """
     @property
     def options(self) -> google.protobuf.internal.containers.ScalarMap[builtins.str, builtins.str]:
@@ -830,7 +832,7 @@ class Invitation(google.protobuf.message.Message):
 
     @property
     def bots(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """Who will play, by seat: in a challenge only, empty otherwise."""
+        """The players' names, by seat; only in a challenge."""
 
     def __init__(
         self,
@@ -848,7 +850,7 @@ global___Invitation = Invitation
 
 @typing.final
 class MatchStart(google.protobuf.message.Message):
-    """A match begins for which the bot said Ready. Sent again, the same, to a bot that comes back."""
+    """The beginning of a match that the bot accepted. A bot that comes back gets the same message again."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -888,9 +890,9 @@ class MatchStart(google.protobuf.message.Message):
     seat: builtins.int
     """The bot's seat."""
     commitment: builtins.bytes
-    """SHA-256 of the server's seed, which the replay shows when the match is over."""
+    """SHA-256 of the server's seed, which the replay contains after the match."""
     salt: builtins.bytes
-    """32 bytes: SHA-256 of these and the commitment is the commitment of the invitation."""
+    """32 bytes. SHA-256 of this salt and the commitment is the commitment of the invitation."""
     @property
     def bots(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The bots' names, by seat."""
@@ -918,7 +920,7 @@ global___MatchStart = MatchStart
 
 @typing.final
 class Decision(google.protobuf.message.Message):
-    """A choice to make, with all that the seat may know."""
+    """A choice to make, with everything that the seat may know."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -933,11 +935,11 @@ class Decision(google.protobuf.message.Message):
     match_id: builtins.int
     """The match."""
     decision_id: builtins.int
-    """Names this decision in the answer."""
+    """The number of this decision in the match, which the answer repeats."""
     soft_ms: builtins.int
-    """Time until the bank is used, in milliseconds, counted from when the server sent this."""
+    """Time until the bank is used, in milliseconds from the moment at which the server sent this."""
     bank_ms: builtins.int
-    """What is left in the bank, in milliseconds."""
+    """Time left in the bank, in milliseconds."""
     @property
     def legal(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """The legal actions, in rising order."""
@@ -974,7 +976,9 @@ global___Decision = Decision
 
 @typing.final
 class Notice(google.protobuf.message.Message):
-    """Something went wrong with an answer, or time ran out. Nothing here ends the stream."""
+    """A notice about an unusual event. No notice ends the stream. Every field has one meaning, whatever the kind; a field is absent if the
+    notice is about nothing of the sort.
+    """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -993,13 +997,13 @@ class Notice(google.protobuf.message.Message):
     SEAT_FIELD_NUMBER: builtins.int
     INVITATION_ID_FIELD_NUMBER: builtins.int
     match_id: builtins.int
-    """The match; absent where none is concerned."""
+    """The match."""
     decision_id: builtins.int
-    """The decision; absent where none is concerned."""
+    """The decision."""
     kind: global___NoticeKind.ValueType
-    """What happened."""
+    """The kind of event."""
     text: builtins.str
-    """The same in words, with the values concerned and what to do."""
+    """The event in words, for people, with its values and a remedy."""
     rejected_action: builtins.int
     """The action that the bot sent and the server did not take."""
     chosen_action: builtins.int
@@ -1017,7 +1021,7 @@ class Notice(google.protobuf.message.Message):
     seat: builtins.int
     """The seat that is gone, substituted or back, in a notice to the whole table."""
     invitation_id: builtins.int
-    """The invitation; absent if the notice is about none."""
+    """The invitation."""
     @property
     def legal(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """The legal actions, if an answer was rejected and the decision is still open."""
@@ -1069,7 +1073,7 @@ global___Notice = Notice
 
 @typing.final
 class RoundReport(google.protobuf.message.Message):
-    """A round that is over."""
+    """The report of a finished round."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -1123,7 +1127,7 @@ global___RoundReport = RoundReport
 
 @typing.final
 class MatchReport(google.protobuf.message.Message):
-    """A match that is over."""
+    """The report of a finished match."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -1143,37 +1147,37 @@ class MatchReport(google.protobuf.message.Message):
     seat: builtins.int
     """The bot's seat."""
     interrupted: builtins.str
-    """Why the match has no result; empty when it has one."""
+    """The reason why the match has no result, in words; empty if it has one."""
     kind: global___MatchKind.ValueType
     """The kind of the match."""
     interruption: global___Interruption.ValueType
     """The cause of `interrupted`, for programs."""
     @property
     def scores(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Final points, by seat; empty when the match was interrupted."""
+        """Final points, by seat; empty if the match was interrupted."""
 
     @property
     def places(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Final places, by seat, 1 being the best; equal points share a place. Empty when the match was interrupted."""
+        """Final places, by seat; 1 is the best, and equal points share a place. Empty if the match was interrupted."""
 
     @property
     def rating(self) -> global___RatingChange:
-        """The bot's rating before and after; absent when the match was not rated."""
+        """The bot's rating before and after the match; absent if the match was not rated."""
 
     @property
     def counts(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bool]:
-        """By seat, whether the result counts for its bot; empty when the match was interrupted."""
+        """By seat, true if the result counts for its bot. Empty if the match was interrupted."""
 
     @property
     def spoilt(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bool]:
-        """By seat, whether house bots played more of it than Conduct.substituted_percent allows: a loss for its bot to every seat that is
-        not, while no opponent's rating moves by it. Empty when the match was interrupted, or begun by an older server.
+        """By seat, true if house bots played more of it than Conduct.substituted_percent allows. Its bot then loses to every seat that is not
+        spoilt, and no opponent's rating changes by it. Empty if the match was interrupted, or begun by an older server.
         """
 
     @property
     def entry(self) -> arena_client.v1.log_pb2.LogEntry:
-        """What the log of results says of the match, and the proof of it; absent where Welcome.log is. The leaf is how the match ended,
-        also where the report is repeated: a void that came later is another leaf.
+        """The match's entry in the log of results, with its proof; absent if Welcome.log is. Its leaf records the end of the match, also in a
+        repeated report: a later void is another leaf.
         """
 
     def __init__(
@@ -1198,7 +1202,7 @@ global___MatchReport = MatchReport
 
 @typing.final
 class RatingChange(google.protobuf.message.Message):
-    """A rating moved."""
+    """The change of a rating."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 

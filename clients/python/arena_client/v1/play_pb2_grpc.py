@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class PlayServiceStub(object):
-    """Where bots play. One stream carries every match a bot plays at the time.
+    """The service for bots that play. One stream carries all matches that a bot plays at a time.
     """
 
     def __init__(self, channel):
@@ -43,16 +43,16 @@ class PlayServiceStub(object):
 
 
 class PlayServiceServicer(object):
-    """Where bots play. One stream carries every match a bot plays at the time.
+    """The service for bots that play. One stream carries all matches that a bot plays at a time.
     """
 
     def Play(self, request_iterator, context):
         """Opens the stream. The call carries the metadata "authorization: Bearer TOKEN" with the token from registration.
-        The bot sends a hello, the server a welcome; then each side sends messages whenever it has something to say, and any message can
-        carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on. The newest stream
-        of a bot takes over from an older one. A stream that the server ends carries a status and a google.rpc.ErrorInfo with domain
-        "arena" and a reason. After UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, waiting longer each
-        time; a google.rpc.RetryInfo beside the reason gives the shortest wait. Any other status with a reason is final.
+        The bot sends a hello, and the server a welcome. From then on each side sends messages at any time, and a message may have any of its
+        fields. The server answers a bot's mistake inside a match with a notice, and the stream continues. The newest stream of a bot takes
+        over from an older one. A stream that the server ends has a status and a google.rpc.ErrorInfo with domain "arena" and a reason. After
+        UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, and wait longer each time; a google.rpc.RetryInfo
+        beside the reason has the shortest wait. Any other status with a reason is final.
         UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED. INVALID_ARGUMENT: BAD_MESSAGE.
         FAILED_PRECONDITION: TAKEN_OVER, NO_SUCH_GAME, NO_CASUAL. DEADLINE_EXCEEDED: NO_HELLO. UNAVAILABLE: STOPPING, STORE_UNAVAILABLE.
         RESOURCE_EXHAUSTED: NOT_READING, FLOODING, OVER_BUDGET.
@@ -78,7 +78,7 @@ def add_PlayServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PlayService(object):
-    """Where bots play. One stream carries every match a bot plays at the time.
+    """The service for bots that play. One stream carries all matches that a bot plays at a time.
     """
 
     @staticmethod

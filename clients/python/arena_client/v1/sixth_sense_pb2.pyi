@@ -14,8 +14,8 @@ DESCRIPTOR: google.protobuf.descriptor.FileDescriptor
 
 @typing.final
 class SixthSenseView(google.protobuf.message.Message):
-    """Everything one seat may know of a game of 6th Sense, enough to choose without any memory of earlier messages.
-    Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists named "by seat" have one entry a seat.
+    """Everything that one seat may know of a game of 6th Sense. It suffices for a choice without memory of earlier messages.
+    Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists "by seat" have one entry for each seat.
     """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
@@ -57,56 +57,56 @@ class SixthSenseView(google.protobuf.message.Message):
     SCORES_FIELD_NUMBER: builtins.int
     KNOWN_PREDICTIONS_FIELD_NUMBER: builtins.int
     seat: builtins.int
-    """The seat that looks."""
+    """The seat whose view this is."""
     seats: builtins.int
     """The number of seats."""
     round: builtins.int
-    """The round being played, counted from 0."""
+    """The current round, counted from 0."""
     rounds: builtins.int
-    """The number of rounds the game has; absent when it is played to a target score."""
+    """The number of rounds of the game; absent if it is played to a target score."""
     target: builtins.int
-    """The score that ends the game; absent when it has a fixed number of rounds."""
+    """The score that ends the game; absent if it has a fixed number of rounds."""
     novice: builtins.bool
-    """Whether the novice rules are in force: no trump, points by distance."""
+    """True if the novice rules are in force: no trump, and points by distance."""
     late_trump: builtins.bool
-    """Whether the trump is turned over only once all have predicted."""
+    """True if the trump is turned over only after all predictions."""
     dealer: builtins.int
     """The dealer of this round."""
     cards_each: builtins.int
-    """The number of cards each seat was dealt this round."""
+    """The number of cards that each seat got in this round."""
     turned: builtins.int
-    """The card turned over, whose colour is trump; absent where none is turned, or not yet."""
+    """The card turned over, whose colour is trump; absent if none is turned, or not yet."""
     prediction: builtins.int
-    """The own prediction card; absent until it is chosen."""
+    """The seat's own prediction card; absent until it is chosen."""
     @property
     def hand(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """The cards in hand, in card order."""
 
     @property
     def plays(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The actions of this round's tricks in the order they were played, all tricks in one list, the current one last: a completed trick has
-        one entry a seat. Another seat's block shows which place it blocked, but not its card.
+        """The actions of this round's tricks, in the order in which they were played. All tricks are in one list, and a completed trick has one
+        entry for each seat. Another seat's block shows the place that it blocked, but not its card.
         """
 
     @property
     def leaders(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The seat that led, for every trick that began."""
+        """The seat that led each trick of this round that has begun."""
 
     @property
     def takers(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The seat that took it, for every completed trick; the number of seats where nobody took it."""
+        """The seat that took each completed trick of this round; the number of seats if nobody took it."""
 
     @property
     def worths(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """What it counts, for every completed trick: 0, 1 or 2. A trick that waits for the taker's choice counts 1 until then."""
+        """The worth of each completed trick: 0, 1 or 2. A trick that waits for the taker's choice is worth 1 until then."""
 
     @property
     def peeks(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.bool]:
-        """Whether its leader looked at the taker's prediction card, for every completed trick."""
+        """For each completed trick, true if its leader looked at the taker's prediction card."""
 
     @property
     def taken(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Tricks taken this round, by seat."""
+        """Tricks taken in this round, by seat."""
 
     @property
     def scores(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
@@ -114,7 +114,7 @@ class SixthSenseView(google.protobuf.message.Message):
 
     @property
     def known_predictions(self) -> google.protobuf.internal.containers.ScalarMap[builtins.int, builtins.int]:
-        """The prediction cards that this seat knows, by seat; a seat whose card it does not know is not in it."""
+        """The prediction cards that this seat knows, by seat."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ global___SixthSenseView = SixthSenseView
 
 @typing.final
 class SixthSenseRound(google.protobuf.message.Message):
-    """A round that is over, with everything face up. All seats see the same."""
+    """A finished round with all cards face up. All seats see the same."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -167,14 +167,14 @@ class SixthSenseRound(google.protobuf.message.Message):
     WORTHS_FIELD_NUMBER: builtins.int
     TAKEN_FIELD_NUMBER: builtins.int
     turned: builtins.int
-    """The card turned over; absent where none was."""
+    """The card turned over; absent if there was none."""
     @property
     def predictions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
         """The prediction cards, by seat."""
 
     @property
     def plays(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Every action of the round's tricks, blocks with their card."""
+        """The actions of all tricks; a block shows its card."""
 
     @property
     def leaders(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
@@ -182,11 +182,11 @@ class SixthSenseRound(google.protobuf.message.Message):
 
     @property
     def takers(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """The seat that took each trick; the number of seats where nobody did."""
+        """The seat that took each trick; the number of seats if nobody took it."""
 
     @property
     def worths(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """What each trick counted."""
+        """The worth of each trick."""
 
     @property
     def taken(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:

@@ -5,7 +5,7 @@ pub struct GetRulesRequest {
     /// The game, by name.
     #[prost(string, tag = "1")]
     pub game: ::prost::alloc::string::String,
-    /// The language, as BCP 47 names it, such as "en"; the server's first where empty.
+    /// The language, as BCP 47 names it, such as "en"; empty for the first language of the server.
     #[prost(string, tag = "2")]
     pub language: ::prost::alloc::string::String,
 }
@@ -28,35 +28,35 @@ pub struct ListGamesRequest {}
 /// The catalogues.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListGamesResponse {
-    /// One per game served, by name.
+    /// One for each game that the server plays, by name.
     #[prost(message, repeated, tag = "1")]
     pub games: ::prost::alloc::vec::Vec<GameCatalog>,
 }
-/// One game: its cards and its actions. Sent once per stream in the welcome.
+/// One game with its cards and actions. The welcome has those of the bot's games.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct GameCatalog {
-    /// The name that requests use, such as "sixth_sense".
+    /// The name in requests: "sixth_sense" or "nullern".
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// The name that people use, such as "6th Sense".
+    /// The name for people: "6th Sense" or "Nullern".
     #[prost(string, tag = "2")]
     pub title: ::prost::alloc::string::String,
-    /// The fewest seats a match can have.
+    /// The smallest number of seats of a match.
     #[prost(uint32, tag = "3")]
     pub min_seats: u32,
-    /// The most seats a match can have.
+    /// The largest number of seats of a match.
     #[prost(uint32, tag = "4")]
     pub max_seats: u32,
     /// The names of the colours; a card's colour is an index into this list.
     #[prost(string, repeated, tag = "5")]
     pub colours: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// Every card; a card travels as its index in this list.
+    /// All cards; other messages name a card by its index in this list.
     #[prost(message, repeated, tag = "6")]
     pub cards: ::prost::alloc::vec::Vec<Card>,
-    /// Every action; an action travels as its index in this list.
+    /// All actions; other messages name an action by its index in this list.
     #[prost(message, repeated, tag = "7")]
     pub actions: ::prost::alloc::vec::Vec<Action>,
-    /// The options a match can be played with, and their defaults.
+    /// The options of a match, with their defaults.
     #[prost(message, repeated, tag = "8")]
     pub options: ::prost::alloc::vec::Vec<GameOption>,
     /// A game whose views are in `other`: a serialized google.protobuf.FileDescriptorSet with every message that its views and records use.
@@ -66,7 +66,7 @@ pub struct GameCatalog {
     /// The full names of the messages of its views and of its records, such as "betting.v1.View"; empty for 6th Sense and Nullern.
     #[prost(string, tag = "10")]
     pub view_type: ::prost::alloc::string::String,
-    /// See view_type.
+    /// See `view_type`.
     #[prost(string, tag = "11")]
     pub record_type: ::prost::alloc::string::String,
 }
@@ -79,39 +79,39 @@ pub struct Card {
     /// Its colour, an index into the catalogue's colours.
     #[prost(uint32, tag = "2")]
     pub colour: u32,
-    /// The values it can have: one, or two where its player says which (6 and 9).
+    /// Its possible values: one, or two between which its player chooses (6 and 9).
     #[prost(uint32, repeated, tag = "3")]
     pub values: ::prost::alloc::vec::Vec<u32>,
 }
-/// One action. The optional fields are present where they mean something.
+/// One action. An optional field is present if it means something for the action.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Action {
-    /// The action's name, such as "red 7", "blue 6 as 9" or "red 0 blocks place 2".
+    /// The action's name, such as "red 7", "blue 6 as 9", "red 0 blocks place 2" or "bid 3".
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise".
+    /// The kind of choice in the game's own word: "predict", "play", "block", "double", "peek" or "bid" in the two games.
     #[prost(string, tag = "2")]
     pub kind: ::prost::alloc::string::String,
-    /// The card it plays or chooses, an index into the catalogue's cards; absent where no card is involved or where it is hidden.
+    /// The card that it plays or chooses, an index into the catalogue's cards; absent if it has none, or hides it.
     #[prost(uint32, optional, tag = "3")]
     pub card: ::core::option::Option<u32>,
-    /// The value a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
+    /// The value of the played card, the number of the bid, or 1 for yes and 0 for no.
     #[prost(uint32, optional, tag = "4")]
     pub value: ::core::option::Option<u32>,
-    /// The place in the trick, counted from 0, of the card it blocks.
+    /// The place in the trick of the card that it blocks, counted from 0.
     #[prost(uint32, optional, tag = "5")]
     pub place: ::core::option::Option<u32>,
 }
 /// One option of a game.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GameOption {
-    /// The option's name, such as "novice".
+    /// The option's name: "novice", "target" or "late_trump" in 6th Sense.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
-    /// Its default, as text ("false", "0").
+    /// Its default as text: "false" or "0" in 6th Sense.
     #[prost(string, tag = "2")]
     pub default_value: ::prost::alloc::string::String,
-    /// What it changes, in one sentence.
+    /// Its effect, in one sentence.
     #[prost(string, tag = "3")]
     pub description: ::prost::alloc::string::String,
 }
@@ -126,8 +126,8 @@ pub mod game_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// What the small numbers of a game mean. Everything else in this protocol names cards and actions by their index here,
-    /// so that no client carries a table of its own.
+    /// The meanings of a game's small numbers. All other messages name cards and actions by their index here, so that no client needs a table of
+    /// its own.
     #[derive(Debug, Clone)]
     pub struct GameServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -208,7 +208,7 @@ pub mod game_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// The catalogues of the games this server plays.
+        /// Returns the catalogues of the games that this server plays.
         pub async fn list_games(
             &mut self,
             request: impl tonic::IntoRequest<super::ListGamesRequest>,
@@ -233,7 +233,7 @@ pub mod game_service_client {
                 .insert(GrpcMethod::new("arena.v1.GameService", "ListGames"));
             self.inner.unary(req, path, codec).await
         }
-        /// The rules of a game, for people.
+        /// Returns the rules of a game, for people.
         /// NOT_FOUND: the server does not play the game, or has no rules in the language.
         pub async fn get_rules(
             &mut self,
@@ -513,67 +513,68 @@ pub mod log_service_client {
         }
     }
 }
-/// Everything one seat may know of a game of Nullern, enough to choose without any memory of earlier messages.
-/// Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists named "by seat" have one entry a seat.
+/// Everything that one seat may know of a game of Nullern. It suffices for a choice without memory of earlier messages.
+/// Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists "by seat" have one entry for each seat.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct NullernView {
-    /// The seat that looks.
+    /// The seat whose view this is.
     #[prost(uint32, tag = "1")]
     pub seat: u32,
     /// The number of seats.
     #[prost(uint32, tag = "2")]
     pub seats: u32,
-    /// The round being played, counted from 0. The last one is blind.
+    /// The current round, counted from 0. The last one is blind.
     #[prost(uint32, tag = "3")]
     pub round: u32,
-    /// The number of rounds the game has.
+    /// The number of rounds of the game.
     #[prost(uint32, tag = "4")]
     pub rounds: u32,
     /// The dealer of this round.
     #[prost(uint32, tag = "5")]
     pub dealer: u32,
-    /// The number of cards each seat was dealt this round.
+    /// The number of cards that each seat got in this round.
     #[prost(uint32, tag = "6")]
     pub cards_each: u32,
     /// The card turned over, whose colour is trump.
     #[prost(uint32, tag = "7")]
     pub turned: u32,
-    /// The cards in hand, in card order; empty in the blind round, where nobody sees a card before it is played.
+    /// The cards in hand, in card order; empty in the blind round, in which nobody sees a card before it is played.
     #[prost(uint32, repeated, tag = "8")]
     pub hand: ::prost::alloc::vec::Vec<u32>,
-    /// The bids, by seat; a seat that has not bid yet is not in it.
+    /// The bids so far, by seat.
     #[prost(btree_map = "uint32, uint32", tag = "9")]
     pub bids: ::prost::alloc::collections::BTreeMap<u32, u32>,
-    /// The cards of this round's tricks in the order they were played, all tricks in one list, the current one last: a completed trick has
-    /// one entry a seat.
+    /// The cards of this round's tricks, in the order in which they were played. All tricks are in one list, and a completed trick has one
+    /// entry for each seat. A card's number is also the number of the action that plays it; the action "play the blind card" is here
+    /// as the card that it turned up.
     #[prost(uint32, repeated, tag = "10")]
     pub plays: ::prost::alloc::vec::Vec<u32>,
-    /// The seat that led, for every trick that began.
+    /// The seat that led each trick of this round that has begun.
     #[prost(uint32, repeated, tag = "11")]
     pub leaders: ::prost::alloc::vec::Vec<u32>,
-    /// The seat that took it, for every completed trick.
+    /// The seat that took each completed trick of this round.
     #[prost(uint32, repeated, tag = "12")]
     pub takers: ::prost::alloc::vec::Vec<u32>,
-    /// Tricks taken this round, by seat.
+    /// Tricks taken in this round, by seat.
     #[prost(uint32, repeated, tag = "13")]
     pub taken: ::prost::alloc::vec::Vec<u32>,
-    /// Points before this round, by seat; what Hupfers cost is deducted after the last round only.
+    /// Points before this round, by seat. The cost of Hupfers is deducted only after the last round.
     #[prost(sint32, repeated, tag = "14")]
     pub scores: ::prost::alloc::vec::Vec<i32>,
-    /// Hupfers, bids that were missed, before this round, by seat.
+    /// Hupfers before this round, by seat: rounds in which the seat missed its bid.
     #[prost(uint32, repeated, tag = "15")]
     pub hupfers: ::prost::alloc::vec::Vec<u32>,
 }
-/// A round that is over, with everything face up. All seats see the same.
+/// A finished round with all cards face up. All seats see the same.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct NullernRound {
     /// The card turned over.
     #[prost(uint32, tag = "1")]
     pub turned: u32,
-    /// The bids as they are, by seat.
+    /// The bids, by seat.
     #[prost(uint32, repeated, tag = "2")]
     pub bids: ::prost::alloc::vec::Vec<u32>,
-    /// The cards of all tricks.
+    /// The cards of all tricks, in the order in which they were played. A blind card is here as itself.
     #[prost(uint32, repeated, tag = "3")]
     pub plays: ::prost::alloc::vec::Vec<u32>,
     /// The seat that led each trick.
@@ -585,98 +586,98 @@ pub struct NullernRound {
     /// Tricks taken, by seat.
     #[prost(uint32, repeated, tag = "6")]
     pub taken: ::prost::alloc::vec::Vec<u32>,
-    /// Whether the round brought a Hupfer, by seat.
+    /// By seat, true if the round brought it a Hupfer.
     #[prost(bool, repeated, tag = "7")]
     pub missed: ::prost::alloc::vec::Vec<bool>,
     /// Hupfers after this round, by seat.
     #[prost(uint32, repeated, tag = "8")]
     pub hupfers: ::prost::alloc::vec::Vec<u32>,
 }
-/// Everything one seat may know of a game of 6th Sense, enough to choose without any memory of earlier messages.
-/// Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists named "by seat" have one entry a seat.
+/// Everything that one seat may know of a game of 6th Sense. It suffices for a choice without memory of earlier messages.
+/// Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists "by seat" have one entry for each seat.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SixthSenseView {
-    /// The seat that looks.
+    /// The seat whose view this is.
     #[prost(uint32, tag = "1")]
     pub seat: u32,
     /// The number of seats.
     #[prost(uint32, tag = "2")]
     pub seats: u32,
-    /// The round being played, counted from 0.
+    /// The current round, counted from 0.
     #[prost(uint32, tag = "3")]
     pub round: u32,
-    /// The number of rounds the game has; absent when it is played to a target score.
+    /// The number of rounds of the game; absent if it is played to a target score.
     #[prost(uint32, optional, tag = "4")]
     pub rounds: ::core::option::Option<u32>,
-    /// The score that ends the game; absent when it has a fixed number of rounds.
+    /// The score that ends the game; absent if it has a fixed number of rounds.
     #[prost(uint32, optional, tag = "5")]
     pub target: ::core::option::Option<u32>,
-    /// Whether the novice rules are in force: no trump, points by distance.
+    /// True if the novice rules are in force: no trump, and points by distance.
     #[prost(bool, tag = "6")]
     pub novice: bool,
-    /// Whether the trump is turned over only once all have predicted.
+    /// True if the trump is turned over only after all predictions.
     #[prost(bool, tag = "20")]
     pub late_trump: bool,
     /// The dealer of this round.
     #[prost(uint32, tag = "7")]
     pub dealer: u32,
-    /// The number of cards each seat was dealt this round.
+    /// The number of cards that each seat got in this round.
     #[prost(uint32, tag = "8")]
     pub cards_each: u32,
-    /// The card turned over, whose colour is trump; absent where none is turned, or not yet.
+    /// The card turned over, whose colour is trump; absent if none is turned, or not yet.
     #[prost(uint32, optional, tag = "9")]
     pub turned: ::core::option::Option<u32>,
     /// The cards in hand, in card order.
     #[prost(uint32, repeated, tag = "10")]
     pub hand: ::prost::alloc::vec::Vec<u32>,
-    /// The own prediction card; absent until it is chosen.
+    /// The seat's own prediction card; absent until it is chosen.
     #[prost(uint32, optional, tag = "11")]
     pub prediction: ::core::option::Option<u32>,
-    /// The actions of this round's tricks in the order they were played, all tricks in one list, the current one last: a completed trick has
-    /// one entry a seat. Another seat's block shows which place it blocked, but not its card.
+    /// The actions of this round's tricks, in the order in which they were played. All tricks are in one list, and a completed trick has one
+    /// entry for each seat. Another seat's block shows the place that it blocked, but not its card.
     #[prost(uint32, repeated, tag = "12")]
     pub plays: ::prost::alloc::vec::Vec<u32>,
-    /// The seat that led, for every trick that began.
+    /// The seat that led each trick of this round that has begun.
     #[prost(uint32, repeated, tag = "13")]
     pub leaders: ::prost::alloc::vec::Vec<u32>,
-    /// The seat that took it, for every completed trick; the number of seats where nobody took it.
+    /// The seat that took each completed trick of this round; the number of seats if nobody took it.
     #[prost(uint32, repeated, tag = "14")]
     pub takers: ::prost::alloc::vec::Vec<u32>,
-    /// What it counts, for every completed trick: 0, 1 or 2. A trick that waits for the taker's choice counts 1 until then.
+    /// The worth of each completed trick: 0, 1 or 2. A trick that waits for the taker's choice is worth 1 until then.
     #[prost(uint32, repeated, tag = "15")]
     pub worths: ::prost::alloc::vec::Vec<u32>,
-    /// Whether its leader looked at the taker's prediction card, for every completed trick.
+    /// For each completed trick, true if its leader looked at the taker's prediction card.
     #[prost(bool, repeated, tag = "16")]
     pub peeks: ::prost::alloc::vec::Vec<bool>,
-    /// Tricks taken this round, by seat.
+    /// Tricks taken in this round, by seat.
     #[prost(uint32, repeated, tag = "17")]
     pub taken: ::prost::alloc::vec::Vec<u32>,
     /// Points before this round, by seat.
     #[prost(sint32, repeated, tag = "18")]
     pub scores: ::prost::alloc::vec::Vec<i32>,
-    /// The prediction cards that this seat knows, by seat; a seat whose card it does not know is not in it.
+    /// The prediction cards that this seat knows, by seat.
     #[prost(btree_map = "uint32, uint32", tag = "19")]
     pub known_predictions: ::prost::alloc::collections::BTreeMap<u32, u32>,
 }
-/// A round that is over, with everything face up. All seats see the same.
+/// A finished round with all cards face up. All seats see the same.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SixthSenseRound {
-    /// The card turned over; absent where none was.
+    /// The card turned over; absent if there was none.
     #[prost(uint32, optional, tag = "1")]
     pub turned: ::core::option::Option<u32>,
     /// The prediction cards, by seat.
     #[prost(uint32, repeated, tag = "2")]
     pub predictions: ::prost::alloc::vec::Vec<u32>,
-    /// Every action of the round's tricks, blocks with their card.
+    /// The actions of all tricks; a block shows its card.
     #[prost(uint32, repeated, tag = "3")]
     pub plays: ::prost::alloc::vec::Vec<u32>,
     /// The seat that led each trick.
     #[prost(uint32, repeated, tag = "4")]
     pub leaders: ::prost::alloc::vec::Vec<u32>,
-    /// The seat that took each trick; the number of seats where nobody did.
+    /// The seat that took each trick; the number of seats if nobody took it.
     #[prost(uint32, repeated, tag = "5")]
     pub takers: ::prost::alloc::vec::Vec<u32>,
-    /// What each trick counted.
+    /// The worth of each trick.
     #[prost(uint32, repeated, tag = "6")]
     pub worths: ::prost::alloc::vec::Vec<u32>,
     /// Tricks taken, by seat.
@@ -686,56 +687,57 @@ pub struct SixthSenseRound {
 /// From the bot. The server handles the fields in this order: hello, heartbeat, capacity, declined, ready, resumed, answers, leave.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PlayRequest {
-    /// Who the bot is and what it wants; in the first message, and only there.
+    /// The bot's games and wishes; in the first message, and only there.
     #[prost(message, optional, tag = "1")]
     pub hello: ::core::option::Option<Hello>,
-    /// Acceptances of invitations. One that comes too late gets a notice and costs nothing.
+    /// Acceptances of invitations. The server answers a late one with a notice, and it costs nothing.
     #[prost(message, repeated, tag = "2")]
     pub ready: ::prost::alloc::vec::Vec<Ready>,
     /// Answers to decisions: any number, of any matches, in any order.
     #[prost(message, repeated, tag = "3")]
     pub answers: ::prost::alloc::vec::Vec<Answer>,
-    /// The number of the heartbeat this answers; absent otherwise.
+    /// The number of the heartbeat that this message answers; absent if it answers none.
     #[prost(uint64, optional, tag = "4")]
     pub heartbeat: ::core::option::Option<u64>,
-    /// How many matches the bot can play at once from now on, those it is playing included; absent when that has not changed.
+    /// The number of matches that the bot can play at once from now on, including running ones; absent if it has not changed.
     #[prost(uint32, optional, tag = "5")]
     pub capacity: ::core::option::Option<u32>,
-    /// Invitations that are not accepted, by their number. A bot that has no room should say so, or it is invited again.
+    /// Numbers of invitations that the bot declines. A bot without room should decline, or the server invites it again.
     #[prost(uint64, repeated, packed = "false", tag = "6")]
     pub declined: ::prost::alloc::vec::Vec<u64>,
     /// Suspended matches in which the bot is ready to choose again.
     #[prost(uint64, repeated, packed = "false", tag = "7")]
     pub resumed: ::prost::alloc::vec::Vec<u64>,
-    /// The bot leaves in order: house bots play its matches on from here, which counts as a last place in each but is no trouble, its
-    /// invitations are declined, and the stream ends with OK. A bot that wants to finish its matches sets its capacity to 0 and waits.
+    /// True if the bot leaves. House bots continue its matches, in each of which it comes last, but none counts as trouble. Its invitations
+    /// are declined, and the stream ends with OK. A bot that wants to finish its matches sets its capacity to 0 and waits.
     #[prost(bool, tag = "8")]
     pub leave: bool,
 }
-/// The bot's first words.
+/// The bot's first message.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Hello {
-    /// The games it plays, by name.
+    /// The names of the games that it plays.
     #[prost(string, repeated, tag = "1")]
     pub games: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// How many matches it can play at once. With 0 it is given no new ones until it says a higher capacity.
+    /// The number of matches that it can play at once. With 0 it gets no new match until it sends a higher capacity.
     #[prost(uint32, tag = "2")]
     pub capacity: u32,
     /// The client library and its version, for the server's log; free text.
     #[prost(string, tag = "3")]
     pub client: ::prost::alloc::string::String,
-    /// The bot's own version: at most 40 printable characters, perhaps none. Every version has a rating of its own, which begins from that of
-    /// the version before; a bot that changes should say another.
+    /// The bot's own version: at most 40 printable characters, or empty. Every version has a rating of its own, which begins from that of
+    /// the version before. A bot that changes should send another version.
     #[prost(string, tag = "4")]
     pub version: ::prost::alloc::string::String,
     /// Matches it was playing when an earlier stream of it ended. How those ended that are over it is told again; those that go on are asked
     /// for again without being named here.
     #[prost(uint64, repeated, packed = "false", tag = "5")]
     pub playing: ::prost::alloc::vec::Vec<u64>,
-    /// Whether all its matches on this stream are casual ones: with house bots only, unrated, so many an hour for all bots of its owner.
+    /// True if all its matches on this stream shall be casual: with house bots only, unrated, and a limited number an hour for all bots of
+    /// its owner.
     #[prost(bool, tag = "6")]
     pub casual: bool,
-    /// Whether it may be sent challenges, the only invitations that name who will play.
+    /// True if the server may send it challenges, the only invitations that name the players.
     #[prost(bool, tag = "7")]
     pub challenges: bool,
     /// The features of later versions of the protocol that the client understands: at most 32 names of at most 40 lower-case letters, digits
@@ -749,26 +751,26 @@ pub struct Hello {
     #[prost(uint64, optional, tag = "9")]
     pub reports_after: ::core::option::Option<u64>,
 }
-/// A seat is accepted.
+/// The acceptance of an invitation.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Ready {
     /// The invitation.
     #[prost(uint64, tag = "1")]
     pub invitation_id: u64,
-    /// 16 bytes of the bot's own chance, which go into the deal; none means sixteen zeros.
+    /// 16 random bytes of the bot, which go into the deal; empty for sixteen zeros.
     #[prost(bytes = "vec", tag = "2")]
     pub nonce: ::prost::alloc::vec::Vec<u8>,
 }
-/// A choice.
+/// The bot's choice at a decision.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Answer {
     /// The match.
     #[prost(uint64, tag = "1")]
     pub match_id: u64,
-    /// The decision that is answered.
+    /// The decision.
     #[prost(uint32, tag = "2")]
     pub decision_id: u32,
-    /// The action chosen, one of the decision's legal ones.
+    /// The chosen action, one of `Decision.legal`.
     #[prost(uint32, tag = "3")]
     pub action: u32,
 }
@@ -776,16 +778,16 @@ pub struct Answer {
 /// decisions.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PlayResponse {
-    /// In the first message, and only there.
+    /// The server's greeting; in the first message, and only there.
     #[prost(message, optional, tag = "1")]
     pub welcome: ::core::option::Option<Welcome>,
-    /// Seats offered.
+    /// Seats that the server offers.
     #[prost(message, repeated, tag = "2")]
     pub invitations: ::prost::alloc::vec::Vec<Invitation>,
-    /// Choices to make: everything that became due since the last message.
+    /// Choices that became due since the last message.
     #[prost(message, repeated, tag = "3")]
     pub decisions: ::prost::alloc::vec::Vec<Decision>,
-    /// What went wrong, and what happened about it.
+    /// Unusual events, such as rejected answers.
     #[prost(message, repeated, tag = "4")]
     pub notices: ::prost::alloc::vec::Vec<Notice>,
     /// Rounds that are over.
@@ -794,18 +796,18 @@ pub struct PlayResponse {
     /// Matches that are over, in the order of their leaves in the log, also from one message of a stream to the next.
     #[prost(message, repeated, tag = "6")]
     pub reports: ::prost::alloc::vec::Vec<MatchReport>,
-    /// A number to send back at once; absent otherwise. Who answers late gains nothing: the shortest time of anything counts.
+    /// A number to send back at once; absent in most messages. A late answer gains nothing: the shortest of all times counts.
     #[prost(uint64, optional, tag = "7")]
     pub heartbeat: ::core::option::Option<u64>,
-    /// Matches that begin, or that the bot has come back to.
+    /// Matches that begin, or to which the bot has come back.
     #[prost(message, repeated, tag = "8")]
     pub starts: ::prost::alloc::vec::Vec<MatchStart>,
-    /// Decisions that this bot was asked and that were made without its answer. Its own answers are not confirmed, a report closes its whole
-    /// match, and after a new welcome only the decisions that are sent again are open.
+    /// Decisions that the server sent to this bot and that were made without its answer. The server does not confirm the bot's own answers.
+    /// A report closes all decisions of its match. After a new welcome only the decisions that the server sends again are open.
     #[prost(message, repeated, tag = "9")]
     pub closed: ::prost::alloc::vec::Vec<ClosedDecision>,
 }
-/// A decision that is no longer open.
+/// A decision that was made without the bot's answer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ClosedDecision {
     /// The match.
@@ -815,22 +817,22 @@ pub struct ClosedDecision {
     #[prost(uint32, tag = "2")]
     pub decision_id: u32,
 }
-/// The server's first words.
+/// The server's first message.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Welcome {
-    /// The server's version, such as "0.1.0"; `build` is apart.
+    /// The server's version, such as "0.1.0".
     #[prost(string, tag = "1")]
     pub server: ::prost::alloc::string::String,
     /// The bot's name.
     #[prost(string, tag = "2")]
     pub bot: ::prost::alloc::string::String,
-    /// The catalogues of the games the bot asked for.
+    /// The catalogues of those games of Hello.games that the server plays.
     #[prost(message, repeated, tag = "3")]
     pub games: ::prost::alloc::vec::Vec<GameCatalog>,
-    /// What lateness and mistakes cost.
+    /// The limits of every match, and the consequences of exceeding them.
     #[prost(message, optional, tag = "4")]
     pub conduct: ::core::option::Option<Conduct>,
-    /// What the stream may carry.
+    /// The limits of this stream.
     #[prost(message, optional, tag = "5")]
     pub limits: ::core::option::Option<StreamLimits>,
     /// The log of results as it is now: a bot that knew it before can ask LogService.GetConsistency whether it was only added to.
@@ -844,78 +846,78 @@ pub struct Welcome {
     #[prost(string, tag = "8")]
     pub build: ::prost::alloc::string::String,
 }
-/// What a stream may carry, and what the bot was granted.
+/// The limits of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct StreamLimits {
-    /// How many matches the bot plays at once at most: the lower of what it said and what this server allows.
+    /// The largest number of matches that the bot plays at once: Hello.capacity, or the server's limit if that is lower.
     #[prost(uint32, tag = "1")]
     pub capacity: u32,
-    /// Bytes of a message to the server, at most.
+    /// The largest size of a message to the server, in bytes.
     #[prost(uint32, tag = "2")]
     pub max_request: u32,
-    /// Bytes of a call's headers, at most, as HTTP/2 counts them.
+    /// The largest size of a call's headers, in bytes as HTTP/2 counts them.
     #[prost(uint32, tag = "3")]
     pub max_metadata: u32,
     /// Time between two heartbeats, in milliseconds.
     #[prost(uint32, tag = "4")]
     pub heartbeat_ms: u32,
-    /// Bytes of a message to the client, at most. What would be larger comes in several messages, in the order of PlayResponse.
+    /// The largest size of a message to the client, in bytes. A larger one comes as several messages, in the order of PlayResponse.
     #[prost(uint32, tag = "5")]
     pub max_response: u32,
 }
-/// The limits every match is played under.
+/// The limits of every match, and the consequences of exceeding them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Conduct {
     /// Time for one decision before the bank is used, in milliseconds.
     #[prost(uint32, tag = "1")]
     pub soft_limit_ms: u32,
-    /// Time beyond the soft limits that a seat has for a whole match, in milliseconds.
+    /// Time beyond the soft limits that a seat has in a whole match, in milliseconds.
     #[prost(uint32, tag = "2")]
     pub bank_ms: u32,
-    /// Rejected answers to one decision after which the server plays.
+    /// Number of rejected answers to one decision after which the server chooses.
     #[prost(uint32, tag = "3")]
     pub rejections_per_decision: u32,
-    /// Rejected answers in a match after which the server plays each further mistake at once.
+    /// Number of rejected answers in a match after which the server chooses at once at each further one.
     #[prost(uint32, tag = "4")]
     pub rejections_per_match: u32,
-    /// Late decisions in a row after which a seat is suspended.
+    /// Number of late decisions in a row after which a seat is suspended.
     #[prost(uint32, tag = "5")]
     pub lates_in_a_row: u32,
     /// Time to accept an invitation, in milliseconds.
     #[prost(uint32, tag = "6")]
     pub ready_ms: u32,
-    /// The most that the measured round trip to a bot delays the start of its clock, in milliseconds.
+    /// The longest time by which the measured round trip to a bot delays the start of its clock, in milliseconds.
     #[prost(uint32, tag = "7")]
     pub lag_allowance_ms: u32,
-    /// How long a bot that is gone has to come back before a house bot plays its seat on, in milliseconds.
+    /// Time in which an absent bot may come back before a house bot plays its seat, in milliseconds.
     #[prost(uint32, tag = "8")]
     pub grace_ms: u32,
-    /// How often a bot may be gone in a match and have that time; its clock stands still during the first of them only.
+    /// Number of absences in a match for which a bot has that time; its clock stands still in the first of them only.
     #[prost(uint32, tag = "9")]
     pub incidents: u32,
-    /// How long all clocks stand still after a restart of the server while bots come back, at most, in milliseconds.
+    /// The longest time for which all clocks stand still after a restart of the server, while bots come back, in milliseconds.
     #[prost(uint32, tag = "10")]
     pub restart_hold_ms: u32,
-    /// A seat that a house bot had for more than this part of the rounds comes last, and moves no opponent's rating.
+    /// If a house bot plays a seat in more than this percentage of the rounds, the seat comes last and moves no opponent's rating.
     #[prost(uint32, tag = "11")]
     pub substituted_percent: u32,
-    /// Matches in a row in which a bot was suspended or a house bot played its seat on, after which it is parked.
+    /// Number of matches in a row in which a bot was suspended or replaced by a house bot, after which the bot is parked.
     #[prost(uint32, tag = "12")]
     pub park_after: u32,
-    /// How long a bot that has not finished a match yet has to come back, in milliseconds, where it is less than grace_ms.
+    /// The same as grace_ms for a bot that has not finished a match yet, if this time is shorter.
     #[prost(uint32, tag = "13")]
     pub newcomer_grace_ms: u32,
     /// Time after which the server offers a seat to a further bot while the first has not accepted it, in milliseconds.
     #[prost(uint32, tag = "14")]
     pub offer_on_ms: u32,
-    /// The longest time that a bot may take to accept before the seat may be another's, in milliseconds.
+    /// The longest time in which a bot may accept before another bot may take the seat, in milliseconds.
     #[prost(uint32, tag = "15")]
     pub offer_limit_ms: u32,
 }
-/// A seat at a match that is about to begin. It does not say which match, nor against whom: nobody chooses opponents.
+/// The offer of a seat at a match that is about to begin. It names neither the match nor the opponents: no bot chooses them.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Invitation {
-    /// The number of this invitation, drawn at random below 2^53: two bots at one table have different ones.
+    /// A random number below 2^53, different for each bot of a table.
     #[prost(uint64, tag = "1")]
     pub invitation_id: u64,
     /// The game, by name.
@@ -931,14 +933,14 @@ pub struct Invitation {
         ::prost::alloc::string::String,
     >,
     /// SHA-256 of a salt and the match's commitment, 32 bytes each, both of which MatchStart shows. It binds the server to the deal before
-    /// any nonce is accepted, so that neither side can steer it; and no two invitations have the same.
+    /// it knows any nonce, so that neither side can influence the deal. No two invitations have the same.
     #[prost(bytes = "vec", tag = "5")]
     pub commitment: ::prost::alloc::vec::Vec<u8>,
-    /// Who will play, by seat: in a challenge only, empty otherwise.
+    /// The players' names, by seat; only in a challenge.
     #[prost(string, repeated, tag = "6")]
     pub bots: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
-/// A match begins for which the bot said Ready. Sent again, the same, to a bot that comes back.
+/// The beginning of a match that the bot accepted. A bot that comes back gets the same message again.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct MatchStart {
     /// The match.
@@ -965,26 +967,26 @@ pub struct MatchStart {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
-    /// SHA-256 of the server's seed, which the replay shows when the match is over.
+    /// SHA-256 of the server's seed, which the replay contains after the match.
     #[prost(bytes = "vec", tag = "8")]
     pub commitment: ::prost::alloc::vec::Vec<u8>,
-    /// 32 bytes: SHA-256 of these and the commitment is the commitment of the invitation.
+    /// 32 bytes. SHA-256 of this salt and the commitment is the commitment of the invitation.
     #[prost(bytes = "vec", tag = "9")]
     pub salt: ::prost::alloc::vec::Vec<u8>,
 }
-/// A choice to make, with all that the seat may know.
+/// A choice to make, with everything that the seat may know.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Decision {
     /// The match.
     #[prost(uint64, tag = "1")]
     pub match_id: u64,
-    /// Names this decision in the answer.
+    /// The number of this decision in the match, which the answer repeats.
     #[prost(uint32, tag = "2")]
     pub decision_id: u32,
-    /// Time until the bank is used, in milliseconds, counted from when the server sent this.
+    /// Time until the bank is used, in milliseconds from the moment at which the server sent this.
     #[prost(uint32, tag = "3")]
     pub soft_ms: u32,
-    /// What is left in the bank, in milliseconds.
+    /// Time left in the bank, in milliseconds.
     #[prost(uint32, tag = "4")]
     pub bank_ms: u32,
     /// The legal actions, in rising order.
@@ -1010,19 +1012,20 @@ pub mod decision {
         Nullern(super::NullernView),
     }
 }
-/// Something went wrong with an answer, or time ran out. Nothing here ends the stream.
+/// A notice about an unusual event. No notice ends the stream. Every field has one meaning, whatever the kind; a field is absent if the
+/// notice is about nothing of the sort.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Notice {
-    /// The match; absent where none is concerned.
+    /// The match.
     #[prost(uint64, optional, tag = "1")]
     pub match_id: ::core::option::Option<u64>,
-    /// The decision; absent where none is concerned.
+    /// The decision.
     #[prost(uint32, optional, tag = "2")]
     pub decision_id: ::core::option::Option<u32>,
-    /// What happened.
+    /// The kind of event.
     #[prost(enumeration = "NoticeKind", tag = "3")]
     pub kind: i32,
-    /// The same in words, with the values concerned and what to do.
+    /// The event in words, for people, with its values and a remedy.
     #[prost(string, tag = "4")]
     pub text: ::prost::alloc::string::String,
     /// The action that the bot sent and the server did not take.
@@ -1052,11 +1055,11 @@ pub struct Notice {
     /// The seat that is gone, substituted or back, in a notice to the whole table.
     #[prost(uint32, optional, tag = "13")]
     pub seat: ::core::option::Option<u32>,
-    /// The invitation; absent if the notice is about none.
+    /// The invitation.
     #[prost(uint64, optional, tag = "14")]
     pub invitation_id: ::core::option::Option<u64>,
 }
-/// A round that is over.
+/// The report of a finished round.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RoundReport {
     /// The match.
@@ -1074,13 +1077,13 @@ pub struct RoundReport {
     /// The record of any other game, as a message that the game's catalogue describes.
     #[prost(message, optional, tag = "12")]
     pub other: ::core::option::Option<::prost_types::Any>,
-    /// The round with everything face up.
+    /// The round with all cards face up.
     #[prost(oneof = "round_report::Record", tags = "10, 11")]
     pub record: ::core::option::Option<round_report::Record>,
 }
 /// Nested message and enum types in `RoundReport`.
 pub mod round_report {
-    /// The round with everything face up.
+    /// The round with all cards face up.
     #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
     pub enum Record {
         /// 6th Sense.
@@ -1091,7 +1094,7 @@ pub mod round_report {
         Nullern(super::NullernRound),
     }
 }
-/// A match that is over.
+/// The report of a finished match.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct MatchReport {
     /// The match.
@@ -1100,37 +1103,37 @@ pub struct MatchReport {
     /// The bot's seat.
     #[prost(uint32, tag = "2")]
     pub seat: u32,
-    /// Final points, by seat; empty when the match was interrupted.
+    /// Final points, by seat; empty if the match was interrupted.
     #[prost(sint32, repeated, tag = "3")]
     pub scores: ::prost::alloc::vec::Vec<i32>,
-    /// Final places, by seat, 1 being the best; equal points share a place. Empty when the match was interrupted.
+    /// Final places, by seat; 1 is the best, and equal points share a place. Empty if the match was interrupted.
     #[prost(uint32, repeated, tag = "4")]
     pub places: ::prost::alloc::vec::Vec<u32>,
-    /// The bot's rating before and after; absent when the match was not rated.
+    /// The bot's rating before and after the match; absent if the match was not rated.
     #[prost(message, optional, tag = "5")]
     pub rating: ::core::option::Option<RatingChange>,
-    /// Why the match has no result; empty when it has one.
+    /// The reason why the match has no result, in words; empty if it has one.
     #[prost(string, tag = "6")]
     pub interrupted: ::prost::alloc::string::String,
-    /// By seat, whether the result counts for its bot; empty when the match was interrupted.
+    /// By seat, true if the result counts for its bot. Empty if the match was interrupted.
     #[prost(bool, repeated, tag = "7")]
     pub counts: ::prost::alloc::vec::Vec<bool>,
     /// The kind of the match.
     #[prost(enumeration = "MatchKind", tag = "8")]
     pub kind: i32,
-    /// By seat, whether house bots played more of it than Conduct.substituted_percent allows: a loss for its bot to every seat that is
-    /// not, while no opponent's rating moves by it. Empty when the match was interrupted, or begun by an older server.
+    /// By seat, true if house bots played more of it than Conduct.substituted_percent allows. Its bot then loses to every seat that is not
+    /// spoilt, and no opponent's rating changes by it. Empty if the match was interrupted, or begun by an older server.
     #[prost(bool, repeated, tag = "9")]
     pub spoilt: ::prost::alloc::vec::Vec<bool>,
-    /// What the log of results says of the match, and the proof of it; absent where Welcome.log is. The leaf is how the match ended,
-    /// also where the report is repeated: a void that came later is another leaf.
+    /// The match's entry in the log of results, with its proof; absent if Welcome.log is. Its leaf records the end of the match, also in a
+    /// repeated report: a later void is another leaf.
     #[prost(message, optional, tag = "10")]
     pub entry: ::core::option::Option<LogEntry>,
     /// The cause of `interrupted`, for programs.
     #[prost(enumeration = "Interruption", tag = "11")]
     pub interruption: i32,
 }
-/// A rating moved.
+/// The change of a rating.
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
 pub struct RatingChange {
     /// Elo before.
@@ -1140,8 +1143,8 @@ pub struct RatingChange {
     #[prost(double, tag = "2")]
     pub after: f64,
 }
-/// Why the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON\_", as text. The status says
-/// whether to try again, also for a reason that a client does not know.
+/// The reason for which the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON\_", as
+/// text. The status decides whether to try again, also for a reason that a client does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum Reason {
@@ -1322,17 +1325,17 @@ impl Reason {
         }
     }
 }
-/// A kind of match. It is known with the invitation and does not change.
+/// The kind of a match. The invitation names it, and it does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum MatchKind {
     /// Not used.
     Unspecified = 0,
-    /// Its result moves the ladder, unless a bot's own share in it is too small.
+    /// Its result changes the ladder, unless house bots played too much of it.
     Rated = 1,
-    /// Its result moves nothing. Its only guest asked for it, or let its last invitation fail.
+    /// Its result changes no rating. Its only bot, beside house bots, asked for casual matches or left its last invitation unanswered.
     Casual = 2,
-    /// Its result moves nothing; its bots were asked by name and agreed.
+    /// Its result changes no rating. Its bots were challenged by name and agreed.
     Challenge = 3,
 }
 impl MatchKind {
@@ -1359,43 +1362,43 @@ impl MatchKind {
         }
     }
 }
-/// What a notice is about.
+/// The kind of event that a notice is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum NoticeKind {
     /// Not used.
     Unspecified = 0,
-    /// The answer was not among the legal actions, or a nonce was neither 16 bytes nor none; the decision or the invitation stays open, and the
-    /// clock runs on.
+    /// The answer was not a legal action, or a nonce was not empty and had not 16 bytes. The decision or the invitation stays open, and the clock
+    /// runs on.
     Illegal = 1,
-    /// The answer came after the decision had been made; it was ignored.
+    /// The answer came after the decision had been made, and was ignored.
     Stale = 2,
-    /// There is no such match, seat or decision for this bot; it was ignored.
+    /// The bot has no such match, seat or decision. Its message was ignored.
     Unknown = 3,
-    /// Time ran out and the server played.
+    /// Time ran out, and the server chose.
     ForcedByTime = 4,
-    /// Too many rejected answers, and the server played.
+    /// Too many answers were rejected, and the server chose.
     ForcedByIllegality = 5,
-    /// The seat is suspended and the server plays for it until the bot names the match in PlayRequest.resumed.
+    /// The seat is suspended: the server chooses for it until the bot names the match in PlayRequest.resumed. Sent once for each suspension.
     Suspended = 6,
     /// The invitation was withdrawn: it was not accepted in time, or the match does not take place.
     Withdrawn = 7,
     /// The server is stopping and forms no more matches.
     Draining = 8,
-    /// The bot of a seat is gone; it has some time to come back.
+    /// The bot of a seat is gone, and may come back within return_ms.
     Gone = 9,
-    /// A house bot plays a seat on, until the seat's own bot is back and the next round begins.
+    /// A house bot plays a seat until the seat's own bot is back and the next round begins.
     Substituted = 10,
     /// The bot of a seat has its seat back.
     Back = 11,
-    /// The server was restarted: no clock of the match runs until all its bots are back, or for some time at most. Of a match that is over:
+    /// The server was restarted: no clock of the match runs until all its bots are back, or hold_ms have passed. For a match that is over:
     /// its result cannot be stored yet. Without a match: the server cannot store anything at the moment, and sends nothing until it can.
     Held = 12,
     /// The clocks of the match run again. Without a match: the server can store again.
     Released = 13,
-    /// The bot is parked: it is given no seats until BotService.UnparkBot is called. The text says why.
+    /// The bot is parked: it gets no seats until somebody calls BotService.UnparkBot. The text has the reason.
     Parked = 14,
-    /// The invitation was accepted or declined after the seat was given to another: nothing is lost, and nothing charged.
+    /// The bot accepted or declined after another bot had taken the seat. This costs nothing.
     Taken = 15,
     /// The owner's bots have played their casual matches of this hour; casual_ms is the time until the next one.
     CasualLimit = 16,
@@ -1502,7 +1505,7 @@ pub mod play_service_client {
     )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
-    /// Where bots play. One stream carries every match a bot plays at the time.
+    /// The service for bots that play. One stream carries all matches that a bot plays at a time.
     #[derive(Debug, Clone)]
     pub struct PlayServiceClient<T> {
         inner: tonic::client::Grpc<T>,
@@ -1584,11 +1587,11 @@ pub mod play_service_client {
             self
         }
         /// Opens the stream. The call carries the metadata "authorization: Bearer TOKEN" with the token from registration.
-        /// The bot sends a hello, the server a welcome; then each side sends messages whenever it has something to say, and any message can
-        /// carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on. The newest stream
-        /// of a bot takes over from an older one. A stream that the server ends carries a status and a google.rpc.ErrorInfo with domain
-        /// "arena" and a reason. After UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, waiting longer each
-        /// time; a google.rpc.RetryInfo beside the reason gives the shortest wait. Any other status with a reason is final.
+        /// The bot sends a hello, and the server a welcome. From then on each side sends messages at any time, and a message may have any of its
+        /// fields. The server answers a bot's mistake inside a match with a notice, and the stream continues. The newest stream of a bot takes
+        /// over from an older one. A stream that the server ends has a status and a google.rpc.ErrorInfo with domain "arena" and a reason. After
+        /// UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, and wait longer each time; a google.rpc.RetryInfo
+        /// beside the reason has the shortest wait. Any other status with a reason is final.
         /// UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED. INVALID_ARGUMENT: BAD_MESSAGE.
         /// FAILED_PRECONDITION: TAKEN_OVER, NO_SUCH_GAME, NO_CASUAL. DEADLINE_EXCEEDED: NO_HELLO. UNAVAILABLE: STOPPING, STORE_UNAVAILABLE.
         /// RESOURCE_EXHAUSTED: NOT_READING, FLOODING, OVER_BUDGET.

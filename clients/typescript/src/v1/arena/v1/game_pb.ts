@@ -26,7 +26,7 @@ export type GetRulesRequest = Message<"arena.v1.GetRulesRequest"> & {
   game: string;
 
   /**
-   * The language, as BCP 47 names it, such as "en"; the server's first where empty.
+   * The language, as BCP 47 names it, such as "en"; empty for the first language of the server.
    *
    * @generated from field: string language = 2;
    */
@@ -97,7 +97,7 @@ export const ListGamesRequestSchema: GenMessage<ListGamesRequest> = /*@__PURE__*
  */
 export type ListGamesResponse = Message<"arena.v1.ListGamesResponse"> & {
   /**
-   * One per game served, by name.
+   * One for each game that the server plays, by name.
    *
    * @generated from field: repeated arena.v1.GameCatalog games = 1;
    */
@@ -112,34 +112,34 @@ export const ListGamesResponseSchema: GenMessage<ListGamesResponse> = /*@__PURE_
   messageDesc(file_arena_v1_game, 3);
 
 /**
- * One game: its cards and its actions. Sent once per stream in the welcome.
+ * One game with its cards and actions. The welcome has those of the bot's games.
  *
  * @generated from message arena.v1.GameCatalog
  */
 export type GameCatalog = Message<"arena.v1.GameCatalog"> & {
   /**
-   * The name that requests use, such as "sixth_sense".
+   * The name in requests: "sixth_sense" or "nullern".
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The name that people use, such as "6th Sense".
+   * The name for people: "6th Sense" or "Nullern".
    *
    * @generated from field: string title = 2;
    */
   title: string;
 
   /**
-   * The fewest seats a match can have.
+   * The smallest number of seats of a match.
    *
    * @generated from field: uint32 min_seats = 3;
    */
   minSeats: number;
 
   /**
-   * The most seats a match can have.
+   * The largest number of seats of a match.
    *
    * @generated from field: uint32 max_seats = 4;
    */
@@ -153,21 +153,21 @@ export type GameCatalog = Message<"arena.v1.GameCatalog"> & {
   colours: string[];
 
   /**
-   * Every card; a card travels as its index in this list.
+   * All cards; other messages name a card by its index in this list.
    *
    * @generated from field: repeated arena.v1.Card cards = 6;
    */
   cards: Card[];
 
   /**
-   * Every action; an action travels as its index in this list.
+   * All actions; other messages name an action by its index in this list.
    *
    * @generated from field: repeated arena.v1.Action actions = 7;
    */
   actions: Action[];
 
   /**
-   * The options a match can be played with, and their defaults.
+   * The options of a match, with their defaults.
    *
    * @generated from field: repeated arena.v1.GameOption options = 8;
    */
@@ -189,7 +189,7 @@ export type GameCatalog = Message<"arena.v1.GameCatalog"> & {
   viewType: string;
 
   /**
-   * See view_type.
+   * See `view_type`.
    *
    * @generated from field: string record_type = 11;
    */
@@ -224,7 +224,7 @@ export type Card = Message<"arena.v1.Card"> & {
   colour: number;
 
   /**
-   * The values it can have: one, or two where its player says which (6 and 9).
+   * Its possible values: one, or two between which its player chooses (6 and 9).
    *
    * @generated from field: repeated uint32 values = 3;
    */
@@ -239,41 +239,41 @@ export const CardSchema: GenMessage<Card> = /*@__PURE__*/
   messageDesc(file_arena_v1_game, 5);
 
 /**
- * One action. The optional fields are present where they mean something.
+ * One action. An optional field is present if it means something for the action.
  *
  * @generated from message arena.v1.Action
  */
 export type Action = Message<"arena.v1.Action"> & {
   /**
-   * The action's name, such as "red 7", "blue 6 as 9" or "red 0 blocks place 2".
+   * The action's name, such as "red 7", "blue 6 as 9", "red 0 blocks place 2" or "bid 3".
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * The kind of choice it answers, in the game's own word, such as "play", "bid" or "raise".
+   * The kind of choice in the game's own word: "predict", "play", "block", "double", "peek" or "bid" in the two games.
    *
    * @generated from field: string kind = 2;
    */
   kind: string;
 
   /**
-   * The card it plays or chooses, an index into the catalogue's cards; absent where no card is involved or where it is hidden.
+   * The card that it plays or chooses, an index into the catalogue's cards; absent if it has none, or hides it.
    *
    * @generated from field: optional uint32 card = 3;
    */
   card?: number | undefined;
 
   /**
-   * The value a played card counts as, the number predicted or bid, or 1 for yes and 0 for no.
+   * The value of the played card, the number of the bid, or 1 for yes and 0 for no.
    *
    * @generated from field: optional uint32 value = 4;
    */
   value?: number | undefined;
 
   /**
-   * The place in the trick, counted from 0, of the card it blocks.
+   * The place in the trick of the card that it blocks, counted from 0.
    *
    * @generated from field: optional uint32 place = 5;
    */
@@ -294,21 +294,21 @@ export const ActionSchema: GenMessage<Action> = /*@__PURE__*/
  */
 export type GameOption = Message<"arena.v1.GameOption"> & {
   /**
-   * The option's name, such as "novice".
+   * The option's name: "novice", "target" or "late_trump" in 6th Sense.
    *
    * @generated from field: string name = 1;
    */
   name: string;
 
   /**
-   * Its default, as text ("false", "0").
+   * Its default as text: "false" or "0" in 6th Sense.
    *
    * @generated from field: string default_value = 2;
    */
   defaultValue: string;
 
   /**
-   * What it changes, in one sentence.
+   * Its effect, in one sentence.
    *
    * @generated from field: string description = 3;
    */
@@ -323,14 +323,14 @@ export const GameOptionSchema: GenMessage<GameOption> = /*@__PURE__*/
   messageDesc(file_arena_v1_game, 7);
 
 /**
- * What the small numbers of a game mean. Everything else in this protocol names cards and actions by their index here,
- * so that no client carries a table of its own.
+ * The meanings of a game's small numbers. All other messages name cards and actions by their index here, so that no client needs a table of
+ * its own.
  *
  * @generated from service arena.v1.GameService
  */
 export const GameService: GenService<{
   /**
-   * The catalogues of the games this server plays.
+   * Returns the catalogues of the games that this server plays.
    *
    * @generated from rpc arena.v1.GameService.ListGames
    */
@@ -340,7 +340,7 @@ export const GameService: GenService<{
     output: typeof ListGamesResponseSchema;
   },
   /**
-   * The rules of a game, for people.
+   * Returns the rules of a game, for people.
    * NOT_FOUND: the server does not play the game, or has no rules in the language.
    *
    * @generated from rpc arena.v1.GameService.GetRules

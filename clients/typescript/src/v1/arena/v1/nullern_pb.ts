@@ -13,14 +13,14 @@ export const file_arena_v1_nullern: GenFile = /*@__PURE__*/
   fileDesc("ChZhcmVuYS92MS9udWxsZXJuLnByb3RvEghhcmVuYS52MSLHAgoLTnVsbGVyblZpZXcSDAoEc2VhdBgBIAEoDRINCgVzZWF0cxgCIAEoDRINCgVyb3VuZBgDIAEoDRIOCgZyb3VuZHMYBCABKA0SDgoGZGVhbGVyGAUgASgNEhIKCmNhcmRzX2VhY2gYBiABKA0SDgoGdHVybmVkGAcgASgNEgwKBGhhbmQYCCADKA0SLQoEYmlkcxgJIAMoCzIfLmFyZW5hLnYxLk51bGxlcm5WaWV3LkJpZHNFbnRyeRINCgVwbGF5cxgKIAMoDRIPCgdsZWFkZXJzGAsgAygNEg4KBnRha2VycxgMIAMoDRINCgV0YWtlbhgNIAMoDRIOCgZzY29yZXMYDiADKBESDwoHaHVwZmVycxgPIAMoDRorCglCaWRzRW50cnkSCwoDa2V5GAEgASgNEg0KBXZhbHVlGAIgASgNOgI4ASKMAQoMTnVsbGVyblJvdW5kEg4KBnR1cm5lZBgBIAEoDRIMCgRiaWRzGAIgAygNEg0KBXBsYXlzGAMgAygNEg8KB2xlYWRlcnMYBCADKA0SDgoGdGFrZXJzGAUgAygNEg0KBXRha2VuGAYgAygNEg4KBm1pc3NlZBgHIAMoCBIPCgdodXBmZXJzGAggAygNQi0KCGFyZW5hLnYxUAFaH2FyZW5hLmV4YW1wbGUvY2xpZW50L3YxO2FyZW5hdjFiBnByb3RvMw");
 
 /**
- * Everything one seat may know of a game of Nullern, enough to choose without any memory of earlier messages.
- * Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists named "by seat" have one entry a seat.
+ * Everything that one seat may know of a game of Nullern. It suffices for a choice without memory of earlier messages.
+ * Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists "by seat" have one entry for each seat.
  *
  * @generated from message arena.v1.NullernView
  */
 export type NullernView = Message<"arena.v1.NullernView"> & {
   /**
-   * The seat that looks.
+   * The seat whose view this is.
    *
    * @generated from field: uint32 seat = 1;
    */
@@ -34,14 +34,14 @@ export type NullernView = Message<"arena.v1.NullernView"> & {
   seats: number;
 
   /**
-   * The round being played, counted from 0. The last one is blind.
+   * The current round, counted from 0. The last one is blind.
    *
    * @generated from field: uint32 round = 3;
    */
   round: number;
 
   /**
-   * The number of rounds the game has.
+   * The number of rounds of the game.
    *
    * @generated from field: uint32 rounds = 4;
    */
@@ -55,7 +55,7 @@ export type NullernView = Message<"arena.v1.NullernView"> & {
   dealer: number;
 
   /**
-   * The number of cards each seat was dealt this round.
+   * The number of cards that each seat got in this round.
    *
    * @generated from field: uint32 cards_each = 6;
    */
@@ -69,57 +69,58 @@ export type NullernView = Message<"arena.v1.NullernView"> & {
   turned: number;
 
   /**
-   * The cards in hand, in card order; empty in the blind round, where nobody sees a card before it is played.
+   * The cards in hand, in card order; empty in the blind round, in which nobody sees a card before it is played.
    *
    * @generated from field: repeated uint32 hand = 8;
    */
   hand: number[];
 
   /**
-   * The bids, by seat; a seat that has not bid yet is not in it.
+   * The bids so far, by seat.
    *
    * @generated from field: map<uint32, uint32> bids = 9;
    */
   bids: { [key: number]: number };
 
   /**
-   * The cards of this round's tricks in the order they were played, all tricks in one list, the current one last: a completed trick has
-   * one entry a seat.
+   * The cards of this round's tricks, in the order in which they were played. All tricks are in one list, and a completed trick has one
+   * entry for each seat. A card's number is also the number of the action that plays it; the action "play the blind card" is here
+   * as the card that it turned up.
    *
    * @generated from field: repeated uint32 plays = 10;
    */
   plays: number[];
 
   /**
-   * The seat that led, for every trick that began.
+   * The seat that led each trick of this round that has begun.
    *
    * @generated from field: repeated uint32 leaders = 11;
    */
   leaders: number[];
 
   /**
-   * The seat that took it, for every completed trick.
+   * The seat that took each completed trick of this round.
    *
    * @generated from field: repeated uint32 takers = 12;
    */
   takers: number[];
 
   /**
-   * Tricks taken this round, by seat.
+   * Tricks taken in this round, by seat.
    *
    * @generated from field: repeated uint32 taken = 13;
    */
   taken: number[];
 
   /**
-   * Points before this round, by seat; what Hupfers cost is deducted after the last round only.
+   * Points before this round, by seat. The cost of Hupfers is deducted only after the last round.
    *
    * @generated from field: repeated sint32 scores = 14;
    */
   scores: number[];
 
   /**
-   * Hupfers, bids that were missed, before this round, by seat.
+   * Hupfers before this round, by seat: rounds in which the seat missed its bid.
    *
    * @generated from field: repeated uint32 hupfers = 15;
    */
@@ -134,7 +135,7 @@ export const NullernViewSchema: GenMessage<NullernView> = /*@__PURE__*/
   messageDesc(file_arena_v1_nullern, 0);
 
 /**
- * A round that is over, with everything face up. All seats see the same.
+ * A finished round with all cards face up. All seats see the same.
  *
  * @generated from message arena.v1.NullernRound
  */
@@ -147,14 +148,14 @@ export type NullernRound = Message<"arena.v1.NullernRound"> & {
   turned: number;
 
   /**
-   * The bids as they are, by seat.
+   * The bids, by seat.
    *
    * @generated from field: repeated uint32 bids = 2;
    */
   bids: number[];
 
   /**
-   * The cards of all tricks.
+   * The cards of all tricks, in the order in which they were played. A blind card is here as itself.
    *
    * @generated from field: repeated uint32 plays = 3;
    */
@@ -182,7 +183,7 @@ export type NullernRound = Message<"arena.v1.NullernRound"> & {
   taken: number[];
 
   /**
-   * Whether the round brought a Hupfer, by seat.
+   * By seat, true if the round brought it a Hupfer.
    *
    * @generated from field: repeated bool missed = 7;
    */

@@ -29,14 +29,14 @@ export const file_arena_v1_play: GenFile = /*@__PURE__*/
  */
 export type PlayRequest = Message<"arena.v1.PlayRequest"> & {
   /**
-   * Who the bot is and what it wants; in the first message, and only there.
+   * The bot's games and wishes; in the first message, and only there.
    *
    * @generated from field: arena.v1.Hello hello = 1;
    */
   hello?: Hello | undefined;
 
   /**
-   * Acceptances of invitations. One that comes too late gets a notice and costs nothing.
+   * Acceptances of invitations. The server answers a late one with a notice, and it costs nothing.
    *
    * @generated from field: repeated arena.v1.Ready ready = 2;
    */
@@ -50,21 +50,21 @@ export type PlayRequest = Message<"arena.v1.PlayRequest"> & {
   answers: Answer[];
 
   /**
-   * The number of the heartbeat this answers; absent otherwise.
+   * The number of the heartbeat that this message answers; absent if it answers none.
    *
    * @generated from field: optional uint64 heartbeat = 4 [jstype = JS_NUMBER];
    */
   heartbeat?: bigint | undefined;
 
   /**
-   * How many matches the bot can play at once from now on, those it is playing included; absent when that has not changed.
+   * The number of matches that the bot can play at once from now on, including running ones; absent if it has not changed.
    *
    * @generated from field: optional uint32 capacity = 5;
    */
   capacity?: number | undefined;
 
   /**
-   * Invitations that are not accepted, by their number. A bot that has no room should say so, or it is invited again.
+   * Numbers of invitations that the bot declines. A bot without room should decline, or the server invites it again.
    *
    * @generated from field: repeated uint64 declined = 6 [jstype = JS_NUMBER];
    */
@@ -78,8 +78,8 @@ export type PlayRequest = Message<"arena.v1.PlayRequest"> & {
   resumed: bigint[];
 
   /**
-   * The bot leaves in order: house bots play its matches on from here, which counts as a last place in each but is no trouble, its
-   * invitations are declined, and the stream ends with OK. A bot that wants to finish its matches sets its capacity to 0 and waits.
+   * True if the bot leaves. House bots continue its matches, in each of which it comes last, but none counts as trouble. Its invitations
+   * are declined, and the stream ends with OK. A bot that wants to finish its matches sets its capacity to 0 and waits.
    *
    * @generated from field: bool leave = 8;
    */
@@ -94,20 +94,20 @@ export const PlayRequestSchema: GenMessage<PlayRequest> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 0);
 
 /**
- * The bot's first words.
+ * The bot's first message.
  *
  * @generated from message arena.v1.Hello
  */
 export type Hello = Message<"arena.v1.Hello"> & {
   /**
-   * The games it plays, by name.
+   * The names of the games that it plays.
    *
    * @generated from field: repeated string games = 1;
    */
   games: string[];
 
   /**
-   * How many matches it can play at once. With 0 it is given no new ones until it says a higher capacity.
+   * The number of matches that it can play at once. With 0 it gets no new match until it sends a higher capacity.
    *
    * @generated from field: uint32 capacity = 2;
    */
@@ -121,8 +121,8 @@ export type Hello = Message<"arena.v1.Hello"> & {
   client: string;
 
   /**
-   * The bot's own version: at most 40 printable characters, perhaps none. Every version has a rating of its own, which begins from that of
-   * the version before; a bot that changes should say another.
+   * The bot's own version: at most 40 printable characters, or empty. Every version has a rating of its own, which begins from that of
+   * the version before. A bot that changes should send another version.
    *
    * @generated from field: string version = 4;
    */
@@ -137,14 +137,15 @@ export type Hello = Message<"arena.v1.Hello"> & {
   playing: bigint[];
 
   /**
-   * Whether all its matches on this stream are casual ones: with house bots only, unrated, so many an hour for all bots of its owner.
+   * True if all its matches on this stream shall be casual: with house bots only, unrated, and a limited number an hour for all bots of
+   * its owner.
    *
    * @generated from field: bool casual = 6;
    */
   casual: boolean;
 
   /**
-   * Whether it may be sent challenges, the only invitations that name who will play.
+   * True if the server may send it challenges, the only invitations that name the players.
    *
    * @generated from field: bool challenges = 7;
    */
@@ -177,7 +178,7 @@ export const HelloSchema: GenMessage<Hello> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 1);
 
 /**
- * A seat is accepted.
+ * The acceptance of an invitation.
  *
  * @generated from message arena.v1.Ready
  */
@@ -190,7 +191,7 @@ export type Ready = Message<"arena.v1.Ready"> & {
   invitationId: bigint;
 
   /**
-   * 16 bytes of the bot's own chance, which go into the deal; none means sixteen zeros.
+   * 16 random bytes of the bot, which go into the deal; empty for sixteen zeros.
    *
    * @generated from field: bytes nonce = 2;
    */
@@ -205,7 +206,7 @@ export const ReadySchema: GenMessage<Ready> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 2);
 
 /**
- * A choice.
+ * The bot's choice at a decision.
  *
  * @generated from message arena.v1.Answer
  */
@@ -218,14 +219,14 @@ export type Answer = Message<"arena.v1.Answer"> & {
   matchId: bigint;
 
   /**
-   * The decision that is answered.
+   * The decision.
    *
    * @generated from field: uint32 decision_id = 2;
    */
   decisionId: number;
 
   /**
-   * The action chosen, one of the decision's legal ones.
+   * The chosen action, one of `Decision.legal`.
    *
    * @generated from field: uint32 action = 3;
    */
@@ -247,28 +248,28 @@ export const AnswerSchema: GenMessage<Answer> = /*@__PURE__*/
  */
 export type PlayResponse = Message<"arena.v1.PlayResponse"> & {
   /**
-   * In the first message, and only there.
+   * The server's greeting; in the first message, and only there.
    *
    * @generated from field: arena.v1.Welcome welcome = 1;
    */
   welcome?: Welcome | undefined;
 
   /**
-   * Seats offered.
+   * Seats that the server offers.
    *
    * @generated from field: repeated arena.v1.Invitation invitations = 2;
    */
   invitations: Invitation[];
 
   /**
-   * Choices to make: everything that became due since the last message.
+   * Choices that became due since the last message.
    *
    * @generated from field: repeated arena.v1.Decision decisions = 3;
    */
   decisions: Decision[];
 
   /**
-   * What went wrong, and what happened about it.
+   * Unusual events, such as rejected answers.
    *
    * @generated from field: repeated arena.v1.Notice notices = 4;
    */
@@ -289,22 +290,22 @@ export type PlayResponse = Message<"arena.v1.PlayResponse"> & {
   reports: MatchReport[];
 
   /**
-   * A number to send back at once; absent otherwise. Who answers late gains nothing: the shortest time of anything counts.
+   * A number to send back at once; absent in most messages. A late answer gains nothing: the shortest of all times counts.
    *
    * @generated from field: optional uint64 heartbeat = 7 [jstype = JS_NUMBER];
    */
   heartbeat?: bigint | undefined;
 
   /**
-   * Matches that begin, or that the bot has come back to.
+   * Matches that begin, or to which the bot has come back.
    *
    * @generated from field: repeated arena.v1.MatchStart starts = 8;
    */
   starts: MatchStart[];
 
   /**
-   * Decisions that this bot was asked and that were made without its answer. Its own answers are not confirmed, a report closes its whole
-   * match, and after a new welcome only the decisions that are sent again are open.
+   * Decisions that the server sent to this bot and that were made without its answer. The server does not confirm the bot's own answers.
+   * A report closes all decisions of its match. After a new welcome only the decisions that the server sends again are open.
    *
    * @generated from field: repeated arena.v1.ClosedDecision closed = 9;
    */
@@ -319,7 +320,7 @@ export const PlayResponseSchema: GenMessage<PlayResponse> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 4);
 
 /**
- * A decision that is no longer open.
+ * A decision that was made without the bot's answer.
  *
  * @generated from message arena.v1.ClosedDecision
  */
@@ -347,13 +348,13 @@ export const ClosedDecisionSchema: GenMessage<ClosedDecision> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 5);
 
 /**
- * The server's first words.
+ * The server's first message.
  *
  * @generated from message arena.v1.Welcome
  */
 export type Welcome = Message<"arena.v1.Welcome"> & {
   /**
-   * The server's version, such as "0.1.0"; `build` is apart.
+   * The server's version, such as "0.1.0".
    *
    * @generated from field: string server = 1;
    */
@@ -367,21 +368,21 @@ export type Welcome = Message<"arena.v1.Welcome"> & {
   bot: string;
 
   /**
-   * The catalogues of the games the bot asked for.
+   * The catalogues of those games of Hello.games that the server plays.
    *
    * @generated from field: repeated arena.v1.GameCatalog games = 3;
    */
   games: GameCatalog[];
 
   /**
-   * What lateness and mistakes cost.
+   * The limits of every match, and the consequences of exceeding them.
    *
    * @generated from field: arena.v1.Conduct conduct = 4;
    */
   conduct?: Conduct | undefined;
 
   /**
-   * What the stream may carry.
+   * The limits of this stream.
    *
    * @generated from field: arena.v1.StreamLimits limits = 5;
    */
@@ -418,27 +419,27 @@ export const WelcomeSchema: GenMessage<Welcome> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 6);
 
 /**
- * What a stream may carry, and what the bot was granted.
+ * The limits of a stream.
  *
  * @generated from message arena.v1.StreamLimits
  */
 export type StreamLimits = Message<"arena.v1.StreamLimits"> & {
   /**
-   * How many matches the bot plays at once at most: the lower of what it said and what this server allows.
+   * The largest number of matches that the bot plays at once: Hello.capacity, or the server's limit if that is lower.
    *
    * @generated from field: uint32 capacity = 1;
    */
   capacity: number;
 
   /**
-   * Bytes of a message to the server, at most.
+   * The largest size of a message to the server, in bytes.
    *
    * @generated from field: uint32 max_request = 2;
    */
   maxRequest: number;
 
   /**
-   * Bytes of a call's headers, at most, as HTTP/2 counts them.
+   * The largest size of a call's headers, in bytes as HTTP/2 counts them.
    *
    * @generated from field: uint32 max_metadata = 3;
    */
@@ -452,7 +453,7 @@ export type StreamLimits = Message<"arena.v1.StreamLimits"> & {
   heartbeatMs: number;
 
   /**
-   * Bytes of a message to the client, at most. What would be larger comes in several messages, in the order of PlayResponse.
+   * The largest size of a message to the client, in bytes. A larger one comes as several messages, in the order of PlayResponse.
    *
    * @generated from field: uint32 max_response = 5;
    */
@@ -467,7 +468,7 @@ export const StreamLimitsSchema: GenMessage<StreamLimits> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 7);
 
 /**
- * The limits every match is played under.
+ * The limits of every match, and the consequences of exceeding them.
  *
  * @generated from message arena.v1.Conduct
  */
@@ -480,28 +481,28 @@ export type Conduct = Message<"arena.v1.Conduct"> & {
   softLimitMs: number;
 
   /**
-   * Time beyond the soft limits that a seat has for a whole match, in milliseconds.
+   * Time beyond the soft limits that a seat has in a whole match, in milliseconds.
    *
    * @generated from field: uint32 bank_ms = 2;
    */
   bankMs: number;
 
   /**
-   * Rejected answers to one decision after which the server plays.
+   * Number of rejected answers to one decision after which the server chooses.
    *
    * @generated from field: uint32 rejections_per_decision = 3;
    */
   rejectionsPerDecision: number;
 
   /**
-   * Rejected answers in a match after which the server plays each further mistake at once.
+   * Number of rejected answers in a match after which the server chooses at once at each further one.
    *
    * @generated from field: uint32 rejections_per_match = 4;
    */
   rejectionsPerMatch: number;
 
   /**
-   * Late decisions in a row after which a seat is suspended.
+   * Number of late decisions in a row after which a seat is suspended.
    *
    * @generated from field: uint32 lates_in_a_row = 5;
    */
@@ -515,49 +516,49 @@ export type Conduct = Message<"arena.v1.Conduct"> & {
   readyMs: number;
 
   /**
-   * The most that the measured round trip to a bot delays the start of its clock, in milliseconds.
+   * The longest time by which the measured round trip to a bot delays the start of its clock, in milliseconds.
    *
    * @generated from field: uint32 lag_allowance_ms = 7;
    */
   lagAllowanceMs: number;
 
   /**
-   * How long a bot that is gone has to come back before a house bot plays its seat on, in milliseconds.
+   * Time in which an absent bot may come back before a house bot plays its seat, in milliseconds.
    *
    * @generated from field: uint32 grace_ms = 8;
    */
   graceMs: number;
 
   /**
-   * How often a bot may be gone in a match and have that time; its clock stands still during the first of them only.
+   * Number of absences in a match for which a bot has that time; its clock stands still in the first of them only.
    *
    * @generated from field: uint32 incidents = 9;
    */
   incidents: number;
 
   /**
-   * How long all clocks stand still after a restart of the server while bots come back, at most, in milliseconds.
+   * The longest time for which all clocks stand still after a restart of the server, while bots come back, in milliseconds.
    *
    * @generated from field: uint32 restart_hold_ms = 10;
    */
   restartHoldMs: number;
 
   /**
-   * A seat that a house bot had for more than this part of the rounds comes last, and moves no opponent's rating.
+   * If a house bot plays a seat in more than this percentage of the rounds, the seat comes last and moves no opponent's rating.
    *
    * @generated from field: uint32 substituted_percent = 11;
    */
   substitutedPercent: number;
 
   /**
-   * Matches in a row in which a bot was suspended or a house bot played its seat on, after which it is parked.
+   * Number of matches in a row in which a bot was suspended or replaced by a house bot, after which the bot is parked.
    *
    * @generated from field: uint32 park_after = 12;
    */
   parkAfter: number;
 
   /**
-   * How long a bot that has not finished a match yet has to come back, in milliseconds, where it is less than grace_ms.
+   * The same as grace_ms for a bot that has not finished a match yet, if this time is shorter.
    *
    * @generated from field: uint32 newcomer_grace_ms = 13;
    */
@@ -571,7 +572,7 @@ export type Conduct = Message<"arena.v1.Conduct"> & {
   offerOnMs: number;
 
   /**
-   * The longest time that a bot may take to accept before the seat may be another's, in milliseconds.
+   * The longest time in which a bot may accept before another bot may take the seat, in milliseconds.
    *
    * @generated from field: uint32 offer_limit_ms = 15;
    */
@@ -586,13 +587,13 @@ export const ConductSchema: GenMessage<Conduct> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 8);
 
 /**
- * A seat at a match that is about to begin. It does not say which match, nor against whom: nobody chooses opponents.
+ * The offer of a seat at a match that is about to begin. It names neither the match nor the opponents: no bot chooses them.
  *
  * @generated from message arena.v1.Invitation
  */
 export type Invitation = Message<"arena.v1.Invitation"> & {
   /**
-   * The number of this invitation, drawn at random below 2^53: two bots at one table have different ones.
+   * A random number below 2^53, different for each bot of a table.
    *
    * @generated from field: uint64 invitation_id = 1 [jstype = JS_NUMBER];
    */
@@ -621,14 +622,14 @@ export type Invitation = Message<"arena.v1.Invitation"> & {
 
   /**
    * SHA-256 of a salt and the match's commitment, 32 bytes each, both of which MatchStart shows. It binds the server to the deal before
-   * any nonce is accepted, so that neither side can steer it; and no two invitations have the same.
+   * it knows any nonce, so that neither side can influence the deal. No two invitations have the same.
    *
    * @generated from field: bytes commitment = 5;
    */
   commitment: Uint8Array;
 
   /**
-   * Who will play, by seat: in a challenge only, empty otherwise.
+   * The players' names, by seat; only in a challenge.
    *
    * @generated from field: repeated string bots = 6;
    */
@@ -643,7 +644,7 @@ export const InvitationSchema: GenMessage<Invitation> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 9);
 
 /**
- * A match begins for which the bot said Ready. Sent again, the same, to a bot that comes back.
+ * The beginning of a match that the bot accepted. A bot that comes back gets the same message again.
  *
  * @generated from message arena.v1.MatchStart
  */
@@ -698,14 +699,14 @@ export type MatchStart = Message<"arena.v1.MatchStart"> & {
   options: { [key: string]: string };
 
   /**
-   * SHA-256 of the server's seed, which the replay shows when the match is over.
+   * SHA-256 of the server's seed, which the replay contains after the match.
    *
    * @generated from field: bytes commitment = 8;
    */
   commitment: Uint8Array;
 
   /**
-   * 32 bytes: SHA-256 of these and the commitment is the commitment of the invitation.
+   * 32 bytes. SHA-256 of this salt and the commitment is the commitment of the invitation.
    *
    * @generated from field: bytes salt = 9;
    */
@@ -720,7 +721,7 @@ export const MatchStartSchema: GenMessage<MatchStart> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 10);
 
 /**
- * A choice to make, with all that the seat may know.
+ * A choice to make, with everything that the seat may know.
  *
  * @generated from message arena.v1.Decision
  */
@@ -733,21 +734,21 @@ export type Decision = Message<"arena.v1.Decision"> & {
   matchId: bigint;
 
   /**
-   * Names this decision in the answer.
+   * The number of this decision in the match, which the answer repeats.
    *
    * @generated from field: uint32 decision_id = 2;
    */
   decisionId: number;
 
   /**
-   * Time until the bank is used, in milliseconds, counted from when the server sent this.
+   * Time until the bank is used, in milliseconds from the moment at which the server sent this.
    *
    * @generated from field: uint32 soft_ms = 3;
    */
   softMs: number;
 
   /**
-   * What is left in the bank, in milliseconds.
+   * Time left in the bank, in milliseconds.
    *
    * @generated from field: uint32 bank_ms = 4;
    */
@@ -799,34 +800,35 @@ export const DecisionSchema: GenMessage<Decision> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 11);
 
 /**
- * Something went wrong with an answer, or time ran out. Nothing here ends the stream.
+ * A notice about an unusual event. No notice ends the stream. Every field has one meaning, whatever the kind; a field is absent if the
+ * notice is about nothing of the sort.
  *
  * @generated from message arena.v1.Notice
  */
 export type Notice = Message<"arena.v1.Notice"> & {
   /**
-   * The match; absent where none is concerned.
+   * The match.
    *
    * @generated from field: optional uint64 match_id = 1 [jstype = JS_NUMBER];
    */
   matchId?: bigint | undefined;
 
   /**
-   * The decision; absent where none is concerned.
+   * The decision.
    *
    * @generated from field: optional uint32 decision_id = 2;
    */
   decisionId?: number | undefined;
 
   /**
-   * What happened.
+   * The kind of event.
    *
    * @generated from field: arena.v1.NoticeKind kind = 3;
    */
   kind: NoticeKind;
 
   /**
-   * The same in words, with the values concerned and what to do.
+   * The event in words, for people, with its values and a remedy.
    *
    * @generated from field: string text = 4;
    */
@@ -896,7 +898,7 @@ export type Notice = Message<"arena.v1.Notice"> & {
   seat?: number | undefined;
 
   /**
-   * The invitation; absent if the notice is about none.
+   * The invitation.
    *
    * @generated from field: optional uint64 invitation_id = 14 [jstype = JS_NUMBER];
    */
@@ -911,7 +913,7 @@ export const NoticeSchema: GenMessage<Notice> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 12);
 
 /**
- * A round that is over.
+ * The report of a finished round.
  *
  * @generated from message arena.v1.RoundReport
  */
@@ -945,7 +947,7 @@ export type RoundReport = Message<"arena.v1.RoundReport"> & {
   scores: number[];
 
   /**
-   * The round with everything face up.
+   * The round with all cards face up.
    *
    * @generated from oneof arena.v1.RoundReport.record
    */
@@ -983,7 +985,7 @@ export const RoundReportSchema: GenMessage<RoundReport> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 13);
 
 /**
- * A match that is over.
+ * The report of a finished match.
  *
  * @generated from message arena.v1.MatchReport
  */
@@ -1003,35 +1005,35 @@ export type MatchReport = Message<"arena.v1.MatchReport"> & {
   seat: number;
 
   /**
-   * Final points, by seat; empty when the match was interrupted.
+   * Final points, by seat; empty if the match was interrupted.
    *
    * @generated from field: repeated sint32 scores = 3;
    */
   scores: number[];
 
   /**
-   * Final places, by seat, 1 being the best; equal points share a place. Empty when the match was interrupted.
+   * Final places, by seat; 1 is the best, and equal points share a place. Empty if the match was interrupted.
    *
    * @generated from field: repeated uint32 places = 4;
    */
   places: number[];
 
   /**
-   * The bot's rating before and after; absent when the match was not rated.
+   * The bot's rating before and after the match; absent if the match was not rated.
    *
    * @generated from field: arena.v1.RatingChange rating = 5;
    */
   rating?: RatingChange | undefined;
 
   /**
-   * Why the match has no result; empty when it has one.
+   * The reason why the match has no result, in words; empty if it has one.
    *
    * @generated from field: string interrupted = 6;
    */
   interrupted: string;
 
   /**
-   * By seat, whether the result counts for its bot; empty when the match was interrupted.
+   * By seat, true if the result counts for its bot. Empty if the match was interrupted.
    *
    * @generated from field: repeated bool counts = 7;
    */
@@ -1045,16 +1047,16 @@ export type MatchReport = Message<"arena.v1.MatchReport"> & {
   kind: MatchKind;
 
   /**
-   * By seat, whether house bots played more of it than Conduct.substituted_percent allows: a loss for its bot to every seat that is
-   * not, while no opponent's rating moves by it. Empty when the match was interrupted, or begun by an older server.
+   * By seat, true if house bots played more of it than Conduct.substituted_percent allows. Its bot then loses to every seat that is not
+   * spoilt, and no opponent's rating changes by it. Empty if the match was interrupted, or begun by an older server.
    *
    * @generated from field: repeated bool spoilt = 9;
    */
   spoilt: boolean[];
 
   /**
-   * What the log of results says of the match, and the proof of it; absent where Welcome.log is. The leaf is how the match ended,
-   * also where the report is repeated: a void that came later is another leaf.
+   * The match's entry in the log of results, with its proof; absent if Welcome.log is. Its leaf records the end of the match, also in a
+   * repeated report: a later void is another leaf.
    *
    * @generated from field: arena.v1.LogEntry entry = 10;
    */
@@ -1076,7 +1078,7 @@ export const MatchReportSchema: GenMessage<MatchReport> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 14);
 
 /**
- * A rating moved.
+ * The change of a rating.
  *
  * @generated from message arena.v1.RatingChange
  */
@@ -1104,8 +1106,8 @@ export const RatingChangeSchema: GenMessage<RatingChange> = /*@__PURE__*/
   messageDesc(file_arena_v1_play, 15);
 
 /**
- * Why the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as text. The status says
- * whether to try again, also for a reason that a client does not know.
+ * The reason for which the server ended a stream or refused a call. `google.rpc.ErrorInfo.reason` has the name without "REASON_", as
+ * text. The status decides whether to try again, also for a reason that a client does not know.
  *
  * @generated from enum arena.v1.Reason
  */
@@ -1398,7 +1400,7 @@ export const ReasonSchema: GenEnum<Reason> = /*@__PURE__*/
   enumDesc(file_arena_v1_play, 0);
 
 /**
- * A kind of match. It is known with the invitation and does not change.
+ * The kind of a match. The invitation names it, and it does not change.
  *
  * @generated from enum arena.v1.MatchKind
  */
@@ -1411,21 +1413,21 @@ export enum MatchKind {
   UNSPECIFIED = 0,
 
   /**
-   * Its result moves the ladder, unless a bot's own share in it is too small.
+   * Its result changes the ladder, unless house bots played too much of it.
    *
    * @generated from enum value: MATCH_KIND_RATED = 1;
    */
   RATED = 1,
 
   /**
-   * Its result moves nothing. Its only guest asked for it, or let its last invitation fail.
+   * Its result changes no rating. Its only bot, beside house bots, asked for casual matches or left its last invitation unanswered.
    *
    * @generated from enum value: MATCH_KIND_CASUAL = 2;
    */
   CASUAL = 2,
 
   /**
-   * Its result moves nothing; its bots were asked by name and agreed.
+   * Its result changes no rating. Its bots were challenged by name and agreed.
    *
    * @generated from enum value: MATCH_KIND_CHALLENGE = 3;
    */
@@ -1439,7 +1441,7 @@ export const MatchKindSchema: GenEnum<MatchKind> = /*@__PURE__*/
   enumDesc(file_arena_v1_play, 1);
 
 /**
- * What a notice is about.
+ * The kind of event that a notice is about.
  *
  * @generated from enum arena.v1.NoticeKind
  */
@@ -1452,43 +1454,43 @@ export enum NoticeKind {
   UNSPECIFIED = 0,
 
   /**
-   * The answer was not among the legal actions, or a nonce was neither 16 bytes nor none; the decision or the invitation stays open, and the
-   * clock runs on.
+   * The answer was not a legal action, or a nonce was not empty and had not 16 bytes. The decision or the invitation stays open, and the clock
+   * runs on.
    *
    * @generated from enum value: NOTICE_KIND_ILLEGAL = 1;
    */
   ILLEGAL = 1,
 
   /**
-   * The answer came after the decision had been made; it was ignored.
+   * The answer came after the decision had been made, and was ignored.
    *
    * @generated from enum value: NOTICE_KIND_STALE = 2;
    */
   STALE = 2,
 
   /**
-   * There is no such match, seat or decision for this bot; it was ignored.
+   * The bot has no such match, seat or decision. Its message was ignored.
    *
    * @generated from enum value: NOTICE_KIND_UNKNOWN = 3;
    */
   UNKNOWN = 3,
 
   /**
-   * Time ran out and the server played.
+   * Time ran out, and the server chose.
    *
    * @generated from enum value: NOTICE_KIND_FORCED_BY_TIME = 4;
    */
   FORCED_BY_TIME = 4,
 
   /**
-   * Too many rejected answers, and the server played.
+   * Too many answers were rejected, and the server chose.
    *
    * @generated from enum value: NOTICE_KIND_FORCED_BY_ILLEGALITY = 5;
    */
   FORCED_BY_ILLEGALITY = 5,
 
   /**
-   * The seat is suspended and the server plays for it until the bot names the match in PlayRequest.resumed.
+   * The seat is suspended: the server chooses for it until the bot names the match in PlayRequest.resumed. Sent once for each suspension.
    *
    * @generated from enum value: NOTICE_KIND_SUSPENDED = 6;
    */
@@ -1509,14 +1511,14 @@ export enum NoticeKind {
   DRAINING = 8,
 
   /**
-   * The bot of a seat is gone; it has some time to come back.
+   * The bot of a seat is gone, and may come back within return_ms.
    *
    * @generated from enum value: NOTICE_KIND_GONE = 9;
    */
   GONE = 9,
 
   /**
-   * A house bot plays a seat on, until the seat's own bot is back and the next round begins.
+   * A house bot plays a seat until the seat's own bot is back and the next round begins.
    *
    * @generated from enum value: NOTICE_KIND_SUBSTITUTED = 10;
    */
@@ -1530,7 +1532,7 @@ export enum NoticeKind {
   BACK = 11,
 
   /**
-   * The server was restarted: no clock of the match runs until all its bots are back, or for some time at most. Of a match that is over:
+   * The server was restarted: no clock of the match runs until all its bots are back, or hold_ms have passed. For a match that is over:
    * its result cannot be stored yet. Without a match: the server cannot store anything at the moment, and sends nothing until it can.
    *
    * @generated from enum value: NOTICE_KIND_HELD = 12;
@@ -1545,14 +1547,14 @@ export enum NoticeKind {
   RELEASED = 13,
 
   /**
-   * The bot is parked: it is given no seats until BotService.UnparkBot is called. The text says why.
+   * The bot is parked: it gets no seats until somebody calls BotService.UnparkBot. The text has the reason.
    *
    * @generated from enum value: NOTICE_KIND_PARKED = 14;
    */
   PARKED = 14,
 
   /**
-   * The invitation was accepted or declined after the seat was given to another: nothing is lost, and nothing charged.
+   * The bot accepted or declined after another bot had taken the seat. This costs nothing.
    *
    * @generated from enum value: NOTICE_KIND_TAKEN = 15;
    */
@@ -1621,18 +1623,18 @@ export const InterruptionSchema: GenEnum<Interruption> = /*@__PURE__*/
   enumDesc(file_arena_v1_play, 3);
 
 /**
- * Where bots play. One stream carries every match a bot plays at the time.
+ * The service for bots that play. One stream carries all matches that a bot plays at a time.
  *
  * @generated from service arena.v1.PlayService
  */
 export const PlayService: GenService<{
   /**
    * Opens the stream. The call carries the metadata "authorization: Bearer TOKEN" with the token from registration.
-   * The bot sends a hello, the server a welcome; then each side sends messages whenever it has something to say, and any message can
-   * carry many things. Everything a bot gets wrong inside a match is answered with a notice and the stream goes on. The newest stream
-   * of a bot takes over from an older one. A stream that the server ends carries a status and a google.rpc.ErrorInfo with domain
-   * "arena" and a reason. After UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, waiting longer each
-   * time; a google.rpc.RetryInfo beside the reason gives the shortest wait. Any other status with a reason is final.
+   * The bot sends a hello, and the server a welcome. From then on each side sends messages at any time, and a message may have any of its
+   * fields. The server answers a bot's mistake inside a match with a notice, and the stream continues. The newest stream of a bot takes
+   * over from an older one. A stream that the server ends has a status and a google.rpc.ErrorInfo with domain "arena" and a reason. After
+   * UNAVAILABLE, RESOURCE_EXHAUSTED and DEADLINE_EXCEEDED the bot should come back, and wait longer each time; a google.rpc.RetryInfo
+   * beside the reason has the shortest wait. Any other status with a reason is final.
    * UNAUTHENTICATED: TOKEN_UNKNOWN, TOKEN_REVOKED. PERMISSION_DENIED: OWNER_BANNED. INVALID_ARGUMENT: BAD_MESSAGE.
    * FAILED_PRECONDITION: TAKEN_OVER, NO_SUCH_GAME, NO_CASUAL. DEADLINE_EXCEEDED: NO_HELLO. UNAVAILABLE: STOPPING, STORE_UNAVAILABLE.
    * RESOURCE_EXHAUSTED: NOT_READING, FLOODING, OVER_BUDGET.

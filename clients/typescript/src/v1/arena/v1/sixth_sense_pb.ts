@@ -13,14 +13,14 @@ export const file_arena_v1_sixth_sense: GenFile = /*@__PURE__*/
   fileDesc("ChphcmVuYS92MS9zaXh0aF9zZW5zZS5wcm90bxIIYXJlbmEudjEijAQKDlNpeHRoU2Vuc2VWaWV3EgwKBHNlYXQYASABKA0SDQoFc2VhdHMYAiABKA0SDQoFcm91bmQYAyABKA0SEwoGcm91bmRzGAQgASgNSACIAQESEwoGdGFyZ2V0GAUgASgNSAGIAQESDgoGbm92aWNlGAYgASgIEhIKCmxhdGVfdHJ1bXAYFCABKAgSDgoGZGVhbGVyGAcgASgNEhIKCmNhcmRzX2VhY2gYCCABKA0SEwoGdHVybmVkGAkgASgNSAKIAQESDAoEaGFuZBgKIAMoDRIXCgpwcmVkaWN0aW9uGAsgASgNSAOIAQESDQoFcGxheXMYDCADKA0SDwoHbGVhZGVycxgNIAMoDRIOCgZ0YWtlcnMYDiADKA0SDgoGd29ydGhzGA8gAygNEg0KBXBlZWtzGBAgAygIEg0KBXRha2VuGBEgAygNEg4KBnNjb3JlcxgSIAMoERJJChFrbm93bl9wcmVkaWN0aW9ucxgTIAMoCzIuLmFyZW5hLnYxLlNpeHRoU2Vuc2VWaWV3Lktub3duUHJlZGljdGlvbnNFbnRyeRo3ChVLbm93blByZWRpY3Rpb25zRW50cnkSCwoDa2V5GAEgASgNEg0KBXZhbHVlGAIgASgNOgI4AUIJCgdfcm91bmRzQgkKB190YXJnZXRCCQoHX3R1cm5lZEINCgtfcHJlZGljdGlvbiKVAQoPU2l4dGhTZW5zZVJvdW5kEhMKBnR1cm5lZBgBIAEoDUgAiAEBEhMKC3ByZWRpY3Rpb25zGAIgAygNEg0KBXBsYXlzGAMgAygNEg8KB2xlYWRlcnMYBCADKA0SDgoGdGFrZXJzGAUgAygNEg4KBndvcnRocxgGIAMoDRINCgV0YWtlbhgHIAMoDUIJCgdfdHVybmVkQi0KCGFyZW5hLnYxUAFaH2FyZW5hLmV4YW1wbGUvY2xpZW50L3YxO2FyZW5hdjFiBnByb3RvMw");
 
 /**
- * Everything one seat may know of a game of 6th Sense, enough to choose without any memory of earlier messages.
- * Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists named "by seat" have one entry a seat.
+ * Everything that one seat may know of a game of 6th Sense. It suffices for a choice without memory of earlier messages.
+ * Cards and actions are indices into the game's catalogue; seats count clockwise from 0. Lists "by seat" have one entry for each seat.
  *
  * @generated from message arena.v1.SixthSenseView
  */
 export type SixthSenseView = Message<"arena.v1.SixthSenseView"> & {
   /**
-   * The seat that looks.
+   * The seat whose view this is.
    *
    * @generated from field: uint32 seat = 1;
    */
@@ -34,35 +34,35 @@ export type SixthSenseView = Message<"arena.v1.SixthSenseView"> & {
   seats: number;
 
   /**
-   * The round being played, counted from 0.
+   * The current round, counted from 0.
    *
    * @generated from field: uint32 round = 3;
    */
   round: number;
 
   /**
-   * The number of rounds the game has; absent when it is played to a target score.
+   * The number of rounds of the game; absent if it is played to a target score.
    *
    * @generated from field: optional uint32 rounds = 4;
    */
   rounds?: number | undefined;
 
   /**
-   * The score that ends the game; absent when it has a fixed number of rounds.
+   * The score that ends the game; absent if it has a fixed number of rounds.
    *
    * @generated from field: optional uint32 target = 5;
    */
   target?: number | undefined;
 
   /**
-   * Whether the novice rules are in force: no trump, points by distance.
+   * True if the novice rules are in force: no trump, and points by distance.
    *
    * @generated from field: bool novice = 6;
    */
   novice: boolean;
 
   /**
-   * Whether the trump is turned over only once all have predicted.
+   * True if the trump is turned over only after all predictions.
    *
    * @generated from field: bool late_trump = 20;
    */
@@ -76,14 +76,14 @@ export type SixthSenseView = Message<"arena.v1.SixthSenseView"> & {
   dealer: number;
 
   /**
-   * The number of cards each seat was dealt this round.
+   * The number of cards that each seat got in this round.
    *
    * @generated from field: uint32 cards_each = 8;
    */
   cardsEach: number;
 
   /**
-   * The card turned over, whose colour is trump; absent where none is turned, or not yet.
+   * The card turned over, whose colour is trump; absent if none is turned, or not yet.
    *
    * @generated from field: optional uint32 turned = 9;
    */
@@ -97,50 +97,50 @@ export type SixthSenseView = Message<"arena.v1.SixthSenseView"> & {
   hand: number[];
 
   /**
-   * The own prediction card; absent until it is chosen.
+   * The seat's own prediction card; absent until it is chosen.
    *
    * @generated from field: optional uint32 prediction = 11;
    */
   prediction?: number | undefined;
 
   /**
-   * The actions of this round's tricks in the order they were played, all tricks in one list, the current one last: a completed trick has
-   * one entry a seat. Another seat's block shows which place it blocked, but not its card.
+   * The actions of this round's tricks, in the order in which they were played. All tricks are in one list, and a completed trick has one
+   * entry for each seat. Another seat's block shows the place that it blocked, but not its card.
    *
    * @generated from field: repeated uint32 plays = 12;
    */
   plays: number[];
 
   /**
-   * The seat that led, for every trick that began.
+   * The seat that led each trick of this round that has begun.
    *
    * @generated from field: repeated uint32 leaders = 13;
    */
   leaders: number[];
 
   /**
-   * The seat that took it, for every completed trick; the number of seats where nobody took it.
+   * The seat that took each completed trick of this round; the number of seats if nobody took it.
    *
    * @generated from field: repeated uint32 takers = 14;
    */
   takers: number[];
 
   /**
-   * What it counts, for every completed trick: 0, 1 or 2. A trick that waits for the taker's choice counts 1 until then.
+   * The worth of each completed trick: 0, 1 or 2. A trick that waits for the taker's choice is worth 1 until then.
    *
    * @generated from field: repeated uint32 worths = 15;
    */
   worths: number[];
 
   /**
-   * Whether its leader looked at the taker's prediction card, for every completed trick.
+   * For each completed trick, true if its leader looked at the taker's prediction card.
    *
    * @generated from field: repeated bool peeks = 16;
    */
   peeks: boolean[];
 
   /**
-   * Tricks taken this round, by seat.
+   * Tricks taken in this round, by seat.
    *
    * @generated from field: repeated uint32 taken = 17;
    */
@@ -154,7 +154,7 @@ export type SixthSenseView = Message<"arena.v1.SixthSenseView"> & {
   scores: number[];
 
   /**
-   * The prediction cards that this seat knows, by seat; a seat whose card it does not know is not in it.
+   * The prediction cards that this seat knows, by seat.
    *
    * @generated from field: map<uint32, uint32> known_predictions = 19;
    */
@@ -169,13 +169,13 @@ export const SixthSenseViewSchema: GenMessage<SixthSenseView> = /*@__PURE__*/
   messageDesc(file_arena_v1_sixth_sense, 0);
 
 /**
- * A round that is over, with everything face up. All seats see the same.
+ * A finished round with all cards face up. All seats see the same.
  *
  * @generated from message arena.v1.SixthSenseRound
  */
 export type SixthSenseRound = Message<"arena.v1.SixthSenseRound"> & {
   /**
-   * The card turned over; absent where none was.
+   * The card turned over; absent if there was none.
    *
    * @generated from field: optional uint32 turned = 1;
    */
@@ -189,7 +189,7 @@ export type SixthSenseRound = Message<"arena.v1.SixthSenseRound"> & {
   predictions: number[];
 
   /**
-   * Every action of the round's tricks, blocks with their card.
+   * The actions of all tricks; a block shows its card.
    *
    * @generated from field: repeated uint32 plays = 3;
    */
@@ -203,14 +203,14 @@ export type SixthSenseRound = Message<"arena.v1.SixthSenseRound"> & {
   leaders: number[];
 
   /**
-   * The seat that took each trick; the number of seats where nobody did.
+   * The seat that took each trick; the number of seats if nobody took it.
    *
    * @generated from field: repeated uint32 takers = 5;
    */
   takers: number[];
 
   /**
-   * What each trick counted.
+   * The worth of each trick.
    *
    * @generated from field: repeated uint32 worths = 6;
    */

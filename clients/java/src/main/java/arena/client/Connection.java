@@ -331,7 +331,8 @@ final class Connection {
     }
 
     private void greet(Welcome welcome) {
-        News.info("%s is connected to %s (Arena %s)", welcome.getBot(), profile.address, welcome.getServer());
+        String build = welcome.getBuild().isEmpty() ? "" : ", " + welcome.getBuild();
+        News.info("%s is connected to %s (Arena %s%s)", welcome.getBot(), profile.address, welcome.getServer(), build);
         name = welcome.getBot();
         progress.reconnect();
         progress.shown(welcome.getLog());

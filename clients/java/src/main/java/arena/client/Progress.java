@@ -80,7 +80,6 @@ final class Progress {
                 .setCapacity(room(profile.capacity))
                 .setClient("arena-client-java " + Arena.VERSION)
                 .setVersion(profile.version)
-                .addAllPlaying(playing)
                 .addAllFeatures(profile.features)
                 .setCasual(profile.casual)
                 .setChallenges(profile.challenges);

@@ -89,6 +89,26 @@ def back_up(data: Path, to: Path, at: int, progress: Progress = lambda done, who
     return made
 
 
+def thin_out(newest: Path, keep: int) -> list[Path]:
+    """Delete the oldest backups in the folder of `newest` until `keep` are left, and return their paths.
+
+    Only complete backups count. Raises: StoreUnusable: One cannot be deleted.
+    """
+    found = []
+    for path in newest.absolute().parent.iterdir():
+        with suppress(BackupUnusable):
+            found.append((read_manifest(path).at, path))
+    old = [path for _, path in sorted(found)[: -keep or None]]
+    for path in old:
+        unfinished = path.with_name(f"{path.name}{UNFINISHED}deleted")
+        try:
+            path.rename(unfinished)
+            shutil.rmtree(unfinished)
+        except OSError as error:
+            raise file_error(path, error) from error
+    return old
+
+
 def restore(backup: Path, data: Path, at: int, progress: Progress = lambda done, whole: None) -> Backup:
     """Make a data directory from a backup, checking every byte; add a leaf to the log that records the restoration.
 

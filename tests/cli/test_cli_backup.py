@@ -16,7 +16,7 @@ def test_a_backup_beside_a_running_server_is_restored_with_the_same_ladder_and_r
     made = json.loads(shown("backup", backup, "--data", played.data, "--json"))
     assert made.pop("at").endswith("Z")
     size = sum(path.stat().st_size for path in backup.rglob("*") if path.is_file() and path.name != "backup.json")
-    assert made == {"backup": str(backup), "bytes": size, "matches": 3, "running": 0, "replays": 3}
+    assert made == {"backup": str(backup), "bytes": size, "matches": 3, "running": 0, "replays": 3, "deleted": []}
     restored = json.loads(shown("restore", backup, "--data", data, "--json"))
     assert restored.pop("at").endswith("Z")
     assert restored == {"data": str(data), "bytes": size, "matches": 3, "running": 0, "replays": 3}
@@ -32,6 +32,16 @@ def test_both_say_what_to_do_next(played: Played, tmp_path: Path) -> None:
     assert "3 finished matches, 3 replays, 0 being played. To restore it: arena restore" in said
     said = shown("restore", tmp_path / "backup", "--data", tmp_path / "data")
     assert f"3 finished matches, 0 being played. To go on: arena serve --data {tmp_path / 'data'}" in said
+
+
+def test_old_backups_are_deleted_on_request(played: Played, tmp_path: Path) -> None:
+    for name in ("monday", "tuesday"):
+        shown("backup", tmp_path / name, "--data", played.data)
+    assert "deleted: monday\n" in shown("backup", tmp_path / "wednesday", "--data", played.data, "--keep", "2")
+    made = json.loads(shown("backup", tmp_path / "friday", "--data", played.data, "--keep", "1", "--json"))
+    assert made["deleted"] == [str(tmp_path / "tuesday"), str(tmp_path / "wednesday")]
+    assert [path.name for path in tmp_path.iterdir()] == ["friday"]
+    assert arena("backup", tmp_path / "x", "--data", played.data, "--keep", "0").exit_code == 2
 
 
 def test_what_cannot_be_done_is_said_and_fails(played: Played, tmp_path: Path) -> None:

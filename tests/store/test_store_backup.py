@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from arena.match.inputs import Begun, Instant
 from arena.store import schema
-from arena.store.backup import MANIFEST, UNFINISHED, Backup, back_up, restore
+from arena.store.backup import MANIFEST, UNFINISHED, Backup, back_up, restore, thin_out
 from arena.store.base.directory import operator_token
 from arena.store.base.errors import BackupUnusable, PathTaken, StoreNewer, StoreTooOld, StoreUnusable
 from arena.store.matches import matches
@@ -193,3 +193,20 @@ async def test_the_moment_of_a_backup_is_that_of_its_beginning(directory: Path, 
         assert connection.execute(select(schema.matches)).all() == []
     with open_readonly(directory) as connection:
         assert audit(connection) == {1}
+
+
+async def test_only_the_oldest_complete_backups_of_a_folder_are_deleted(directory: Path, tmp_path: Path) -> None:
+    async with open_store(directory, NOW):
+        pass
+    backups = tmp_path / "backups"
+    backups.mkdir()
+    for name, at in (("c", NOW + 1), ("a", NOW + 2), ("b", NOW + 3), ("newest", NOW + 4)):
+        back_up(directory, backups / name, at)
+    others = {"notes", f"d{UNFINISHED}1", "damaged"}
+    for name in others:
+        (backups / name).mkdir()
+    (backups / "damaged" / MANIFEST).write_text("{")
+    assert thin_out(backups / "newest", 9) == []
+    assert thin_out(backups / "newest", 2) == [backups / "c", backups / "a"]
+    assert {path.name for path in backups.iterdir()} == {"b", "newest", *others}
+    restore(backups / "b", tmp_path / "restored", NOW)

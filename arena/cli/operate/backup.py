@@ -14,8 +14,14 @@ from arena.cli.terminal.screen import json_option, print_json
 @click.command(epilog="Example: arena backup ./backups/monday --data ./arena-data")
 @click.argument("to", metavar="DIR", type=click.Path(path_type=Path))
 @data_option("The data directory to copy; a server may work on it meanwhile.", required=True)
+@click.option(
+    "--keep",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Then delete the oldest backups beside DIR, so that N are left. The folder is for one server's backups alone.",
+)
 @json_option
-def command(to: Path, data: Path, as_json: bool) -> None:
+def command(to: Path, data: Path, keep: int | None, as_json: bool) -> None:
     """Copy a data directory to DIR, which must not exist.
 
     The copy has the database with all replays, the journal, the operator's token and the log's key, all from the same
@@ -23,17 +29,18 @@ def command(to: Path, data: Path, as_json: bool) -> None:
     so only its user can read it. An incomplete backup is called DIR.unfinished-… and can be deleted.
 
     \b
-    JSON: {"backup", "at", "bytes", "matches", "running", "replays"}
+    JSON: {"backup", "at", "bytes", "matches", "running", "replays", "deleted"}
     "matches" counts the finished matches, "running" those that continue
-    when a server starts on the copy.
+    when a server starts on the copy. "deleted" lists the backups that --keep deleted.
     """
     from arena.cli.terminal.screen import copy_progress
-    from arena.store.backup import back_up
+    from arena.store.backup import back_up, thin_out
     from arena.store.base.errors import StoreError
 
     try:
         with copy_progress("copying") as progress:
             made = back_up(data, to, time.time_ns() // 1000, progress)
+        deleted = [] if keep is None else thin_out(to, keep)
     except StoreError as error:
         raise click.ClickException(str(error)) from error
     if as_json:
@@ -47,6 +54,7 @@ def command(to: Path, data: Path, as_json: bool) -> None:
                 "matches": made.matches,
                 "running": made.running,
                 "replays": made.replays,
+                "deleted": [str(path) for path in deleted],
             }
         )
         return
@@ -54,3 +62,5 @@ def command(to: Path, data: Path, as_json: bool) -> None:
         f"{to}: {made.bytes:,} bytes, {made.matches:,} finished matches, {made.replays:,} replays, {made.running} being"
         f" played. To restore it: arena restore {to} --data NEW"
     )
+    if deleted:
+        click.echo(f"deleted: {', '.join(path.name for path in deleted)}")

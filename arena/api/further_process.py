@@ -44,7 +44,7 @@ from trio_grpc.grpc.health import Health
 from trio_grpc.grpc.outgoing_call import OutgoingCall, calling_through
 from trio_grpc.grpc.server import Service, serve
 from trio_grpc.http2.sharing import Received, connection_for
-from trio_grpc.http2.tls import load_credentials
+from trio_grpc.http2.tls import load_credentials, renew
 
 PASSED_ON: Final[Mapping[str, Callable[[Any, Any], None]]] = {
     "GameService": game_pb2_grpc.add_GameServiceServicer_to_server,
@@ -126,6 +126,7 @@ async def _serve(task: Task, channel: Channel, taking: socket.socket) -> None:
     further = Further(task, PROTOBUF, channel)
     services = {each.name: each for file in FILES for each in file.DESCRIPTOR.services_by_name.values()}
     health = Health(NAMES, trio.Event())
+    credentials = _credentials(task)
     collect_rarely()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(
@@ -139,12 +140,16 @@ async def _serve(task: Task, channel: Channel, taking: socket.socket) -> None:
                 ),
                 Received(taking, further.connection_closed, further.listening),
                 settings=task.transport,
-                credentials=_credentials(task),
+                credentials=credentials,
                 turn=further.turns,
                 error_domain=ERROR_DOMAIN,
             )
         )
         nursery.start_soon(keep_in_huge_pages)
+        if credentials is not None and task.tls_cert is not None and task.tls_key is not None:
+            nursery.start_soon(
+                renew, credentials, task.tls_cert, task.tls_key, lambda _: None
+            )  # The first process logs.
         await further.run()
         nursery.cancel_scope.cancel()
 

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
+
+import trio
 
 HTTP2 = "h2"
 """Protocol that client and server have to agree on (ALPN, RFC 9113 section 3.2)."""
+
+LOOKS_EVERY: Final = 60.0
+"""Seconds between two looks at the files of a certificate."""
 
 
 class TlsError(Exception):
@@ -23,6 +30,34 @@ def load_credentials(certificate: Path, key: Path) -> ssl.SSLContext:
     context.load_cert_chain(certificate, key, password="")  # The terminal would ask for the password of a key.
     context.set_alpn_protocols([HTTP2])
     return context
+
+
+async def renew(
+    credentials: ssl.SSLContext, certificate: Path, key: Path, done: Callable[[ssl.SSLError | OSError | None], None]
+) -> None:
+    """Look at the PEM files of loaded credentials once a minute, for ever, and load them again when one has changed.
+
+    New connections get the new certificate. If the files do not fit together, the old one stays until they change
+    again. `done` is called after each change, with the error if there is one.
+    """
+
+    def state() -> tuple[tuple[int, int, int], ...]:
+        found = (path.stat() for path in (certificate, key))
+        return tuple((each.st_ino, each.st_size, each.st_mtime_ns) for each in found)
+
+    seen = state()
+    while True:
+        await trio.sleep(LOOKS_EVERY)
+        try:
+            if (now := state()) == seen:
+                continue
+            seen = now
+            load_credentials(certificate, key)  # Into a context of its own first, as a failure leaves half a change.
+            credentials.load_cert_chain(certificate, key, password="")
+        except (ssl.SSLError, OSError) as error:
+            done(error)
+        else:
+            done(None)
 
 
 class Tls:

@@ -274,7 +274,7 @@ class Arena:
             session.report(report)
         bot_player.connected(trio.current_time(), session)
         self.players.changed(bot_player)
-        log.info("bot connected", bot=bot.name, peer=link.peer, capacity=hello.capacity, client=hello.client)
+        log.debug("bot connected", bot=bot.name, peer=link.peer, capacity=hello.capacity, client=hello.client)
         if self.stopping.is_set():
             session.notify(DRAINING)
         try:
@@ -287,7 +287,7 @@ class Arena:
                 self.processes.disown(session)
             bot_player.disconnected(trio.current_time(), session)
             self.players.release(bot_player)
-            log.info("bot gone", bot=bot.name, peer=link.peer, matches=len(bot_player.playing.running))
+            log.debug("bot gone", bot=bot.name, peer=link.peer, matches=len(bot_player.playing.running))
 
     def _session(self, link: Link, codec: MessageCodec, hello: Hello, bot_player: BotPlayer) -> Session:
         """Begin a session in the process that holds the bot's connection."""

@@ -38,7 +38,7 @@ QUICK = ("--seats", "2", "--patience", "0", "--luck", "off")
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     data = tmp_path_factory.mktemp("play") / "data"
-    with serving(data, *QUICK, "--hello-timeout", "1", "--web-origin", "https://arena.example") as server:
+    with serving(data, *QUICK, "--debug", "--hello-timeout", "1", "--web-origin", "https://arena.example") as server:
         yield server
 
 
@@ -240,7 +240,7 @@ def test_a_server_does_not_begin_with_an_origin_that_is_none(tmp_path: Path) -> 
 
 def test_everybody_is_counted_by_his_own_address(tmp_path: Path) -> None:
     """As told by a named proxy: for connections here, for registrations and in the log at the server."""
-    options = (*QUICK, "--proxies", "127.0.0.1", "--registrations-per-address", "2")
+    options = (*QUICK, "--debug", "--proxies", "127.0.0.1", "--registrations-per-address", "2")
     with serving(tmp_path / "data", *options) as server:
         one, other = ({"x-forwarded-for": f"192.0.2.{number}"} for number in (7, 8))
         token = registered(server, "ann", one)

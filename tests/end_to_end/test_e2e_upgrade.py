@@ -15,7 +15,7 @@ pytestmark = pytest.mark.process
 def test_a_match_that_the_older_server_left_running_is_played_to_its_end(tmp_path: Path) -> None:
     recorded_directory(tmp_path / "data")
     limits = ("--restart-hold", "0.2", "--soft-limit", "0.2", "--bank", "0.2", "--grace", "1")
-    with server(tmp_path / "data", "--game", "sixth_sense", *limits) as running:
+    with server(tmp_path / "data", "--debug", "--game", "sixth_sense", *limits) as running:
         until(lambda: '"match over"' in running.log, "the end of match 5")
     found = audit(tmp_path / "data")
     assert sorted(found.replays) == [1, 2, 3, 4, 5]

@@ -25,6 +25,7 @@ import trio
 
 from arena import STALE_BUILD, build
 from arena.api.server import serve_arena
+from arena.cli.operate.systemd import keep_informed, long_work
 from arena.cli.operate.web_process import show_pages
 from arena.processes.memory import collect_rarely, keep_in_huge_pages
 from arena.server.arena import open_arena
@@ -36,7 +37,7 @@ from arena.store.base.errors import DiskFull, StoreError, StoreReplaced
 from arena.store.store import Store, open_store
 from arena.store.writer.process import WriterProcess, fork_writer_process
 from trio_grpc.http2.sockets import LONGEST_UNIX_PATH
-from trio_grpc.http2.tls import load_credentials
+from trio_grpc.http2.tls import load_credentials, renew
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 SOCKET: Final = "arena.socket"
 SAYS_EVERY: Final = 3.0
 """Seconds between two log lines about long work."""
+SUMMARY_EVERY: Final = 60.0
+"""Seconds between two log lines about a running server."""
 NOTHING_LOST: Final = (
     "nothing is lost: results are in the database, matches that were being played in the journal. Make room, and start "
     "the server again"
@@ -123,6 +126,7 @@ class _Upgrading:
         if time.monotonic() - self._said >= SAYS_EVERY:
             self._said = time.monotonic()
             log.info(what, done=done, of=whole)
+            long_work(f"{what}: {done} of {whole}")
 
 
 async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_process: WriterProcess | None) -> None:
@@ -180,6 +184,10 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
             nursery.start_soon(_drain_on_signal, signals, arena)
             nursery.start_soon(_watch, store)
             nursery.start_soon(keep_in_huge_pages)
+            nursery.start_soon(keep_informed, arena)
+            nursery.start_soon(_summarize, arena)
+            if credentials is not None and config.tls_cert is not None and config.tls_key is not None:
+                nursery.start_soon(renew, credentials, config.tls_cert, config.tls_key, _log_renewal)
             await arena.drained.wait()
             arena.dismiss()
             nursery.cancel_scope.cancel()
@@ -197,6 +205,14 @@ async def _serve_metrics(arena: Arena, metrics: str, nursery: trio.Nursery) -> N
     click.echo(f"Metrics at http://{metrics.rpartition(':')[0]}:{port}/metrics")
 
 
+async def _summarize(arena: Arena) -> None:
+    """Log once a minute who is connected, which matches run, and how many have ended, for ever."""
+    while True:
+        await trio.sleep(SUMMARY_EVERY)
+        ended = sum(arena.live.ended(game.name) for game in arena.config.games)
+        log.info("running", bots=len(arena.players.sessions()), matches=arena.playing, ended_in_a_minute=ended)
+
+
 async def _watch(store: Store) -> None:
     """End the server when its files are deleted or replaced. Raises: StoreReplaced."""
     try:
@@ -212,6 +228,13 @@ async def _drain_on_signal(signals: AsyncIterator[int], arena: Arena) -> None:
     arena.begin_drain(arena.config.drain)
     await anext(signals)
     arena.begin_drain(0)
+
+
+def _log_renewal(error: ssl.SSLError | OSError | None) -> None:
+    if error is None:
+        log.info("new connections get the new certificate")
+    else:
+        log.error("the certificate changed and cannot be used; the old one stays", error=str(error))
 
 
 def _credentials(config: Config) -> ssl.SSLContext | None:

@@ -146,7 +146,7 @@ class MatchPersistence:
             (elsewhere or self._store.journal).forget(header.match_id)
             raise
         names = [player.name for player in players]
-        log.info("match began", match_id=header.match_id, game=header.game.name, bots=names)
+        log.debug("match began", match_id=header.match_id, game=header.game.name, bots=names)
 
     async def unfinished(self) -> Sequence[Unfinished]:
         """Return the matches that an earlier server left running; those with an unreadable journal become void."""
@@ -201,7 +201,7 @@ class MatchPersistence:
                 recording.stored()
                 return Recorded(Over((), (), over.forced, over.troubled, (), reason), (), (), entry)
         recording.stored()
-        log.info("match over", match_id=number, scores=over.scores, places=over.places)
+        log.debug("match over", match_id=number, scores=over.scores, places=over.places)
         return Recorded(over, tuple(map(_change, figures)), parked, _entry(entry))
 
     async def void(self, number: int, reason: str) -> LogEntry | None:

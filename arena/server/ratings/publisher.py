@@ -173,7 +173,7 @@ class LadderPublisher:
         self._replays[game] -= replays
         self._news, self._replays = +self._news, +self._replays
         self._through[game] = ladder.through
-        log.info("ladder fitted", game=game, through=ladder.through, bots=len(ladder.lines))
+        log.debug("ladder fitted", game=game, through=ladder.through, bots=len(ladder.lines))
         await self._tell(game)
         return True
 

@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage coverage-all test-quick test-long check format pictures bench bench-clients compiled test-compiled test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
+.PHONY: help setup lock demo test coverage coverage-all test-quick test-long check format pictures bench bench-clients compiled test-compiled bundle test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -95,6 +95,9 @@ build/compiled/.ready: .venv/.compile tools/compile.py $(shell find engine trio_
 
 test-compiled: compiled ## The tests of every room that has compiled modules, and of the whole, with these compiled
 	$(BIN)/pytest --compiled $(PARALLEL)
+
+bundle: .venv/.ready ## One archive for this system and Python that installs without a network: dist/arena-*.tar.gz
+	@$(BIN)/python tools/bundle.py $(if $(MINISIGN_KEY),--key $(MINISIGN_KEY))
 
 # What a language's SDK is made with may be missing on a user's machine, but not in CI.
 TYPESCRIPT := clients/typescript

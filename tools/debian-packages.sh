@@ -24,6 +24,12 @@ lua -e 'require "dkjson"' 2>/dev/null || missing="$missing lua5.4 lua-dkjson"
 if ! command -v mcs >/dev/null || ! command -v mono >/dev/null; then
     missing="$missing mono-mcs libmono-system-runtime-serialization4.0-cil libmono-system-xml-linq4.0-cil"
 fi
+if [ "${1:-}" = --deployment ]; then
+    command -v mmdebstrap >/dev/null || missing="$missing mmdebstrap"
+    command -v systemd-nspawn >/dev/null || missing="$missing systemd-container"
+    command -v promtool >/dev/null || missing="$missing prometheus"
+    command -v minisign >/dev/null || missing="$missing minisign"
+fi
 if [ -n "$missing" ]; then
     if ! command -v apt-get >/dev/null; then
         echo "not installed, and there is no apt-get: $missing; tests of boxes, pages, C++ or starters cannot run here" >&2

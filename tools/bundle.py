@@ -1,0 +1,110 @@
+"""Builds one archive that installs the arena on a machine without a network: `make bundle`.
+
+It has the compiled wheels of this repository, every wheel of the lock, and what an operator needs beside them. It fits
+the system and the Python that build it.
+"""
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from arena.version import __version__  # noqa: E402
+
+OURS: Final = (".", "./engine", "./trio_grpc", "./clients/python")
+PYTHON: Final = f"cp{sys.version_info.major}{sys.version_info.minor}"
+NAME: Final = f"arena-{__version__}-{PYTHON}-{sysconfig.get_platform().replace('.', '_')}"
+
+
+def run(*words: str | Path, **settings: str) -> str:
+    """Run a program and return its output. Raises: SystemExit: It failed."""
+    ran = subprocess.run(
+        words, cwd=ROOT, env={**os.environ, **settings}, stdout=subprocess.PIPE, text=True, check=False
+    )
+    if ran.returncode:
+        raise SystemExit(f"{' '.join(map(str, words))} ended with exit status {ran.returncode}")
+    return ran.stdout
+
+
+def sha256(path: Path) -> str:
+    """Return a file's SHA-256 in hex."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def export(index: str, *words: str) -> str:
+    """Return the lock without tools of development, in a format of uv's."""
+    uv = Path(sys.executable).with_name("uv")
+    return run(uv, "export", "--quiet", "--locked", "--no-dev", "--default-index", index, *words)
+
+
+def collect_wheels(folder: Path, index: str) -> str:
+    """Put the wheels of the lock and of this repository into a folder, and return them as requirements with hashes."""
+    pip = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
+    run(*pip, "wheel", "--no-deps", "--wheel-dir", folder, *OURS, CI="true", UV_PYTHON="")
+    ours = "".join(f"./wheels/{wheel.name} --hash=sha256:{sha256(wheel)}\n" for wheel in sorted(folder.iterdir()))
+    locked = export(index, "--no-emit-local")
+    requirements = folder.parent / "requirements.txt"
+    requirements.write_text(locked)
+    run(*pip, "download", "--only-binary", ":all:", "--no-deps", "--require-hashes", "-d", folder, "-r", requirements)
+    return locked + ours
+
+
+def write_sums(folder: Path) -> Path:
+    """Write SHA256SUMS of all other files below a folder, and return its path."""
+    sums = folder / "SHA256SUMS"
+    sums.unlink(missing_ok=True)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    sums.write_text("".join(f"{sha256(path)}  {path.relative_to(folder)}\n" for path in files))
+    return sums
+
+
+def build(key: Path | None, index: str) -> Path:
+    """Build the archive below dist/ and return its path. `key`: a secret key of minisign that signs the checksums."""
+    folder = ROOT / "build" / "bundle" / NAME
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "wheels").mkdir(parents=True)
+    print("building and collecting wheels …", flush=True)
+    requirements = collect_wheels(folder / "wheels", index)
+    (folder / "requirements.txt").write_text(requirements)
+    shutil.copytree(ROOT / "contrib" / "bundle", folder, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "contrib" / "systemd", folder / "systemd")
+    shutil.copy(ROOT / "LICENSE", folder)
+    (folder / "sbom.json").write_text(export(index, "--format", "cyclonedx1.5"))
+    print("installing from it …", flush=True)
+    trial = folder.with_name("trial")
+    shutil.rmtree(trial, ignore_errors=True)
+    write_sums(folder)
+    version = run(folder / "install.sh", trial, PYTHON=sys.executable)
+    if "compiled" not in version:
+        raise SystemExit(f"the installed arena is not compiled: {version}")
+    sums = write_sums(folder)
+    if key is not None:
+        run("minisign", "-S", "-W", "-s", key, "-m", sums)
+    archive = ROOT / "dist" / f"{NAME}.tar.gz"
+    archive.parent.mkdir(exist_ok=True)
+    with tarfile.open(archive, "w:gz") as packed:
+        packed.add(folder, NAME)
+    return archive
+
+
+def main() -> None:
+    """Build the archive, and print its path and size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--key", type=Path, help="secret key of minisign, without a password, to sign SHA256SUMS with")
+    parser.add_argument("--index", default="https://pypi.org/simple", help="package index that the lock names")
+    arguments = parser.parse_args()
+    archive = build(arguments.key, arguments.index)
+    print(f"{archive.relative_to(ROOT)}: {archive.stat().st_size / 1e6:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

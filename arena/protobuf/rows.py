@@ -15,14 +15,19 @@ from functools import cache, partial
 from types import MappingProxyType, NoneType
 from typing import Any, Final, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
-from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor import Descriptor, EnumDescriptor
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
 MessageType = TypeVar("MessageType", bound=Message)
 RowType = TypeVar("RowType")
+EnumType = TypeVar("EnumType", bound=Enum)
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class UnknownValueError(ValueError):
+    """A value of an enum that only a later version of the protocol has. The message is its enum and number."""
 
 
 class _Field(NamedTuple):
@@ -49,7 +54,7 @@ def pack(row: object, message: type[MessageType], **others: object) -> MessageTy
 def unpack(message: Message, row: type[RowType], **others: object) -> RowType:
     """Convert a message to a row; `others`: values of fields that the message lacks or does not determine.
 
-    Raises TypeError for a field of the row that neither provides.
+    Raises TypeError for a field of the row that neither provides, and UnknownValueError.
     """
     values: dict[str, object] = {}
     for name, optional, convert in _fields_of_row(cast("Any", row), message.DESCRIPTOR):
@@ -108,15 +113,22 @@ def _packer(field: Any) -> Callable[[Any], Any] | None:
 
 def _unpacker(field: Any, kind: Any) -> Callable[[Any], Any] | None:
     if field.enum_type is not None:
-        names, prefix = field.enum_type.values_by_number, _prefix(field.enum_type)
-        members: type[Enum] = kind
-        return lambda number: members[names[number].name.removeprefix(prefix)]
+        return partial(member, kind, field.enum_type)
     if field.message_type is None:
         return None
     if field.message_type is Timestamp.DESCRIPTOR:
         return _instant
     one = partial(unpack, row=kind)
     return (lambda messages: tuple(map(one, messages))) if field.is_repeated else one
+
+
+def member(members: type[EnumType], enum: EnumDescriptor, number: int) -> EnumType:
+    """Return the member for a value of the protocol's enum. Raises: UnknownValueError."""
+    found = enum.values_by_number.get(number)
+    name = "" if found is None else found.name.removeprefix(_prefix(enum))
+    if name not in members.__members__:
+        raise UnknownValueError(f"{enum.name} {number}")
+    return members[name]
 
 
 def _prefix(enum: Any) -> str:

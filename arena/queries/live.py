@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from arena_client.v1 import matches_pb2, play_pb2
 
+from arena.protobuf.rows import member
 from arena.replay.header import MatchKind
 
 
@@ -101,30 +102,34 @@ class Watch:
     def __iter__(self) -> Iterator[tuple[tuple[LiveRow, ...], bool]]:
         """Yield each event, and whether all running matches have been sent by then."""
         for message in self._call:
-            yield tuple(map(_row, message.events)), message.caught_up
+            rows = map(_row, message.events)
+            yield tuple(row for row in rows if row is not None), message.caught_up
 
     def cancel(self) -> None:
         """End the stream; may be called from any thread."""
         self._call.cancel()
 
 
-def _row(event: matches_pb2.MatchEvent) -> LiveRow:
+def _row(event: matches_pb2.MatchEvent) -> LiveRow | None:
+    """Return an event as a row; None for an event of a later version of the protocol."""
     match event.WhichOneof("event"):
         case "began":
             began = event.began
             return RunningRow(
                 began.match_id,
                 began.game,
-                MatchKind[play_pb2.MatchKind.Name(began.kind).removeprefix("MATCH_KIND_")],
+                member(MatchKind, play_pb2.MatchKind.DESCRIPTOR, began.kind),
                 began.started.ToDatetime(tzinfo=UTC),
                 tuple(began.bots),
                 tuple(PointsRow(tuple(each.points), tuple(each.scores)) for each in began.rounds),
             )
         case "round":
             return round_row(event.round)
-        case _:
+        case "over":
             over = event.over
             return EndRow(over.match_id, tuple(over.scores), tuple(over.places), over.interrupted)
+        case _:
+            return None
 
 
 def round_row(report: play_pb2.RoundReport) -> RoundRow:

@@ -33,7 +33,7 @@ from google.rpc import error_details_pb2
 from google.rpc import status_pb2 as rpc_status_pb2
 
 from arena.log.head import LogEntry, LogHead, LogState
-from arena.protobuf.rows import unpack
+from arena.protobuf.rows import UnknownValueError, unpack
 from arena.queries.live import RoundRow, StatusRow, Watch, round_row
 from arena.store.base.errors import Refused, UnknownBot
 from arena.store.base.rows import (
@@ -120,7 +120,7 @@ class Client:
         request = ladder_pb2.GetLadderRequest(game=game, seats=seats or None, limit=PAGE)
         with self._translated_errors():
             answer = _whole(self._ladder.GetLadder, request, FIT_TIMEOUT if seats else CALL_TIMEOUT)
-        ladder = unpack(answer, LadderRows, seats=seats)
+            ladder = unpack(answer, LadderRows, seats=seats)
         return replace(ladder, published=None) if seats else ladder  # Computed for this call, it was never published.
 
     def past_ladder(self, game: str, at: datetime) -> PastLadder:
@@ -205,7 +205,7 @@ class Client:
     def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
         with self._translated_errors():
             answer = self._matches.GetMatch(matches_pb2.GetMatchRequest(match_id=match_id), timeout=CALL_TIMEOUT)
-        return unpack(answer.match, MatchRow), tuple(map(round_row, answer.rounds))
+            return unpack(answer.match, MatchRow), tuple(map(round_row, answer.rounds))
 
     def status(self) -> StatusRow:
         """Return the server's status."""
@@ -351,9 +351,12 @@ class Client:
 
     @contextmanager
     def _translated_errors(self, bot: str = "") -> Iterator[None]:
-        """Translate gRPC errors to NoAnswer and Declined, and to UnknownBot for the named bot."""
+        """Translate gRPC errors and unknown values to NoAnswer and Declined, and to UnknownBot for the named bot."""
         try:
             yield
+        except UnknownValueError as error:
+            text = f"the arena at {self._address} is newer than this program, which does not know {error}"
+            raise Declined(f"{text}; update the program") from error
         except grpc.RpcError as error:
             call = cast("grpc.Call", error)  # grpc raises the call itself.
             text = " ".join((call.details() or "no reason given").split())

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import grpc
 import pytest
+from arena_client.v1 import matches_pb2, matches_pb2_grpc
+from google.protobuf.json_format import ParseDict
 
 from arena.queries.directory import open_directory
-from arena.queries.remote import connect
+from arena.queries.remote import Declined, connect
 from arena.store.matches.search import MatchFilter
 from engine.registry import GAMES
 from tests.cli.cli_rig import BOTS, Played, arena, plain, shown, terminal
@@ -206,6 +208,47 @@ def test_server_that_is_no_arena_is_called_so(stranger: str) -> None:
     result = arena("bots", "list", "--server", stranger)
     assert result.exit_code == 1
     assert "no arena" in result.output
+
+
+class Newer(matches_pb2_grpc.MatchServiceServicer):
+    """A server of a later version, with a kind of match that this one does not have."""
+
+    def ListMatches(self, request: matches_pb2.ListMatchesRequest, context: object) -> matches_pb2.ListMatchesResponse:
+        return ParseDict({"matches": [self.MATCH]}, matches_pb2.ListMatchesResponse())
+
+    def WatchMatches(
+        self, request: matches_pb2.WatchMatchesRequest, context: object
+    ) -> Iterator[matches_pb2.WatchMatchesResponse]:
+        later = matches_pb2.MatchEvent.FromString(b"\xa2\x06\x00")  # field 100, an empty message
+        over = matches_pb2.MatchEvent(over=matches_pb2.MatchEnd(match_id=3, interruption=77))  # type: ignore[arg-type]
+        yield matches_pb2.WatchMatchesResponse(events=[later, over], caught_up=True)
+
+    MATCH: ClassVar = {"matchId": "3", "state": "MATCH_STATE_FINISHED", "kind": 77}
+
+
+@pytest.fixture
+def newer() -> Iterator[str]:
+    with ThreadPoolExecutor(1) as threads:
+        server = grpc.server(threads)
+        matches_pb2_grpc.add_MatchServiceServicer_to_server(Newer(), server)  # type: ignore[abstract]
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        yield f"127.0.0.1:{port}"
+        server.stop(None).wait()
+
+
+def test_a_value_of_a_newer_server_is_named_with_the_remedy(newer: str) -> None:
+    with (
+        connect(newer) as client,
+        pytest.raises(Declined, match="newer than this program, which does not know MatchKind 77; update the program"),
+    ):
+        client.matches()
+
+
+def test_an_event_of_a_newer_server_is_passed_over(newer: str) -> None:
+    with connect(newer) as client, client.watch() as watch:
+        [(rows, caught_up)] = watch
+    assert ([row.match_id for row in rows], caught_up) == ([3], True)
 
 
 def test_tls_is_asked_for(played: Played, tmp_path: Path) -> None:

@@ -149,16 +149,9 @@ console.log("after the run");
             (modules.parent / "bot.js").write_text(program)
         else:
             (modules.parent / "bot.ts").write_text(program)
-            strict = [
-                "--strict",
-                "--target",
-                "es2022",
-                "--module",
-                "nodenext",
-                "--noImplicitOverride",
-                "--skipLibCheck",
-            ]
-            built(self.source / "node_modules" / ".bin" / "tsc", *strict, "bot.ts", where=modules.parent)
+            compiler = self.source / "node_modules" / ".bin" / "tsc"
+            built(compiler, "--init", where=modules.parent)
+            built(compiler, where=modules.parent)
         return ("node", str(modules.parent / "bot.js"))
 
     def readme_bot(self) -> Command:

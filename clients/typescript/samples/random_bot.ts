@@ -7,7 +7,7 @@ class RandomBot extends Bot {
   override games = GAMES;
 
   override decide({ legal }: Decision): number {
-    return legal[Math.floor(Math.random() * legal.length)];
+    return legal[Math.floor(Math.random() * legal.length)]!;
   }
 }
 

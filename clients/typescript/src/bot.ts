@@ -2,7 +2,8 @@
 
 import { type Decision, GAMES } from "./decision.js";
 import { log } from "./log.js";
-import { type MatchReport, type MatchStart, type Notice, NoticeKind, type RoundReport, type Welcome } from "./v1/arena/v1/play_pb.js";
+import type { MatchReport, MatchStart, Notice, RoundReport, Welcome } from "./messages.js";
+import { NoticeKind } from "./v1/arena/v1/play_pb.js";
 
 /** Kinds of notices that tell a bot of something it did or failed to do. */
 const FAULTS = new Set([

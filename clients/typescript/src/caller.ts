@@ -6,6 +6,7 @@ import type { Bot } from "./bot.js";
 import { type Catalog, Decision, decisionOf } from "./decision.js";
 import { ArgumentError, BadAnswerError } from "./errors.js";
 import { log } from "./log.js";
+import { plain } from "./messages.js";
 import type { Questions } from "./questions.js";
 import { AnswerSchema, NoticeKind, type PlayRequest, PlayRequestSchema, type PlayResponse } from "./v1/arena/v1/play_pb.js";
 
@@ -64,12 +65,12 @@ export class Caller {
 
   *#news(message: PlayResponse, questions: Questions): Generator<PlayRequest> {
     const { welcome } = message;
-    if (welcome !== undefined) this.#tell(() => this.bot.onWelcome(welcome));
-    for (const start of message.starts) this.#tell(() => this.bot.onMatchStart(start));
-    for (const round of message.rounds) this.#tell(() => this.bot.onRound(round));
-    for (const report of message.reports) this.#tell(() => this.bot.onMatchEnd(report));
+    if (welcome !== undefined) this.#tell(() => this.bot.onWelcome(plain(welcome)));
+    for (const start of message.starts) this.#tell(() => this.bot.onMatchStart(plain(start)));
+    for (const round of message.rounds) this.#tell(() => this.bot.onRound(plain(round)));
+    for (const report of message.reports) this.#tell(() => this.bot.onMatchEnd(plain(report)));
     for (const notice of message.notices) {
-      this.#tell(() => this.bot.onNotice(notice));
+      this.#tell(() => this.bot.onNotice(plain(notice)));
       if (notice.kind === NoticeKind.SUSPENDED && notice.matchId !== undefined && questions.plays(notice.matchId)) {
         this.#reply().resumed.push(notice.matchId); // a bot that receives this notice is back
       }
@@ -132,7 +133,7 @@ export class Caller {
     }
   }
 
-  #answer({ matchId, decisionId, closed }: Decision, action: number, questions: Questions): void {
+  #answer({ decisionId, wireMatchId: matchId, closed }: Decision, action: number, questions: Questions): void {
     if (closed && !questions.plays(matchId)) return; // in a running match a late answer gets a notice that says how late it is
     questions.close(matchId, decisionId);
     this.#reply().answers.push(create(AnswerSchema, { matchId, decisionId, action }));

@@ -69,19 +69,19 @@ export function catalogOf(message: GameCatalog): Catalog {
 /** A choice to make, with everything that the seat may know: a bot needs no memory of earlier decisions. */
 export class Decision {
   constructor(
-    readonly matchId: bigint,
+    readonly matchId: number,
     /** Number of the decision, unique within the match. */
     readonly decisionId: number,
     readonly game: Catalog,
     /** The game as this seat sees it. */
     readonly view: View,
     /** The legal actions in rising order, never empty: indices into `game.actions`. */
-    readonly legal: readonly number[],
+    readonly legal: readonly [number, ...number[]],
     /** Milliseconds until the bank is used. */
     public softMs: number,
     /** Milliseconds left in the bank, for the rest of the match. */
     public bankMs: number,
-    private readonly asking: Asking = new Asking(),
+    private readonly asking: Asking = new Asking(BigInt(matchId)),
   ) {}
 
   /**
@@ -90,6 +90,11 @@ export class Decision {
    */
   get signal(): AbortSignal {
     return this.asking.signal;
+  }
+
+  /** @internal The match's number in messages. */
+  get wireMatchId(): bigint {
+    return this.asking.matchId;
   }
 
   /** @internal True if the signal is aborted. */
@@ -114,7 +119,7 @@ function byType(games: ReadonlyMap<string, Catalog>, url = ""): Catalog | undefi
   return [...games.values()].find(({ message }) => type && message.viewType === type);
 }
 
-const CLOSED = new Asking();
+const CLOSED = new Asking(0n);
 CLOSED.close();
 
 /**
@@ -128,5 +133,5 @@ export function decisionOf(message: DecisionMessage, games: ReadonlyMap<string, 
   if (view === undefined || game === undefined) {
     throw new ProtocolMismatchError("the server asks for a decision in a game unknown to this client: update arena-client");
   }
-  return new Decision(matchId, decisionId, game, view, legal, softMs, bankMs, asking);
+  return new Decision(Number(matchId), decisionId, game, view, legal as [number, ...number[]], softMs, bankMs, asking);
 }

@@ -11,29 +11,29 @@ import { defaultTokenFile } from "./tokens.js";
 /** Options of `run`; each may be left out. */
 export interface Options {
   /** "host:port"; else ARENA_SERVER, else localhost:50051. */
-  address?: string;
+  address?: string | undefined;
   /** The token. */
-  token?: string;
+  token?: string | undefined;
   /** The file of the token; else ARENA_TOKEN_FILE, else a separate file for each bot in ~/.arena/tokens. */
-  tokenFile?: string;
+  tokenFile?: string | undefined;
   /** The invitation to a server that registers bots by invitation only. */
-  invitation?: string;
+  invitation?: string | undefined;
   /** Overrides the bot's own; by default ARENA_OWNER. */
-  owner?: string;
+  owner?: string | undefined;
   /** True for TLS with the authorities that Node trusts, or the path of a PEM file with those to trust. */
-  tls?: boolean | string;
+  tls?: boolean | string | undefined;
   /** Stop after this number of matches with a result. */
-  matches?: number;
+  matches?: number | undefined;
   /** Effect of an error in the bot: end the run, or log it and play the first legal action. */
-  onError?: OnError;
+  onError?: OnError | undefined;
   /** Seconds without any connection after which the run ends. */
-  giveUpAfter?: number;
+  giveUpAfter?: number | undefined;
   /** False to turn off receipts of the server's log of results, which are stored beside the token. */
-  receipts?: boolean;
+  receipts?: boolean | undefined;
   /** True to play unrated matches against house bots only. */
-  casual?: boolean;
+  casual?: boolean | undefined;
   /** True to accept challenges, or the names of the bots to accept them from. */
-  challenges?: boolean | readonly string[];
+  challenges?: boolean | readonly string[] | undefined;
 }
 
 /** Data that a connection needs: plain values, so that it can be sent to another thread. */

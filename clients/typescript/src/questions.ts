@@ -10,6 +10,9 @@ export class Asking {
   closed = false;
   #controller: AbortController | undefined;
 
+  /** `matchId`: the match's number in messages. */
+  constructor(readonly matchId: bigint) {}
+
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.closed) this.#controller.abort();
@@ -31,8 +34,9 @@ export class Questions {
   receive({ decisions, closed, reports }: PlayResponse): void {
     for (const { matchId, decisionId } of decisions) {
       const match = this.#open.get(matchId);
-      if (match === undefined) this.#open.set(matchId, new Map([[decisionId, new Asking()]]));
-      else match.set(decisionId, new Asking());
+      const asking = new Asking(matchId);
+      if (match === undefined) this.#open.set(matchId, new Map([[decisionId, asking]]));
+      else match.set(decisionId, asking);
     }
     for (const { matchId, decisionId } of closed) this.close(matchId, decisionId);
     for (const { matchId } of reports) {

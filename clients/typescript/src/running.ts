@@ -1,5 +1,7 @@
 // `run`: the bot's code in the program's own thread, the connection in another, and an orderly end.
 
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 
 import { toBinary } from "@bufbuild/protobuf";
@@ -7,7 +9,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import { Answering } from "./answering.js";
 import type { Bot } from "./bot.js";
 import { Caller } from "./caller.js";
-import { ArenaError, ERRORS } from "./errors.js";
+import { ArenaError, ArgumentError, ERRORS } from "./errors.js";
 import { log } from "./log.js";
 import { DRAIN_TERMINATED, drainSeconds, type Options, type Profile, profileOf } from "./options.js";
 import { CLOCK, type FromMain, type FromWorker } from "./threads.js";
@@ -38,7 +40,11 @@ export async function run(bot: Bot, address?: string, options: Options = {}): Pr
 }
 
 async function play(caller: Caller, profile: Profile, drain: number): Promise<void> {
-  const worker = new Worker(new URL("./worker.js", import.meta.url), { workerData: profile });
+  const code = new URL("./worker.js", import.meta.url);
+  if (!existsSync(code)) {
+    throw new ArgumentError(`there is no ${fileURLToPath(code)}: a bundle needs arena-client/worker beside it, as worker.js`);
+  }
+  const worker = new Worker(code, { workerData: profile });
   const tell = (message: FromMain) => worker.postMessage(message);
   const answering = new Answering(caller, (session, request) => tell({ kind: "say", session, bytes: toBinary(PlayRequestSchema, request) }));
   const gone = new Promise<void>((resolve) => worker.once("exit", () => resolve()));

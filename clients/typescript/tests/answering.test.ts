@@ -10,8 +10,9 @@ import { Caller } from "../src/caller.js";
 import { type Channel, Connection } from "../src/connection.js";
 import type { Decision } from "../src/decision.js";
 import { logTo } from "../src/log.js";
+import type { MatchReport, Welcome } from "../src/messages.js";
 import { profileOf } from "../src/options.js";
-import { type PlayRequest, PlayResponseSchema, type Welcome } from "../src/v1/arena/v1/play_pb.js";
+import { type PlayRequest, PlayResponseSchema } from "../src/v1/arena/v1/play_pb.js";
 
 logTo(() => {});
 
@@ -112,4 +113,21 @@ it("a bot's hello names its features", async () => {
   connection.end();
   await over;
   assert.deepEqual(written.map(({ hello }) => hello?.features), [["slow-motion"]]);
+});
+
+it("a bot meets plain numbers, which JSON can hold", async () => {
+  const seen: string[] = [];
+  class Writes extends Bot {
+    override decide({ matchId, legal }: Decision): number {
+      seen.push(JSON.stringify({ matchId }));
+      return legal[0];
+    }
+    override onMatchEnd(report: MatchReport): void {
+      const next: number = report.matchId + 1;
+      seen.push(JSON.stringify({ next, entry: report.entry?.number, places: report.places }));
+    }
+  }
+  const reports = [{ matchId: 7n, places: [2, 1], entry: { number: 9007199254740991n } }];
+  await answered(new Writes(), asks(1), toBinary(PlayResponseSchema, create(PlayResponseSchema, { reports })));
+  assert.deepEqual(seen, ['{"matchId":1}', '{"next":8,"entry":9007199254740991,"places":[2,1]}']);
 });

@@ -1,0 +1,29 @@
+// The server's messages as a bot meets them: their 64-bit numbers are plain ones, since those of the protocol are below 2^53.
+
+import type { MatchReport as Report, MatchStart as Start, Notice as Note, RoundReport as Round, Welcome as First } from "./v1/arena/v1/play_pb.js";
+
+/** A message whose 64-bit numbers are plain ones. */
+export type Plain<T> = T extends bigint ? number : T extends Uint8Array ? T : T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
+
+/** The server's first message on a connection. */
+export interface Welcome extends Plain<First> {}
+/** The beginning of a match. */
+export interface MatchStart extends Plain<Start> {}
+/** The end of a round. */
+export interface RoundReport extends Plain<Round> {}
+/** The end of a match. */
+export interface MatchReport extends Plain<Report> {}
+/** Any other message to a bot. */
+export interface Notice extends Plain<Note> {}
+
+/** Return a copy of a message with plain numbers. */
+export function plain<T>(message: T): Plain<T> {
+  return converted(message) as Plain<T>;
+}
+
+function converted(value: unknown): unknown {
+  if (typeof value === "bigint") return Number(value);
+  if (Array.isArray(value)) return value.map(converted);
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, converted(each)]));
+}

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from arena_client.v1 import matches_pb2, play_pb2
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.message import Message
 
 from arena.protobuf.rows import member
 from arena.replay.header import MatchKind
+
+Read: TypeAlias = Callable[[AnyMessage], Message | None]
+"""Reads a message that is packed in an `Any`; None if nothing describes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +101,15 @@ LiveRow: TypeAlias = RunningRow | RoundRow | EndRow
 class Watch:
     """A stream of events in matches. Iterating raises the call's errors."""
 
-    def __init__(self, call: Any) -> None:
+    def __init__(self, call: Any, read: Read) -> None:
+        """`read` reads the records of games that the protocol has no fields for."""
         self._call = call
+        self._read = read
 
     def __iter__(self) -> Iterator[tuple[tuple[LiveRow, ...], bool]]:
         """Yield each event, and whether all running matches have been sent by then."""
         for message in self._call:
-            rows = map(_row, message.events)
+            rows = [_row(event, self._read) for event in message.events]
             yield tuple(row for row in rows if row is not None), message.caught_up
 
     def cancel(self) -> None:
@@ -110,7 +117,7 @@ class Watch:
         self._call.cancel()
 
 
-def _row(event: matches_pb2.MatchEvent) -> LiveRow | None:
+def _row(event: matches_pb2.MatchEvent, read: Read) -> LiveRow | None:
     """Return an event as a row; None for an event of a later version of the protocol."""
     match event.WhichOneof("event"):
         case "began":
@@ -124,7 +131,7 @@ def _row(event: matches_pb2.MatchEvent) -> LiveRow | None:
                 tuple(PointsRow(tuple(each.points), tuple(each.scores)) for each in began.rounds),
             )
         case "round":
-            return round_row(event.round)
+            return round_row(event.round, read)
         case "over":
             over = event.over
             return EndRow(over.match_id, tuple(over.scores), tuple(over.places), over.interrupted)
@@ -132,15 +139,15 @@ def _row(event: matches_pb2.MatchEvent) -> LiveRow | None:
             return None
 
 
-def round_row(report: play_pb2.RoundReport) -> RoundRow:
-    """Return a report as a row."""
+def round_row(report: play_pb2.RoundReport, read: Read) -> RoundRow:
+    """Return a report as a row; its record is empty if `read` cannot read it."""
     record: dict[str, Any] = {}
-    if (game := report.WhichOneof("record")) is not None:
-        message = getattr(report, game)
-        for field in message.DESCRIPTOR.fields:
-            if field.has_presence and not message.HasField(field.name):
-                record[field.name] = None
-            else:
-                value = getattr(message, field.name)
-                record[field.name] = tuple(value) if field.is_repeated else value
+    game = report.WhichOneof("record")
+    message: Any = getattr(report, game) if game is not None else read(report.other)
+    for field in () if message is None else message.DESCRIPTOR.fields:
+        if field.has_presence and not message.HasField(field.name):
+            record[field.name] = None
+        else:
+            value = getattr(message, field.name)
+            record[field.name] = tuple(value) if field.is_repeated else value
     return RoundRow(report.match_id, report.round, tuple(report.points), tuple(report.scores), record)

@@ -12,6 +12,8 @@ from typing import Any, Final, cast
 from urllib.parse import quote
 
 import grpc
+from arena_client.descriptors import pool_of, unpacked
+from arena_client.errors import ProtocolMismatchError
 from arena_client.v1 import (
     bots_pb2,
     bots_pb2_grpc,
@@ -28,6 +30,8 @@ from arena_client.v1 import (
     status_pb2,
     status_pb2_grpc,
 )
+from google.protobuf.any_pb2 import Any as AnyMessage
+from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2
 from google.rpc import status_pb2 as rpc_status_pb2
@@ -103,6 +107,7 @@ class Client:
 
     def __init__(self, address: str, channel: grpc.Channel) -> None:
         self._address = address
+        self._described: DescriptorPool | None = None
         self._games = game_pb2_grpc.GameServiceStub(channel)
         self._bots = bots_pb2_grpc.BotServiceStub(channel)
         self._ladder = ladder_pb2_grpc.LadderServiceStub(channel)
@@ -205,7 +210,17 @@ class Client:
     def match(self, match_id: int) -> tuple[MatchRow, tuple[RoundRow, ...]]:
         with self._translated_errors():
             answer = self._matches.GetMatch(matches_pb2.GetMatchRequest(match_id=match_id), timeout=CALL_TIMEOUT)
-            return unpack(answer.match, MatchRow), tuple(map(round_row, answer.rounds))
+            return unpack(answer.match, MatchRow), tuple([round_row(each, self._read) for each in answer.rounds])
+
+    def _read(self, packed: AnyMessage) -> Message | None:
+        """Return the message in an `Any`, as the server's catalogues describe it; None if they do not."""
+        try:
+            if self._described is None:
+                answer = self._games.ListGames(game_pb2.ListGamesRequest(), timeout=CALL_TIMEOUT)
+                self._described = pool_of(answer.games)
+            return unpacked(packed, self._described)
+        except ProtocolMismatchError:
+            return None
 
     def status(self) -> StatusRow:
         """Return the server's status."""
@@ -217,7 +232,7 @@ class Client:
     def watch(self) -> Iterator[Watch]:
         """Yield a stream of the events of all matches, which ends with the block."""
         with self._translated_errors():
-            watch = Watch(self._matches.WatchMatches(matches_pb2.WatchMatchesRequest()))
+            watch = Watch(self._matches.WatchMatches(matches_pb2.WatchMatchesRequest()), self._read)
             try:
                 yield watch
             finally:

@@ -8,18 +8,23 @@ import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from engine.leduc import LEDUC
 
+from arena.queries.live import RoundRow
+from arena.queries.remote import connect
 from tests.cli.cli_rig import PATIENCE
 from tests.cli.test_cli_serve_web import Server, serving
 from tests.cli.web_socket import Socket
 
 pytestmark = pytest.mark.process
 
+ROUNDS = 50
+"""So many that some come to the second betting round."""
 SDK = """
 import json, sys
 from arena_client import Bot, run
@@ -32,7 +37,7 @@ class Guest(Bot):
         view = decision.view
         self.seen.append([decision.game.title, decision.other.TypeName(), view.seat, view.seats, view.card,
                           view.board if view.HasField("board") else None, [each.name for each in decision.actions]])
-        return decision.legal[-1]
+        return 1  # check or call
 
     def on_round(self, report):
         record = self.record(report)
@@ -48,7 +53,7 @@ import json, sys
 lines = open(sys.argv[1], "w")
 for line in sys.stdin:
     print(line, end="", file=lines, flush=True)
-    answers = [{"matchId": each["matchId"], "decisionId": each["decisionId"], "action": each["legal"][-1]}
+    answers = [{"matchId": each["matchId"], "decisionId": each["decisionId"], "action": 1}
                for each in json.loads(line).get("decisions", ())]
     if answers:
         print(json.dumps({"answers": answers}), flush=True)
@@ -60,7 +65,9 @@ RECORD = {"@type", "opener", "cards", "board", "first", "second"}
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     data = tmp_path_factory.mktemp("leduc") / "data"
-    with serving(data, "--game", LEDUC.name, "--patience", "0", "--luck", "off") as server:
+    with serving(
+        data, "--game", LEDUC.name, "--patience", "0", "--luck", "off", "--option", f"rounds={ROUNDS}"
+    ) as server:
         yield server
 
 
@@ -79,7 +86,7 @@ def test_the_sdk_reads_views_and_records_by_the_catalogue(server: Server, tmp_pa
     program = tmp_path / "bot.py"
     program.write_text(SDK)
     said = json.loads(ran(str(program), server.address, str(tmp_path / "token")))
-    assert len(said["records"]) == 8
+    assert len(said["records"]) == ROUNDS
     names = {action.name for action in LEDUC.actions}
     for title, kind, seat, seats, card, board, actions in said["seen"]:
         assert (title, kind, seats) == (LEDUC.title, "leduc.v1.View", 2)
@@ -127,13 +134,23 @@ def test_a_websocket_has_them_in_json_too(server: Server) -> None:
             if decisions := message.get("decisions", ()):
                 asked += decisions
                 said["answers"] = [
-                    {"matchId": each["matchId"], "decisionId": each["decisionId"], "action": each["legal"][-1]}
-                    for each in decisions
+                    {"matchId": each["matchId"], "decisionId": each["decisionId"], "action": 1} for each in decisions
                 ]
             if said:
                 socket.say(said)
     check_views(asked, written_out=False)
     check_records(rounds + message.get("rounds", []))
+
+
+def test_whoever_watches_is_shown_a_record(server: Server, tmp_path: Path) -> None:
+    program = tmp_path / "bot.py"
+    program.write_text(SDK.replace('name="sdk"', 'name="watched"'))
+    with connect(server.address) as client, client.watch() as watch, ThreadPoolExecutor() as threads:
+        played = threads.submit(ran, str(program), server.address, str(tmp_path / "token"))
+        record = next(row.record for rows, _ in watch for row in rows if isinstance(row, RoundRow))
+    played.result()
+    assert record.keys() == RECORD - {"@type"}
+    assert len(record["cards"]) == 2
 
 
 def check_views(decisions: list[Any], *, written_out: bool) -> None:
@@ -149,7 +166,7 @@ def check_views(decisions: list[Any], *, written_out: bool) -> None:
 
 
 def check_records(rounds: list[Any]) -> None:
-    assert len(rounds) == 8
+    assert len(rounds) == ROUNDS
     for record in [each["other"] for each in rounds]:
         assert record["@type"] == "type.googleapis.com/leduc.v1.Round"
         assert record.keys() <= RECORD

@@ -100,7 +100,8 @@ def test_what_stands_out_is_a_sentence_and_no_verdict(played: Played) -> None:
 
 
 def cells(text: str, bot: str) -> dict[str, str]:
-    """Return the cells of a bot's row in the first table of a page, by heading."""
+    """Return the cells of a bot's row in the first ladder of a page, by heading."""
+    text = text.partition('<table class="ladder">')[2]
     head, body = (text.partition(f"<{part}>")[2].partition(f"</{part}>")[0] for part in ("thead", "tbody"))
     (row,) = (each for each in body.split("<tr>") if f">{bot}</a>" in each)
 
@@ -120,8 +121,26 @@ def test_points_are_plain_as_in_the_terminal_and_luck_adjusted_ones_have_a_colum
         assert (ann["Points"], ann["Luck-adjusted"]) == ("12.3 ± 3.9", "10.1 ± 2.9"), path
         assert (bob["Points"], bob["Luck-adjusted"]) == ("12.3", "10.1"), "one match has no interval"
     assert "luck-adjusted points exclude the luck of the deals" in page.get(f"/ladder/{GAME}").text
+    half = pages(played, standings=(rows[0], SECOND)).get(f"/ladder/{GAME}").text
+    assert (cells(half, "bob")["Points"], cells(half, "bob")["Luck-adjusted"]) == ("–", "–")
     unknown = cells(pages(played, standings=(SETTLED,)).get(f"/ladder/{GAME}").text, "ann")
-    assert (unknown["Points"], unknown["Luck-adjusted"]) == ("–", "–")
+    assert unknown.keys().isdisjoint({"Points", "Luck-adjusted"}), "no column has nothing but dashes"
+
+
+def test_an_axis_stands_over_the_intervals_and_cut_ends_are_marked(played: Played) -> None:
+    wide = replace(SECOND, rating=1500.0, deviation=900.0, provisional=True)
+    text = (
+        pages(played, standings=(replace(SETTLED, rating=1640.0, deviation=10.0, provisional=False), wide))
+        .get(f"/ladder/{GAME}")
+        .text
+    )
+    axis = re.search(r'data-scale="(\d+) (\d+)".*?</svg>', text)
+    assert axis
+    assert (int(axis[1]), int(axis[2])) == (1500, 1700)
+    assert re.findall(r">(\d+)</text>", axis[0]) == ["1500", "1600", "1700"]
+    drawn = re.findall(r"<svg data-of-scale=.*?</svg>", text)
+    assert [each.count('class="cut"') for each in drawn] == [0, 2]
+    assert all('data-of-scale="1500 1700"' in each for each in drawn)
 
 
 def test_mean_points_and_the_last_match_are_drawn_where_they_are_known(played: Played) -> None:

@@ -146,8 +146,8 @@ def picture_name(path: str) -> str:
 
 
 def overflow(page: Page) -> list[str]:
-    """The elements that reach out of the window and can be scrolled to only with the whole page."""
+    """The width of a page that is wider than its window, and the elements that reach out of it."""
     found: list[str] = page.evaluate("""() => document.documentElement.scrollWidth <= innerWidth ? [] :
-      [...document.querySelectorAll("body *")].filter((each) => each.getBoundingClientRect().right > innerWidth + 1
-        && !each.closest(".wide, pre")).map((each) => each.outerHTML.slice(0, 150))""")
+      [`${document.documentElement.scrollWidth} > ${innerWidth}`, ...[...document.querySelectorAll("body *")].filter(
+        (each) => each.getBoundingClientRect().right > innerWidth + 1).map((each) => each.outerHTML.slice(0, 150))]""")
     return found

@@ -69,26 +69,57 @@ class Interval(NamedTuple):
     left: float
     middle: float
     right: float
+    cut_left: bool
+    cut_right: bool
+    """True if the interval reaches further than the scale."""
+
+
+class Scale(NamedTuple):
+    """The scale of a ladder's intervals: from `low` to `high` in Elo, with round ratings between."""
+
+    low: int
+    high: int
+
+    @property
+    def marks(self) -> list[tuple[float, int]]:
+        """A few round ratings with their places in units."""
+        return [(round((mark - self.low) / (self.high - self.low) * SCALE, 1), mark) for mark in self._round()]
+
+    def _round(self) -> list[int]:
+        step = next(size for size in (100, 200, 500, 1000, 2000, 5000, 10_000) if (self.high - self.low) / size <= 4)
+        return [*range(-(-self.low // step) * step, self.high + 1, step)]
 
 
 def _provisional(row: LadderRow | PastLadderRow) -> bool:
     return row.provisional if isinstance(row, LadderRow) else row.fitted_deviation > UNSETTLED
 
 
-def intervals(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> list[Interval]:
-    """Return all ratings' intervals on one scale, which fits those of settled bots; wider ones are clipped."""
-    if not rows:
-        return []
+class Intervals(NamedTuple):
+    """The intervals of a ladder, and the scale on which they are drawn."""
+
+    scale: Scale
+    each: Sequence[Interval]
+
+
+def _scale(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> Scale:
+    """Return the scale that fits all ratings, and the intervals of settled bots. Its ends are whole hundreds, so that
+    it seldom changes."""
     settled = [row for row in rows if not _provisional(row)] or rows
-    low = min(*(row.rating for row in rows), *(row.rating - CONFIDENCE * row.deviation for row in settled))
-    high = max(*(row.rating for row in rows), *(row.rating + CONFIDENCE * row.deviation for row in settled), low + 1)
+    ends = [row.rating for row in rows]
+    ends += [row.rating + side * CONFIDENCE * row.deviation for row in settled for side in (-1, 1)]
+    low, high = min(ends, default=1500.0) // 100 * 100, -(-max(ends, default=1500.0) // 100) * 100
+    return Scale(int(low), int(max(high, low + 100)))
+
+
+def intervals(rows: Sequence[LadderRow] | Sequence[PastLadderRow]) -> Intervals:
+    """Return all ratings' intervals on the scale of the rows; those that are wider are cut."""
+    low, high = scale = _scale(rows)
 
     def at(rating: float) -> float:
         return round(min(max((rating - low) / (high - low), 0), 1) * SCALE, 1)
 
-    return [
-        Interval(
-            at(row.rating - CONFIDENCE * row.deviation), at(row.rating), at(row.rating + CONFIDENCE * row.deviation)
-        )
-        for row in rows
-    ]
+    found = []
+    for row in rows:
+        left, right = (row.rating + side * CONFIDENCE * row.deviation for side in (-1, 1))
+        found.append(Interval(at(left), at(row.rating), at(right), left < low, right > high))
+    return Intervals(scale, found)

@@ -24,7 +24,7 @@ from arena.web.live.board import INTERVAL, SILENCE, Board, Rows
 from arena.web.live.event_stream import Viewers
 from arena.web.live.face_up import face_up
 from arena.web.live.feed import LiveFeed, OpenServer
-from arena.web.reading.reader import Missing, Reader, Unavailable
+from arena.web.reading.reader import Missing, Reader, Unavailable, stopped
 
 MOST_BOARDS: Final = 500
 """Maximum number of boards in memory; those without viewers are dropped first."""
@@ -142,9 +142,9 @@ class Live:
         return rows
 
     async def _ladder(self, game: str) -> Rows:
-        ladder = await self._reader.read(lambda source: source.ladder(game))
+        ladder, kept_out = await self._reader.read(lambda source: (source.ladder(game), stopped(source)))
         drawn = fragment(
-            "macros.html", "ladder_table", self._root, ladder, ladder.standings, intervals(ladder.standings)
+            "macros.html", "ladder_table", self._root, ladder, ladder.standings, intervals(ladder.standings), kept_out
         )
         rows = _ROW.findall(drawn.partition("<tbody>")[2])
         return {row.bot: html for row, html in zip(ladder.standings, rows, strict=True)}

@@ -12,23 +12,35 @@ from arena.queries.figures import FLAG_MEANING
 from arena.queries.source import DataSource
 from arena.store.base.rows import LadderRows, MatchRow
 from arena.web.answers.responses import page
+from arena.web.drawing.five_pictures import five_pictures
 from arena.web.drawing.ratings import UNSETTLED, intervals
 from arena.web.pages.asked import game_asked, instant_asked, number_asked
-from arena.web.reading.reader import Missing
+from arena.web.pages.tv import on_tv
+from arena.web.reading.reader import Missing, stopped
 
-FIRST: Final = 10
+FIRST: Final = 5
 """Number of bots of each ladder, and of matches, on the first page."""
 
 
 async def home(request: Request) -> Response:
     """Show the best bots of each ladder and the newest matches."""
 
-    def query(source: DataSource) -> tuple[list[LadderRows], tuple[MatchRow, ...]]:
-        return [source.ladder(game) for game in source.games()], source.matches(limit=FIRST)
+    def query(source: DataSource) -> tuple[list[LadderRows], tuple[MatchRow, ...], dict[str, str]]:
+        return [source.ladder(game) for game in source.games()], source.matches(limit=FIRST), stopped(source)
 
-    ladders, matches = await request.app.state.fresh.read("first page", query)
+    ladders, matches, kept_out = await request.app.state.fresh.read("first page", query)
     drawn = [(ladder, ladder.standings[:FIRST], intervals(ladder.standings[:FIRST])) for ladder in ladders]
-    return page(request, "home.html", ladders=drawn, matches=matches)
+    return page(
+        request,
+        "home.html",
+        ladders=drawn,
+        matches=matches,
+        stopped=kept_out,
+        tv=await on_tv(request),
+        game="",
+        kiosk=False,
+        pictures=five_pictures(),
+    )
 
 
 async def ladder(request: Request) -> Response:
@@ -49,6 +61,7 @@ async def ladder(request: Request) -> Response:
         "ladder.html",
         ladder=found,
         rows=found.standings,
+        stopped=await request.app.state.fresh.read("stopped", stopped),
         intervals=intervals(found.standings),
         age=age and timedelta(minutes=age // timedelta(minutes=1)),
         meaning=FLAG_MEANING,

@@ -68,6 +68,11 @@ class Reader:
             raise Missing(str(error)) from error
 
 
+def stopped(source: DataSource) -> dict[str, str]:
+    """Return the bots that may not play at present, each with a word for it."""
+    return {row.name: "banned" if row.banned else "parked" for row in source.bots() if row.banned or row.parked}
+
+
 class FreshRows:
     """A short-lived cache of results that many pages need."""
 

@@ -1,6 +1,8 @@
 // Updates a part of a page whenever the server changes it. The page is complete without this script.
 // Rows have keys. The first message has all rows, later ones those that changed; every message has the order of all.
 
+import { replace } from "./replace.js";
+
 const STATE = document.querySelector("[data-live-state]");
 
 function say(text) {
@@ -15,35 +17,49 @@ function made(key, html) {
   return row;
 }
 
-// The index of the focused element among the row's focusable elements.
-const FOCUSABLE = "a[href], button, input, select, [tabindex]";
+// Hide the axis of a ladder as soon as its rows have another scale.
+function axis(place, scale) {
+  const drawn = place.closest("table")?.querySelector("[data-scale]");
+  drawn?.classList.toggle("stale", scale !== undefined && scale !== drawn.dataset.scale);
+}
+
+// Move a row to its place. A row that is moved loses the focus, so it is given back.
+function move(place, row, number) {
+  if (place.children[number] === row) return;
+  const focused = row.contains(document.activeElement) ? document.activeElement : null;
+  place.insertBefore(row, place.children[number] ?? null);
+  focused?.focus({ preventScroll: true });
+}
+
+// A row as the server sent it: times.js has written its times in another way since.
+function sent(row) {
+  const copy = row.cloneNode(true);
+  for (const each of copy.querySelectorAll("time[title]")) {
+    each.textContent = each.title;
+    each.removeAttribute("title");
+  }
+  return copy.innerHTML;
+}
 
 function put(place, { order, rows }) {
   [...place.children].forEach((row, number) => { row.dataset.key ??= order[number] ?? ""; });
-  const focused = document.activeElement;
-  const focusedRow = [...place.children].find((row) => row.contains(focused));
-  const key = focusedRow?.dataset.key;
-  const at = focusedRow === undefined ? -1 : [...focusedRow.querySelectorAll(FOCUSABLE)].indexOf(focused);
   const known = new Map([...place.children].map((row) => [row.dataset.key, row]));
   order.forEach((each, number) => {
     let row = known.get(each);
     if (rows[each] !== undefined) {
       const fresh = made(each, rows[each]);
-      if (row === undefined || row.innerHTML !== fresh.innerHTML) {
-        if (row !== undefined) {
-          row.replaceWith(fresh);
-          fresh.classList.add("fresh");
-        }
+      if (row === undefined) {
         row = fresh;
+      } else if (sent(row) !== fresh.innerHTML) {
+        replace(row, fresh.innerHTML);
+        row.classList.add("fresh");
+        row.addEventListener("animationend", () => row.classList.remove("fresh"), { once: true });
       }
+      axis(place, fresh.querySelector("[data-of-scale]")?.dataset.ofScale);
     }
-    if (row !== undefined && place.children[number] !== row) place.insertBefore(row, place.children[number] ?? null);
+    if (row !== undefined) move(place, row, number);
   });
   while (place.children.length > order.length) place.lastElementChild.remove();
-  if (at >= 0 && document.activeElement !== focused) {
-    const row = [...place.children].find((each) => each.dataset.key === key);
-    row?.querySelectorAll(FOCUSABLE)[at]?.focus({ preventScroll: true });
-  }
 }
 
 for (const part of document.querySelectorAll("[data-live]")) {

@@ -1,7 +1,7 @@
 """The Python SDK for bots: extend `Bot`, call `run`. The distribution's README.md is the introduction.
 
-The names below are imported on first use, because a server imports only the protocol's messages, `arena_client.v1`,
-which need neither gRPC nor asyncio.
+The names below are imported on first use, because a server imports only the protocol's messages, `arena_client.v1`, and
+what reads further ones, `arena_client.descriptors`. They need neither gRPC nor asyncio.
 """
 
 from importlib import import_module

@@ -61,7 +61,7 @@ func quiet(t *testing.T) {
 func TestPlayEndsWithItsContext(t *testing.T) {
 	quiet(t)
 	ctx, stop := context.WithCancel(t.Context())
-	computes, left := make(chan struct{}), make(chan *arenav1.PlayRequest, 1)
+	computes, noticed, left := make(chan struct{}), make(chan struct{}), make(chan *arenav1.PlayRequest, 1)
 	var shown []string
 	address := serve(t, func(stream arenav1.PlayService_PlayServer) error {
 		headers, _ := metadata.FromIncomingContext(stream.Context())
@@ -81,16 +81,26 @@ func TestPlayEndsWithItsContext(t *testing.T) {
 		return err
 	})
 	file := filepath.Join(t.TempDir(), "tokens", "bot")
-	bot := Bot{Version: "1", Decide: func(*Decision) int { close(computes); select {} }}
+	bot := Bot{Version: "1", Decide: func(decision *Decision) int {
+		close(computes)
+		<-decision.Context().Done()
+		close(noticed)
+		select {}
+	}}
 	over := make(chan error, 1)
 	go func() { over <- Play(ctx, bot, address, Options{TokenFile: file}) }()
 	select {
 	case err := <-over:
-		if err != nil {
-			t.Error(err)
+		if err != context.Canceled {
+			t.Errorf("it returns %v", err)
 		}
 	case <-time.After(patience):
 		t.Fatal("it plays on")
+	}
+	select {
+	case <-noticed:
+	case <-time.After(patience):
+		t.Error("the decision's context is not done")
 	}
 	if said := <-left; !proto.Equal(said, &arenav1.PlayRequest{Leave: true}) {
 		t.Errorf("it says %v", said)

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math/rand/v2"
@@ -56,8 +57,8 @@ func Run(bot Bot, address string, options Options) error {
 	}
 }
 
-// Play is like Run, but without signal handling: when the context is done, the bot leaves its
-// matches properly, house bots take its seats, and nil is returned.
+// Play is like Run, but without signal handling: when the context is done, the bot leaves its matches properly, house bots take its
+// seats, and the context's error is returned.
 func Play(ctx context.Context, bot Bot, address string, options Options) error {
 	made, err := newRun(ctx, &bot, address, options)
 	if err != nil {
@@ -67,7 +68,7 @@ func Play(ctx context.Context, bot Bot, address string, options Options) error {
 	select {
 	case <-ctx.Done():
 		made.leave()
-		return <-made.over
+		return cmp.Or(<-made.over, ctx.Err())
 	case err := <-made.over:
 		return err
 	}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from random import Random
-from types import NoneType
+from types import NoneType, SimpleNamespace
 from typing import Any, cast, get_args, get_type_hints
 
 import pytest
@@ -239,6 +240,17 @@ def test_a_lone_answer_has_its_numbers(number: int) -> None:
 
 def test_an_empty_message_is_empty() -> None:
     assert encode(Outgoing()) == b""
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_protocol_names_each_kind_of_build(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    origin = "bots" + EXTENSION_SUFFIXES[0] if compiled else "bots.py"
+    with monkeypatch.context() as changed:
+        changed.setattr("importlib.util.find_spec", lambda name: SimpleNamespace(origin=origin))
+        kind = build.kind()
+    comment = re.search(r"// (.*)\n  string build = ", Path("proto/arena/v1/play.proto").read_text("utf-8"))
+    assert comment
+    assert f'"{kind}"' in comment[1]
 
 
 def test_a_welcome_tells_the_games_and_the_limits() -> None:

@@ -1000,7 +1000,7 @@ type Welcome struct {
 	Log *LogState `protobuf:"bytes,6,opt,name=log,proto3" json:"log,omitempty"`
 	// The features of Hello.features that hold on this stream: a subset of these.
 	Features []string `protobuf:"bytes,7,rep,name=features,proto3" json:"features,omitempty"`
-	// The build that runs: "compiled" or "source".
+	// The build that runs: "compiled" or "sources".
 	Build         string `protobuf:"bytes,8,opt,name=build,proto3" json:"build,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -640,7 +640,7 @@ class Welcome(google.protobuf.message.Message):
     bot: builtins.str
     """The bot's name."""
     build: builtins.str
-    """The build that runs: "compiled" or "source"."""
+    """The build that runs: "compiled" or "sources"."""
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[arena_client.v1.game_pb2.GameCatalog]:
         """The catalogues of those games of Hello.games that the server plays."""

@@ -842,7 +842,7 @@ pub struct Welcome {
     /// The features of Hello.features that hold on this stream: a subset of these.
     #[prost(string, repeated, tag = "7")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// The build that runs: "compiled" or "source".
+    /// The build that runs: "compiled" or "sources".
     #[prost(string, tag = "8")]
     pub build: ::prost::alloc::string::String,
 }

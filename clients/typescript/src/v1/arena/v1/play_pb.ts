@@ -404,7 +404,7 @@ export type Welcome = Message<"arena.v1.Welcome"> & {
   features: string[];
 
   /**
-   * The build that runs: "compiled" or "source".
+   * The build that runs: "compiled" or "sources".
    *
    * @generated from field: string build = 8;
    */

@@ -86,7 +86,7 @@ class NetworkTest {
                         return;
                     }
                     Welcome welcome = Welcome.newBuilder()
-                            .setBot("bot").addGames(GameCatalog.newBuilder().setName("sixth_sense")).setLog(log).setServer("0.1.0").setBuild("source")
+                            .setBot("bot").addGames(GameCatalog.newBuilder().setName("sixth_sense")).setLog(log).setServer("0.1.0").setBuild("sources")
                             .addAllFeatures(request.getHello().getFeaturesList()).build();
                     out.onNext(PlayResponse.newBuilder().setWelcome(welcome).addDecisions(decision(1)).build());
                     stream.complete(out);
@@ -212,7 +212,7 @@ class NetworkTest {
         try (Run run = new Run(bot, address(), new Options().token("t"))) {
             assertEquals(List.of("first", "second"), welcomed.get(30, SECONDS).getFeaturesList());
         }
-        assertEquals("info: bot is connected to " + address() + " (Arena 0.1.0, source)", heard.take().get(0));
+        assertEquals("info: bot is connected to " + address() + " (Arena 0.1.0, sources)", heard.take().get(0));
     }
 
     private static ClosedDecision closed(int number) {

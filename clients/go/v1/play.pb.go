@@ -453,7 +453,8 @@ func (Interruption) EnumDescriptor() ([]byte, []int) {
 	return file_arena_v1_play_proto_rawDescGZIP(), []int{3}
 }
 
-// From the bot. The server handles the fields in this order: hello, heartbeat, capacity, declined, ready, resumed, answers, leave.
+// From the bot. A message has at most StreamLimits.max_request bytes, and at most 10,000 items of ready, answers, declined and resumed
+// together. The server handles the fields in this order: hello, heartbeat, capacity, declined, ready, resumed, answers, leave.
 type PlayRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The bot's games and wishes; in the first message, and only there.
@@ -563,14 +564,15 @@ func (x *PlayRequest) GetLeave() bool {
 	return false
 }
 
-// The bot's first message.
+// The bot's first message, at most 4,096 bytes.
 type Hello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The names of the games that it plays.
+	// The names of the games that it plays, at least one.
 	Games []string `protobuf:"bytes,1,rep,name=games,proto3" json:"games,omitempty"`
-	// The number of matches that it can play at once. With 0 it gets no new match until it sends a higher capacity.
+	// The number of matches that it can play at once. With 0 it gets no new match until it sends a higher capacity. StreamLimits.capacity has
+	// the number that the server allows.
 	Capacity uint32 `protobuf:"varint,2,opt,name=capacity,proto3" json:"capacity,omitempty"`
-	// The client library and its version, for the server's log; free text.
+	// The client library and its version, for the server's log: free text, of which the server reads 100 characters.
 	Client string `protobuf:"bytes,3,opt,name=client,proto3" json:"client,omitempty"`
 	// The bot's own version: at most 40 printable characters, or empty. Every version has a rating of its own, which begins from that of
 	// the version before. A bot that changes should send another version.

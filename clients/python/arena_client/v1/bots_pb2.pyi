@@ -91,7 +91,9 @@ class RegisterBotRequest(google.protobuf.message.Message):
     INVITATION_FIELD_NUMBER: builtins.int
     TOKEN_FIELD_NUMBER: builtins.int
     name: builtins.str
-    """The bot's name: 1 to 40 ASCII letters, digits, '.', '_' or '-', the first a letter or digit. Names that differ only in case are the same."""
+    """The bot's name: 1 to 40 ASCII letters, digits, '.', '_' or '-', the first a letter or digit. Names that differ only in case are the same.
+    'house', names that begin with 'house-', and titles such as 'admin' are not allowed.
+    """
     owner: builtins.str
     """The name of the bot's owner, under the same rules; bots of one owner never meet. Empty: the bot's own name. The owner of an invitation
     takes precedence.

@@ -348,7 +348,9 @@ global___Interruption = Interruption
 
 @typing.final
 class PlayRequest(google.protobuf.message.Message):
-    """From the bot. The server handles the fields in this order: hello, heartbeat, capacity, declined, ready, resumed, answers, leave."""
+    """From the bot. A message has at most StreamLimits.max_request bytes, and at most 10,000 items of ready, answers, declined and resumed
+    together. The server handles the fields in this order: hello, heartbeat, capacity, declined, ready, resumed, answers, leave.
+    """
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -411,7 +413,7 @@ global___PlayRequest = PlayRequest
 
 @typing.final
 class Hello(google.protobuf.message.Message):
-    """The bot's first message."""
+    """The bot's first message, at most 4,096 bytes."""
 
     DESCRIPTOR: google.protobuf.descriptor.Descriptor
 
@@ -425,9 +427,11 @@ class Hello(google.protobuf.message.Message):
     FEATURES_FIELD_NUMBER: builtins.int
     REPORTS_AFTER_FIELD_NUMBER: builtins.int
     capacity: builtins.int
-    """The number of matches that it can play at once. With 0 it gets no new match until it sends a higher capacity."""
+    """The number of matches that it can play at once. With 0 it gets no new match until it sends a higher capacity. StreamLimits.capacity has
+    the number that the server allows.
+    """
     client: builtins.str
-    """The client library and its version, for the server's log; free text."""
+    """The client library and its version, for the server's log: free text, of which the server reads 100 characters."""
     version: builtins.str
     """The bot's own version: at most 40 printable characters, or empty. Every version has a rating of its own, which begins from that of
     the version before. A bot that changes should send another version.
@@ -446,7 +450,7 @@ class Hello(google.protobuf.message.Message):
     """
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
-        """The names of the games that it plays."""
+        """The names of the games that it plays, at least one."""
 
     @property
     def playing(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:

@@ -684,7 +684,8 @@ pub struct SixthSenseRound {
     #[prost(uint32, repeated, tag = "7")]
     pub taken: ::prost::alloc::vec::Vec<u32>,
 }
-/// From the bot. The server handles the fields in this order: hello, heartbeat, capacity, declined, ready, resumed, answers, leave.
+/// From the bot. A message has at most StreamLimits.max_request bytes, and at most 10,000 items of ready, answers, declined and resumed
+/// together. The server handles the fields in this order: hello, heartbeat, capacity, declined, ready, resumed, answers, leave.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PlayRequest {
     /// The bot's games and wishes; in the first message, and only there.
@@ -713,16 +714,17 @@ pub struct PlayRequest {
     #[prost(bool, tag = "8")]
     pub leave: bool,
 }
-/// The bot's first message.
+/// The bot's first message, at most 4,096 bytes.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Hello {
-    /// The names of the games that it plays.
+    /// The names of the games that it plays, at least one.
     #[prost(string, repeated, tag = "1")]
     pub games: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// The number of matches that it can play at once. With 0 it gets no new match until it sends a higher capacity.
+    /// The number of matches that it can play at once. With 0 it gets no new match until it sends a higher capacity. StreamLimits.capacity has
+    /// the number that the server allows.
     #[prost(uint32, tag = "2")]
     pub capacity: u32,
-    /// The client library and its version, for the server's log; free text.
+    /// The client library and its version, for the server's log: free text, of which the server reads 100 characters.
     #[prost(string, tag = "3")]
     pub client: ::prost::alloc::string::String,
     /// The bot's own version: at most 40 printable characters, or empty. Every version has a rating of its own, which begins from that of
@@ -1624,6 +1626,7 @@ pub mod play_service_client {
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct RegisterBotRequest {
     /// The bot's name: 1 to 40 ASCII letters, digits, '.', '\_' or '-', the first a letter or digit. Names that differ only in case are the same.
+    /// 'house', names that begin with 'house-', and titles such as 'admin' are not allowed.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// The name of the bot's owner, under the same rules; bots of one owner never meet. Empty: the bot's own name. The owner of an invitation

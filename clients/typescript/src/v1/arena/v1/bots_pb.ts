@@ -22,6 +22,7 @@ export const file_arena_v1_bots: GenFile = /*@__PURE__*/
 export type RegisterBotRequest = Message<"arena.v1.RegisterBotRequest"> & {
   /**
    * The bot's name: 1 to 40 ASCII letters, digits, '.', '_' or '-', the first a letter or digit. Names that differ only in case are the same.
+   * 'house', names that begin with 'house-', and titles such as 'admin' are not allowed.
    *
    * @generated from field: string name = 1;
    */

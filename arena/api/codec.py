@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from arena_client.v1 import play_pb2
 from google.protobuf.message import DecodeError
@@ -20,6 +20,7 @@ from arena.protobuf.any_messages import any_encoder, in_any
 from arena.protobuf.fields import CACHED_PARTS, FieldPrefix, packed
 from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (
+    MAX_RESPONSE,
     Answer,
     BotMessage,
     Closed,
@@ -53,6 +54,21 @@ RECENT: Final = 128
 """Number of serialized round reports that are cached, so that each is encoded only once for all seats."""
 
 _FEATURE: Final = re.compile(f"[a-z0-9-]{{1,{LONGEST_FEATURE}}}")
+HANDLED: Final = (
+    "welcome",
+    "heartbeat",
+    "invitations",
+    "starts",
+    "closed",
+    "rounds",
+    "reports",
+    "notices",
+    "decisions",
+)
+"""The fields of a PlayResponse in the order in which a bot handles them."""
+_SINGLE: Final = ("welcome", "heartbeat")
+_response: Final[Callable[..., play_pb2.PlayResponse]] = play_pb2.PlayResponse
+
 _DECISIONS: Final = FieldPrefix(play_pb2.PlayResponse, "decisions")
 _ROUNDS: Final = FieldPrefix(play_pb2.PlayResponse, "rounds")
 _OF_MATCH: Final = FieldPrefix(play_pb2.RoundReport, "match_id")
@@ -156,7 +172,27 @@ def encode(message: Outgoing) -> bytes:
     return b"".join((response.SerializeToString(), *parts))
 
 
-PROTOBUF: Final = MessageCodec(decode, encode)
+def split(encoded: bytes, most: int) -> list[bytes]:
+    """Divide a serialized PlayResponse into several of at most `most` bytes, in the order of `HANDLED`."""
+    present = {field.name: value for field, value in play_pb2.PlayResponse.FromString(encoded).ListFields()}
+    fields: list[bytes] = []
+    for name in HANDLED:
+        value: Any = present.get(name, ())
+        contents = [value] if name in _SINGLE and name in present else [[each] for each in value]
+        fields += [_response(**{name: content}).SerializeToString() for content in contents]
+    parts: list[bytes] = []
+    part: list[bytes] = []
+    size = 0
+    for field in fields:
+        if part and size + len(field) > most:
+            parts.append(b"".join(part))
+            part, size = [], 0
+        part.append(field)
+        size += len(field)
+    return [*parts, b"".join(part)]
+
+
+PROTOBUF: Final = MessageCodec(decode, encode, split)
 """The codec of `PlayService`."""
 
 
@@ -234,12 +270,15 @@ def _welcome(welcome: Welcome) -> play_pb2.Welcome:
             substituted_percent=policy.substituted_percent,
             park_after=welcome.park_after,
             newcomer_grace_ms=policy.newcomer_grace // 1000,
+            offer_limit_ms=round(welcome.offer_limit * 1000),
+            seat_limit_ms=round(welcome.seat_limit * 1000),
         ),
         limits=play_pb2.StreamLimits(
             capacity=welcome.capacity,
             max_request=welcome.transport.max_request,
             max_metadata=welcome.transport.max_metadata,
             heartbeat_ms=round(welcome.heartbeat * 1000),
+            max_response=MAX_RESPONSE,
         ),
         log=None if welcome.log is None else encode_state(welcome.log),
         features=welcome.features,

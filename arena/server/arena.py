@@ -305,6 +305,8 @@ class Arena:
             games,
             config.policy,
             config.ready_limit,
+            config.offer_limit,
+            config.seat_limit,
             config.park_after,
             min(hello.capacity, config.matches_per_bot),
             config.heartbeat,

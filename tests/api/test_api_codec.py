@@ -255,7 +255,7 @@ def test_the_protocol_names_each_kind_of_build(compiled: bool, monkeypatch: pyte
 
 def test_a_welcome_tells_the_games_and_the_limits() -> None:
     policy = Policy(1_500_000, 20_000_000, 4, 11, 5, 240_000, 31_000_000, 6_000_000, 6, 61_000_000, 26)
-    welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5, 3, 7, 2.5, TransportSettings())).welcome
+    welcome = sent(welcome=Welcome("ann", (GAME,), policy, 12.5, 1.25, 3.5, 3, 7, 2.5, TransportSettings())).welcome
     assert (welcome.server, welcome.build, welcome.bot) == (__version__, build.kind(), "ann")
     assert welcome.conduct == pb.Conduct(
         soft_limit_ms=1500,
@@ -271,8 +271,12 @@ def test_a_welcome_tells_the_games_and_the_limits() -> None:
         substituted_percent=26,
         park_after=3,
         newcomer_grace_ms=6000,
+        offer_limit_ms=1250,
+        seat_limit_ms=3500,
     )
-    assert welcome.limits == pb.StreamLimits(capacity=7, max_request=1 << 20, max_metadata=4 << 10, heartbeat_ms=2500)
+    assert welcome.limits == pb.StreamLimits(
+        capacity=7, max_request=1 << 20, max_metadata=4 << 10, heartbeat_ms=2500, max_response=1 << 20
+    )
     (catalog,) = welcome.games
     assert (catalog.name, catalog.title) == (GAME.name, GAME.title)
 

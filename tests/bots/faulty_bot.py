@@ -26,7 +26,7 @@ class FaultyBot(RawBot):
     def another(self, match_id: int | None = None) -> FaultyBot:
         """The same bot, in its match or in another, on one more stream; it hears how that ended if it missed it."""
         match_id = match_id or self.match_id
-        bot = FaultyBot(*self._who, playing=(match_id,))
+        bot = FaultyBot(*self._who, reports_after=self.reports_after or 0)
         bot.match_id = match_id
         return bot
 

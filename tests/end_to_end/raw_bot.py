@@ -39,7 +39,7 @@ class RawBot:
         capacity: int = 1,
         games: Sequence[str] = ("sixth_sense",),
         hello: bool = True,
-        playing: Sequence[int] = (),
+        reports_after: int | None = None,
         patience: float = PATIENCE,
     ) -> None:
         self.address = address
@@ -62,6 +62,8 @@ class RawBot:
         self.starts: list[pb.MatchStart] = []
         self.notices: list[pb.Notice] = []
         self.reports: list[pb.MatchReport] = []
+        self.reports_after = reports_after
+        """The leaf of its last report, or the size of the log before the first."""
         self.rounds = 0
         self.answered = 0
         self.end: Ended | None = None
@@ -69,7 +71,8 @@ class RawBot:
         """The end as gRPC tells it, with trailers, where it was not OK."""
         self.thread: threading.Thread | None = None
         if hello:
-            self.send(pb.PlayRequest(hello=pb.Hello(games=games, capacity=capacity, client="raw", playing=playing)))
+            said = pb.Hello(games=games, capacity=capacity, client="raw", reports_after=reports_after)
+            self.send(pb.PlayRequest(hello=said))
 
     def open_channel(self) -> grpc.Channel:
         """A channel to its server."""
@@ -105,6 +108,11 @@ class RawBot:
         self.matches.update(each.match_id for each in message.decisions)
         self.notices += message.notices
         self.reports += message.reports
+        if message.HasField("welcome"):
+            size = message.welcome.log.head.size
+            self.reports_after = size if self.reports_after is None else min(self.reports_after, size)
+        for report in message.reports:
+            self.reports_after = report.entry.number
         self.rounds += len(message.rounds)
         request = pb.PlayRequest()
         if message.HasField("heartbeat"):

@@ -59,8 +59,7 @@ def come_back(crowd: Crowd, bot: RawBot, name: str) -> RawBot:
     """The same bot on a new stream, once its first has ended."""
     assert bot.thread is not None
     bot.thread.join()
-    playing = sorted({start.match_id for start in bot.starts} - {report.match_id for report in bot.reports})
-    return crowd.come(name, capacity=8, playing=playing).play_in_background()
+    return crowd.come(name, capacity=8, reports_after=bot.reports_after).play_in_background()
 
 
 def has_met_all(bot: RawBot) -> bool:

@@ -23,6 +23,7 @@ from arena.api.play_service import STATUS
 from arena.api.statuses import PAUSES
 from arena.api.watching import FULL_RETRY
 from arena.server.sessions.limits import Limits
+from arena.server.sessions.messages import MAX_RESPONSE
 from arena.server.sessions.rate_limit import BYTES_SAVED, UNSOLICITED_SAVED
 from arena.server.sessions.session import SEND_LIMIT
 from tests.end_to_end.e2e_rig import (
@@ -252,7 +253,7 @@ def test_half_close_ends_the_stream_with_ok_and_the_seat_is_kept(arena: Server) 
         with pytest.raises(Ended) as ended:
             closer.read_until(lambda: False)
         assert ended.value.code.name == "OK"
-        again = crowd.come("closer", playing=[asked.match_id])
+        again = crowd.come("closer", reports_after=closer.reports_after)
         again.read_until(lambda: again.decisions)
         assert (again.decisions[0].match_id, again.decisions[0].decision_id) == (asked.match_id, asked.decision_id)
         assert again.starts[0].match_id == asked.match_id
@@ -328,6 +329,7 @@ def test_the_table_of_limits_has_the_numbers_of_the_code() -> None:
     assert (
         numbers["a message to the server"] == f"{transport.max_request >> 20} MiB; the first {LARGEST_HELLO >> 10} KiB"
     )
+    assert numbers["a message to the client"] == f"{MAX_RESPONSE >> 20} MiB (`maxResponse`, in protobuf)"
     assert numbers["headers of a call"] == f"{transport.max_metadata >> 10} KiB"
     assert numbers["answers"] == f"{MOST_AT_ONCE:,}"
     unasked = f"{limits.unsolicited_rate:g} a second, saved up for {UNSOLICITED_SAVED:g} s"

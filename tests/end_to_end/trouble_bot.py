@@ -28,7 +28,7 @@ class TroubleBot:
         self._token = token
         self._capacity = capacity
         self._manner = manner
-        self._playing: set[int] = set()
+        self._reports_after: int | None = None
         self._due: deque[tuple[float, pb.PlayRequest | None]] = deque()
         self._changed = threading.Condition()
 
@@ -40,7 +40,8 @@ class TroubleBot:
             response_deserializer=pb.PlayResponse.FromString,
         )
         self._due.clear()
-        self._say(pb.PlayRequest(hello=pb.Hello(games=GAMES, capacity=self._capacity, playing=sorted(self._playing))))
+        hello = pb.Hello(games=GAMES, capacity=self._capacity, reports_after=self._reports_after)
+        self._say(pb.PlayRequest(hello=hello))
         call = play(self._requests(), metadata=(("authorization", f"Bearer {self._token}"),))
         try:
             for message in call:
@@ -63,8 +64,10 @@ class TroubleBot:
             now.ready.extend(pb.Ready(invitation_id=number) for number in numbers)
         if now.ByteSize():
             self._say(now)
-        self._playing.update(start.match_id for start in message.starts)
-        self._playing.difference_update(report.match_id for report in message.reports)
+        if message.HasField("welcome") and self._reports_after is None:
+            self._reports_after = message.welcome.log.head.size
+        for report in message.reports:
+            self._reports_after = report.entry.number
         if self._manner == "leaves":
             return bool(message.starts or message.decisions)
         if message.decisions:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pytest
 import trio
+from arena_client.v1 import play_pb2
+from google.protobuf.any_pb2 import Any as Any_
 from trio.testing import wait_all_tasks_blocked
 
+from arena.api.codec import PROTOBUF
 from arena.match.effects import Ask
+from arena.replay.header import MatchKind
 from arena.server.sessions.messages import (
+    MAX_RESPONSE,
     BotMessage,
     Closed,
+    EncodedAsk,
     Hello,
+    MatchOver,
+    MessageCodec,
     Notice,
     NoticeKind,
     Outgoing,
@@ -27,6 +35,8 @@ pytestmark = pytest.mark.virtual_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from arena.server.sessions.session import Sent
 
 HELLO = Hello(("counting",), 6, "test")
 
@@ -63,10 +73,19 @@ def asked(message: Outgoing | None) -> list[tuple[int, int]]:
 class Rig:
     """A session that runs, what was heard, and how it ended."""
 
-    def __init__(self, nursery: trio.Nursery, line: Line | None = None) -> None:
+    def __init__(
+        self,
+        nursery: trio.Nursery,
+        line: Line | None = None,
+        codec: MessageCodec = CODEC,
+        hello: Hello = HELLO,
+        begun: trio.Event | None = None,
+    ) -> None:
+        """`begun`: an event for which the session waits."""
+        self.begun = begun
         self.line = line or Line()
         sending = turns()
-        self.session = Session(self.line, CODEC, HELLO, sending)
+        self.session = Session(self.line, codec, hello, sending)
         self.heard: list[BotMessage] = []
         self.end: BaseException | None = None
         self.over = trio.Event()
@@ -74,6 +93,8 @@ class Rig:
         nursery.start_soon(sending.run)
 
     async def _run(self) -> None:
+        if self.begun is not None:
+            await self.begun.wait()
         try:
             await self.session.run(self.heard.append)
         except (Closed, trio.BrokenResourceError) as end:
@@ -92,7 +113,7 @@ async def rig(nursery: trio.Nursery) -> Rig:
 
 async def test_what_waits_goes_out_in_one_message(rig: Rig) -> None:
     one, other = Asking(1), Asking(2)
-    rig.session.welcome(Welcome("ann", (GAME,), POLICY, 30.0, 3, 8, 10.0, TransportSettings()))
+    rig.session.welcome(Welcome("ann", (GAME,), POLICY, 30.0, 2.0, 3.0, 3, 8, 10.0, TransportSettings()))
     rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
     one.ask(rig.session, 1)
     other.ask(rig.session, 7)
@@ -345,3 +366,111 @@ async def test_what_hearing_raises_comes_out() -> None:
     listener: Callable[[BotMessage], Any] = hear
     with pytest.raises(ZeroDivisionError):
         await Session(line, CODEC, HELLO, turns()).run(listener)
+
+
+class RawLine(Line):
+    """A line to a bot that reads a message soon, or when the test says so."""
+
+    def __init__(self, *, soon: bool = True) -> None:
+        super().__init__()
+        self._soon = soon
+        self.sent: list[bytes] = []
+        self.left: Callable[[], None] = lambda: None
+        self._busy = False
+
+    @property
+    def busy(self) -> bool:
+        return self._busy
+
+    def hand_over(self, message: bytes) -> None:
+        assert not self._busy, "one message after the other"
+        self.sent.append(message)
+        self._busy = True
+        if self._soon:
+            trio.lowlevel.current_trio_token().run_sync_soon(self.take)
+
+    def take(self) -> None:
+        self._busy = False
+        self.left()
+
+    async def deliver(self, take: Callable[[Any], None], left: Callable[[], None]) -> None:
+        self.left = left
+        await super().deliver(take, left)
+
+    def messages(self) -> list[play_pb2.PlayResponse]:
+        return [play_pb2.PlayResponse.FromString(each) for each in self.sent]
+
+
+@pytest.fixture
+def raw(nursery: trio.Nursery) -> Rig:
+    rig = Rig(nursery, RawLine(), PROTOBUF, HELLO._replace(capacity=40))
+    assert isinstance(rig.line, RawLine)
+    return rig
+
+
+def large(match_id: int, size: int) -> EncodedAsk:
+    decision = play_pb2.Decision(match_id=match_id, decision_id=1, legal=[1], other=Any_(value=bytes(size)))
+    return EncodedAsk(0, 1, play_pb2.PlayResponse(decisions=[decision]).SerializeToString())
+
+
+@pytest.mark.parametrize("closed", [False, True])
+async def test_what_is_too_large_for_one_message_comes_in_several_and_before_the_questions(
+    raw: Rig, closed: bool
+) -> None:
+    line = cast("RawLine", raw.line)
+    for number in range(3000):
+        raw.session.notify(Notice(NoticeKind.UNKNOWN, f"{number:01000}", number))
+        raw.session.report(MatchOver(number, 0, (), (), None, (), "", MatchKind.RATED))
+    raw.session.beat(1.0)
+    raw.session.ask(7, large(7, 100_000), lambda *_: asked_at.append(len(line.sent)))
+    asked_at: list[int] = []
+    if closed:
+        raw.session.close(Reason.STOPPING, "it was a test")
+        await raw.over.wait()
+    await wait_all_tasks_blocked()
+    assert all(len(each) <= MAX_RESPONSE for each in line.sent)
+    messages = line.messages()
+    assert [message.HasField("heartbeat") for message in messages[:3]] == [True, False, False]
+    reports = [report.match_id for message in messages for report in message.reports]
+    notices = [notice.match_id for message in messages for notice in message.notices]
+    assert reports == notices == [*range(3000)]
+    assert len(messages[0].reports) == 3000, "all reports come before the first notice"
+    assert [len(message.decisions) for message in messages] == ([0, 0, 0] if closed else [0, 0, 0, 1])
+    assert asked_at == ([] if closed else [4]), "its clock starts with the message that has it"
+
+
+async def test_questions_that_are_too_large_for_one_message_wait_for_answers_to_the_first(raw: Rig) -> None:
+    line = cast("RawLine", raw.line)
+    sent: list[int] = []
+
+    def went(match_id: int) -> Sent:
+        return lambda *_: sent.append(match_id)
+
+    for match_id in range(20):
+        raw.session.ask(match_id, large(match_id, 300_000), went(match_id))
+    answered = 0
+    while answered < 20:
+        await wait_all_tasks_blocked()
+        assert sent == [decision.match_id for message in line.messages() for decision in message.decisions]
+        assert len(sent) > answered
+        for match_id in sent[answered:]:
+            raw.session.settle(match_id, 1, trio.current_time())
+            answered += 1
+    assert sent == [*range(20)]
+    assert all(len(each) <= MAX_RESPONSE for each in line.sent)
+    assert all(len(each) > MAX_RESPONSE // 4 for each in line.sent[:-3])
+
+
+async def test_what_waits_goes_out_when_the_first_message_has_left_before_the_session_runs(
+    nursery: trio.Nursery,
+) -> None:
+    line, begun = RawLine(soon=False), trio.Event()
+    rig = Rig(nursery, line, PROTOBUF, begun=begun)
+    rig.session.notify(Notice(NoticeKind.UNKNOWN, "a"))
+    await wait_all_tasks_blocked()
+    rig.session.notify(Notice(NoticeKind.UNKNOWN, "b"))
+    await wait_all_tasks_blocked()
+    line.take()
+    begun.set()
+    await wait_all_tasks_blocked()
+    assert [notice.text for message in line.messages() for notice in message.notices] == ["a", "b"]

@@ -54,6 +54,8 @@ async def let_play(
             tuple(games),
             config.policy,
             config.ready_limit,
+            config.offer_limit,
+            config.seat_limit,
             config.park_after,
             min(hello.capacity, config.matches_per_bot),
             config.heartbeat,

@@ -18,6 +18,9 @@ from arena.replay.header import MatchKind
 from engine.game import Game, RoundReport
 from trio_grpc.limits.settings import TransportSettings
 
+MAX_RESPONSE: Final = 1 << 20
+"""Maximum number of bytes of a message to a bot."""
+
 
 class Hello(NamedTuple):
     """A bot's first message: its games, capacity, library and version."""
@@ -111,6 +114,10 @@ class Welcome:
     policy: Policy
     ready_limit: float
     """Seconds in which to accept an invitation."""
+    offer_limit: float
+    """Seconds without an answer after which the seat is also offered to another bot."""
+    seat_limit: float
+    """Maximum number of seconds that a match waits for a seat."""
     park_after: int
     """Number of troubled matches in a row after which a bot is parked."""
     capacity: int
@@ -360,6 +367,9 @@ class MessageCodec(NamedTuple):
     Raises: Closed: The protocol does not allow the message.
     """
     encode: Callable[[Outgoing], bytes]
+    split: Callable[[bytes, int], list[bytes]] = lambda encoded, _: [encoded]
+    """Divide an encoded message into messages of at most so many bytes, except for one part that is larger by itself.
+    Their parts have the order in which a bot handles them."""
 
 
 class Closed(Exception):  # noqa: N818 - a decision, not an error

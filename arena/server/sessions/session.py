@@ -9,6 +9,7 @@ timer. Everything else goes out at once.
 from __future__ import annotations
 
 import math
+from collections import deque
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import trio
 
 from arena.server.sessions.limits import Limits
-from arena.server.sessions.messages import Closed, EncodedAsk, Outgoing, Question, Reason
+from arena.server.sessions.messages import MAX_RESPONSE, Closed, EncodedAsk, Outgoing, Question, Reason
 from arena.server.sessions.rate_limit import RateLimit
 from arena.server.sessions.round_trip import RoundTrip
 
@@ -80,6 +81,8 @@ class Session:
         self._questions: dict[tuple[int, int], tuple[Asked, Sent]] = {}
         self._in_flight: dict[tuple[int, int], float] = {}
         """Unanswered questions, each with the instant at which the transport accepted it."""
+        self._rest: deque[bytes] = deque()
+        """Encoded messages that go out before all others: the rest of one that was too large."""
         self._held = False  # messages wait for the one before to leave
         self._handed_over_at = link.received_at
         """Instant at which the transport accepted the latest message; before the first, that of the hello."""
@@ -102,6 +105,8 @@ class Session:
         self._hear = hear
         try:
             with self._scope:
+                if not self.link.busy:
+                    self._free()  # the first message has left before this began
                 await self.link.deliver(self._receive, self._free)
         except (trio.BrokenResourceError, Closed) as end:
             self._end = self._end or end
@@ -243,7 +248,9 @@ class Session:
             return  # `run` notices it, too
         except Exception as fault:  # noqa: BLE001 - raised by `run`: it ends this line and no other
             self._end = fault
-        if self._end is not None or self._leaving:
+        if self._rest:
+            self._turns.due(self)
+        elif self._end is not None or self._leaving:
             self._scope.cancel()
         elif self._may_ask():
             self._turns.due(self)  # one message could not hold everything
@@ -277,6 +284,9 @@ class Session:
         return asked
 
     def _send(self) -> None:
+        if self._rest:
+            self._hand_over(self._rest.popleft())
+            return
         message, asked = self._waiting, self._next()
         if message is None:
             if not asked:
@@ -284,23 +294,44 @@ class Session:
             message = Outgoing()
         else:
             self._waiting = None
-        for (match_id, _), (ask, _) in asked.items():
-            if isinstance(ask, EncodedAsk):
-                message.encoded += ask.encoded
-                message.encoded_asks += 1
-            else:
-                message.questions.append(Question(match_id, ask))
+        _add(message, asked)
+        encoded = self._codec.encode(message)
+        if len(encoded) > MAX_RESPONSE:
+            encoded, asked = self._first_part(message, asked)
         self._rate_limit.asked(message.asks)
-        self._hand_over(message)
-        now = self._handed_over_at = trio.current_time()
+        now = self._hand_over(encoded)
         if asked:
             self._in_flight.update(dict.fromkeys(asked, now))
             lag = self._lag()
             for ask, sent in asked.values():
                 sent(now, ask.seat, ask.decision, lag)
 
-    def _hand_over(self, message: Outgoing) -> None:
-        self.link.hand_over(self._codec.encode(message))
+    def _first_part(
+        self, message: Outgoing, asked: dict[tuple[int, int], tuple[Asked, Sent]]
+    ) -> tuple[bytes, dict[tuple[int, int], tuple[Asked, Sent]]]:
+        """Return the first part of a message that is too large, and its questions; the others wait again."""
+        _remove(message, asked)
+        if encoded := self._codec.encode(message):
+            self._questions = {**asked, **self._questions}
+            first, *rest = self._codec.split(encoded, MAX_RESPONSE)
+            self._rest.extend(rest)
+            return first, {}
+        some = asked
+        while True:
+            some = dict(islice(some.items(), max(1, len(some) // 2)))
+            _add(message, some)
+            encoded = self._codec.encode(message)
+            if len(encoded) <= MAX_RESPONSE or len(some) == 1:
+                break
+            _remove(message, some)
+        self._questions = {key: each for key, each in {**asked, **self._questions}.items() if key not in some}
+        return encoded, some
+
+    def _hand_over(self, encoded: bytes) -> float:
+        """Send an encoded message; return the time."""
+        self.link.hand_over(encoded)
+        self._handed_over_at = trio.current_time()
+        return self._handed_over_at
 
     def _receive(self, encoded: bytes) -> None:
         """Handle a message from the bot in one turn."""
@@ -313,3 +344,21 @@ class Session:
             raise Closed(Reason.FLOODING, excess)
         assert self._hear is not None, "`run` says who hears"
         self._hear(message)
+
+
+def _add(message: Outgoing, asked: dict[tuple[int, int], tuple[Asked, Sent]]) -> None:
+    """Add questions to a message that has none."""
+    for (match_id, _), (ask, _) in asked.items():
+        if isinstance(ask, EncodedAsk):
+            message.encoded += ask.encoded
+            message.encoded_asks += 1
+        else:
+            message.questions.append(Question(match_id, ask))
+
+
+def _remove(message: Outgoing, asked: dict[tuple[int, int], tuple[Asked, Sent]]) -> None:
+    """Undo `_add`."""
+    encoded = [ask.encoded for ask, _ in asked.values() if isinstance(ask, EncodedAsk)]
+    message.encoded = message.encoded[: len(message.encoded) - sum(map(len, encoded))]
+    message.encoded_asks -= len(encoded)
+    message.questions = []

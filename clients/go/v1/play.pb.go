@@ -1205,10 +1205,11 @@ type Conduct struct {
 	ParkAfter uint32 `protobuf:"varint,12,opt,name=park_after,json=parkAfter,proto3" json:"park_after,omitempty"`
 	// The same as grace_ms for a bot that has not finished a match yet, if this time is shorter.
 	NewcomerGraceMs uint32 `protobuf:"varint,13,opt,name=newcomer_grace_ms,json=newcomerGraceMs,proto3" json:"newcomer_grace_ms,omitempty"`
-	// Time after which the server offers a seat to a further bot while the first has not accepted it, in milliseconds.
-	OfferOnMs uint32 `protobuf:"varint,14,opt,name=offer_on_ms,json=offerOnMs,proto3" json:"offer_on_ms,omitempty"`
-	// The longest time in which a bot may accept before another bot may take the seat, in milliseconds.
-	OfferLimitMs  uint32 `protobuf:"varint,15,opt,name=offer_limit_ms,json=offerLimitMs,proto3" json:"offer_limit_ms,omitempty"`
+	// Time without an answer to an invitation after which the seat is offered to a further bot, too, in milliseconds. The first to accept
+	// gets it.
+	OfferLimitMs uint32 `protobuf:"varint,14,opt,name=offer_limit_ms,json=offerLimitMs,proto3" json:"offer_limit_ms,omitempty"`
+	// The longest wait of a match for one seat, in milliseconds; then a house bot gets the seat, or the match does not take place.
+	SeatLimitMs   uint32 `protobuf:"varint,15,opt,name=seat_limit_ms,json=seatLimitMs,proto3" json:"seat_limit_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1334,16 +1335,16 @@ func (x *Conduct) GetNewcomerGraceMs() uint32 {
 	return 0
 }
 
-func (x *Conduct) GetOfferOnMs() uint32 {
+func (x *Conduct) GetOfferLimitMs() uint32 {
 	if x != nil {
-		return x.OfferOnMs
+		return x.OfferLimitMs
 	}
 	return 0
 }
 
-func (x *Conduct) GetOfferLimitMs() uint32 {
+func (x *Conduct) GetSeatLimitMs() uint32 {
 	if x != nil {
-		return x.OfferLimitMs
+		return x.SeatLimitMs
 	}
 	return 0
 }
@@ -2257,7 +2258,7 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"maxRequest\x12!\n" +
 	"\fmax_metadata\x18\x03 \x01(\rR\vmaxMetadata\x12!\n" +
 	"\fheartbeat_ms\x18\x04 \x01(\rR\vheartbeatMs\x12!\n" +
-	"\fmax_response\x18\x05 \x01(\rR\vmaxResponse\"\xbd\x04\n" +
+	"\fmax_response\x18\x05 \x01(\rR\vmaxResponse\"\xc1\x04\n" +
 	"\aConduct\x12\"\n" +
 	"\rsoft_limit_ms\x18\x01 \x01(\rR\vsoftLimitMs\x12\x17\n" +
 	"\abank_ms\x18\x02 \x01(\rR\x06bankMs\x126\n" +
@@ -2273,9 +2274,9 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x13substituted_percent\x18\v \x01(\rR\x12substitutedPercent\x12\x1d\n" +
 	"\n" +
 	"park_after\x18\f \x01(\rR\tparkAfter\x12*\n" +
-	"\x11newcomer_grace_ms\x18\r \x01(\rR\x0fnewcomerGraceMs\x12\x1e\n" +
-	"\voffer_on_ms\x18\x0e \x01(\rR\tofferOnMs\x12$\n" +
-	"\x0eoffer_limit_ms\x18\x0f \x01(\rR\fofferLimitMs\"\x9f\x02\n" +
+	"\x11newcomer_grace_ms\x18\r \x01(\rR\x0fnewcomerGraceMs\x12$\n" +
+	"\x0eoffer_limit_ms\x18\x0e \x01(\rR\fofferLimitMs\x12\"\n" +
+	"\rseat_limit_ms\x18\x0f \x01(\rR\vseatLimitMs\"\x9f\x02\n" +
 	"\n" +
 	"Invitation\x12'\n" +
 	"\rinvitation_id\x18\x01 \x01(\x04B\x020\x02R\finvitationId\x12\x12\n" +

@@ -737,8 +737,8 @@ class Conduct(google.protobuf.message.Message):
     SUBSTITUTED_PERCENT_FIELD_NUMBER: builtins.int
     PARK_AFTER_FIELD_NUMBER: builtins.int
     NEWCOMER_GRACE_MS_FIELD_NUMBER: builtins.int
-    OFFER_ON_MS_FIELD_NUMBER: builtins.int
     OFFER_LIMIT_MS_FIELD_NUMBER: builtins.int
+    SEAT_LIMIT_MS_FIELD_NUMBER: builtins.int
     soft_limit_ms: builtins.int
     """Time for one decision before the bank is used, in milliseconds."""
     bank_ms: builtins.int
@@ -765,10 +765,12 @@ class Conduct(google.protobuf.message.Message):
     """Number of matches in a row in which a bot was suspended or replaced by a house bot, after which the bot is parked."""
     newcomer_grace_ms: builtins.int
     """The same as grace_ms for a bot that has not finished a match yet, if this time is shorter."""
-    offer_on_ms: builtins.int
-    """Time after which the server offers a seat to a further bot while the first has not accepted it, in milliseconds."""
     offer_limit_ms: builtins.int
-    """The longest time in which a bot may accept before another bot may take the seat, in milliseconds."""
+    """Time without an answer to an invitation after which the seat is offered to a further bot, too, in milliseconds. The first to accept
+    gets it.
+    """
+    seat_limit_ms: builtins.int
+    """The longest wait of a match for one seat, in milliseconds; then a house bot gets the seat, or the match does not take place."""
     def __init__(
         self,
         *,
@@ -785,10 +787,10 @@ class Conduct(google.protobuf.message.Message):
         substituted_percent: builtins.int = ...,
         park_after: builtins.int = ...,
         newcomer_grace_ms: builtins.int = ...,
-        offer_on_ms: builtins.int = ...,
         offer_limit_ms: builtins.int = ...,
+        seat_limit_ms: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "grace_ms", b"grace_ms", "incidents", b"incidents", "lag_allowance_ms", b"lag_allowance_ms", "lates_in_a_row", b"lates_in_a_row", "newcomer_grace_ms", b"newcomer_grace_ms", "offer_limit_ms", b"offer_limit_ms", "offer_on_ms", b"offer_on_ms", "park_after", b"park_after", "ready_ms", b"ready_ms", "rejections_per_decision", b"rejections_per_decision", "rejections_per_match", b"rejections_per_match", "restart_hold_ms", b"restart_hold_ms", "soft_limit_ms", b"soft_limit_ms", "substituted_percent", b"substituted_percent"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["bank_ms", b"bank_ms", "grace_ms", b"grace_ms", "incidents", b"incidents", "lag_allowance_ms", b"lag_allowance_ms", "lates_in_a_row", b"lates_in_a_row", "newcomer_grace_ms", b"newcomer_grace_ms", "offer_limit_ms", b"offer_limit_ms", "park_after", b"park_after", "ready_ms", b"ready_ms", "rejections_per_decision", b"rejections_per_decision", "rejections_per_match", b"rejections_per_match", "restart_hold_ms", b"restart_hold_ms", "seat_limit_ms", b"seat_limit_ms", "soft_limit_ms", b"soft_limit_ms", "substituted_percent", b"substituted_percent"]) -> None: ...
 
 global___Conduct = Conduct
 

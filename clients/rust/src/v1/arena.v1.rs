@@ -909,12 +909,13 @@ pub struct Conduct {
     /// The same as grace_ms for a bot that has not finished a match yet, if this time is shorter.
     #[prost(uint32, tag = "13")]
     pub newcomer_grace_ms: u32,
-    /// Time after which the server offers a seat to a further bot while the first has not accepted it, in milliseconds.
+    /// Time without an answer to an invitation after which the seat is offered to a further bot, too, in milliseconds. The first to accept
+    /// gets it.
     #[prost(uint32, tag = "14")]
-    pub offer_on_ms: u32,
-    /// The longest time in which a bot may accept before another bot may take the seat, in milliseconds.
-    #[prost(uint32, tag = "15")]
     pub offer_limit_ms: u32,
+    /// The longest wait of a match for one seat, in milliseconds; then a house bot gets the seat, or the match does not take place.
+    #[prost(uint32, tag = "15")]
+    pub seat_limit_ms: u32,
 }
 /// The offer of a seat at a match that is about to begin. It names neither the match nor the opponents: no bot chooses them.
 #[derive(Clone, PartialEq, ::prost::Message)]

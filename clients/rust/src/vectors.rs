@@ -58,6 +58,11 @@ fn views_are_read_and_rules_play_as_in_python() {
         let decision = Decision::new(message("Decision", &each.decision), &games).unwrap();
         assert_eq!(reads(&decision), each.reads, "{}", each.decision);
         assert_eq!(rules::decide(&decision), each.rules, "{}", each.decision);
+        let printed = format!(
+            "Decision {{ match_id: {}, decision_id: {}, game: {:?}, view: {:?}, legal: {:?}, ",
+            decision.match_id, decision.decision_id, decision.game.name, decision.view, decision.legal
+        );
+        assert!(format!("{decision:?}").starts_with(&printed), "{decision:?}");
         assert!(decision.hand().zip(decision.view.hand()).all(|(card, &at)| *card == decision.game.cards[at as usize]));
     }
 }

@@ -90,6 +90,13 @@ def played(command: Command, folder: Path, words: Sequence[str], server: str, **
     return log
 
 
+def wait_for(file: Path) -> None:
+    end = time.monotonic() + PATIENCE
+    while not file.exists():
+        assert time.monotonic() < end, f"there is no {file.name}"
+        time.sleep(0.01)
+
+
 def lines_of(receipts: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in receipts.read_text(encoding="utf-8").splitlines()]
 
@@ -232,10 +239,7 @@ def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(sdk: Sdk, tmp_p
         yield asks((2, 2))
         yield play_pb2.PlayResponse(heartbeat=1)
         talk.next()
-        end = time.monotonic() + PATIENCE
-        while not (tmp_path / "begun").exists():  # heartbeats are answered before the bot begins to compute
-            assert time.monotonic() < end, "the bot never began"
-            time.sleep(0.01)
+        wait_for(tmp_path / "begun")  # heartbeats are answered before the bot begins to compute
         talk.fail(grpc.StatusCode.UNAVAILABLE, "not now")
 
     def after(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
@@ -252,6 +256,39 @@ def test_what_an_old_stream_asked_is_not_answered_on_the_new_one(sdk: Sdk, tmp_p
     with Peer([before, after]) as peer, mine(peer, "later", matches=2) as bot:
         out, errors = bot.communicate(timeout=PATIENCE)
     assert (out, bot.returncode) == ("1\n1\n2\nafter the run\n", 0), errors
+
+
+@of_each()
+def test_a_bot_that_computes_is_asked_for_no_decision_that_was_made_meanwhile(
+    sdk: Sdk, tmp_path: Path, mine: Mine
+) -> None:
+    """While it computes it is suspended in one match, and another match ends; then its late answer is sent."""
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield asks((1, 1))
+        wait_for(tmp_path / "begun")
+        yield asks((1, 2), (2, 3))
+        made = [play_pb2.ClosedDecision(match_id=1, decision_id=number) for number in (1, 2)]
+        suspended = play_pb2.Notice(kind=play_pb2.NoticeKind.NOTICE_KIND_SUSPENDED, match_id=1, text="too late")
+        yield play_pb2.PlayResponse(closed=made, notices=[suspended])
+        yield reports(2)
+        yield asks((1, 4), heartbeat=1)
+        assert talk.next() == play_pb2.PlayRequest(heartbeat=1)
+        (tmp_path / "done").touch()
+        for wanted in (
+            play_pb2.PlayRequest(answers=[play_pb2.Answer(match_id=1, decision_id=1)]),
+            play_pb2.PlayRequest(resumed=[1]),
+            play_pb2.PlayRequest(answers=[play_pb2.Answer(match_id=1, decision_id=4)]),
+        ):
+            assert talk.next() == wanted
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    with Peer([script]) as peer, mine(peer, "later", matches=2) as bot:
+        out, errors = bot.communicate(timeout=PATIENCE)
+    assert (out, bot.returncode) == ("1\n4\nafter the run\n", 0), errors
 
 
 @pytest.mark.parametrize("signals", [1, 2])

@@ -10,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	arenav1 "arena.example/client/v1"
@@ -28,6 +31,22 @@ type smallServer struct {
 
 func (s *smallServer) RegisterBot(_ context.Context, request *arenav1.RegisterBotRequest) (*arenav1.RegisterBotResponse, error) {
 	return &arenav1.RegisterBotResponse{Name: request.Name, Token: request.Token}, nil
+}
+
+// UnparkBot accepts what RotateToken does.
+func (s *smallServer) UnparkBot(ctx context.Context, request *arenav1.UnparkBotRequest) (*arenav1.UnparkBotResponse, error) {
+	_, err := s.RotateToken(ctx, &arenav1.RotateTokenRequest{Name: request.Name})
+	return &arenav1.UnparkBotResponse{}, err
+}
+
+// RotateToken knows the bot "mine" and its token.
+func (s *smallServer) RotateToken(ctx context.Context, request *arenav1.RotateTokenRequest) (*arenav1.RotateTokenResponse, error) {
+	headers, _ := metadata.FromIncomingContext(ctx)
+	if shown := headers.Get("authorization"); request.Name != "mine" || len(shown) != 1 || shown[0] != "Bearer old" {
+		made, _ := status.New(codes.PermissionDenied, "the token is not the bot's").WithDetails(&errdetails.ErrorInfo{Reason: "NOT_ALLOWED"})
+		return nil, made.Err()
+	}
+	return &arenav1.RotateTokenResponse{Token: "new"}, nil
 }
 
 func (s *smallServer) Play(stream arenav1.PlayService_PlayServer) error { return s.script(stream) }
@@ -164,5 +183,41 @@ func TestWhatMakesNoSenseIsRefused(t *testing.T) {
 		if !ours || failure.Status() != 2 || !strings.Contains(failure.Text, each.text) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A bot un-parks itself and gets a new token, which replaces that in its file.
+func TestABotIsManagedWithItsToken(t *testing.T) {
+	quiet(t)
+	file := filepath.Join(t.TempDir(), "bot.token")
+	if err := os.WriteFile(file, []byte("old\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := serve(t, nil)
+	bot, options := Bot{Name: "mine"}, Options{TokenFile: file}
+	if err := Unpark(t.Context(), bot, address, options); err != nil {
+		t.Error(err)
+	}
+	token, err := RotateToken(t.Context(), bot, address, options)
+	if kept, _ := readToken(file); err != nil || token != "new" || kept != "new" {
+		t.Errorf("it has %q, and its file %q: %v", token, kept, err)
+	}
+	for kind, each := range map[Kind]struct {
+		address string
+		options Options
+	}{
+		BadArgument: {address, Options{TokenFile: file + ".other"}},
+		Refused:     {address, Options{Token: "wrong"}},
+		Unreachable: {"127.0.0.1:1", options},
+	} {
+		failure, ours := Unpark(t.Context(), bot, each.address, each.options).(*Error)
+		if !ours || failure.Kind != kind {
+			t.Errorf("the error is %v, not %s", failure, kind)
+		}
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	if err := Unpark(ended, bot, address, options); err != context.Canceled {
+		t.Errorf("with a context that is done it returns %v", err)
 	}
 }

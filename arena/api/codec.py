@@ -110,11 +110,10 @@ def decode_hello(message: bytes) -> Hello:
         hello.capacity,
         hello.client[:100],
         hello.version,
-        tuple(hello.playing),
+        hello.reports_after if hello.HasField("reports_after") else None,
         hello.casual,
         hello.challenges,
         tuple(dict.fromkeys(hello.features)),
-        hello.reports_after if hello.HasField("reports_after") else None,
     )
 
 

@@ -32,7 +32,6 @@ from arena.server.sessions.admission import Admission, Authorization
 from arena.server.sessions.features import held
 from arena.server.sessions.kept_paces import KeptPaces
 from arena.server.sessions.messages import NOT_STORING, STORING, Closed, Notice, NoticeKind, Reason, Welcome
-from arena.server.sessions.missed_results import missed
 from arena.server.sessions.past import past
 from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
     from arena.server.matches.ready_check import ReadyCheck
     from arena.server.matches.seated_match import SeatedMatch
     from arena.server.ratings.fit_client import FitClient
-    from arena.server.sessions.messages import Hello, Link, MatchOver, MessageCodec
+    from arena.server.sessions.messages import Hello, Link, MessageCodec
     from arena.server.sessions.player import BotPlayer
     from arena.store.base.errors import StoreError
     from arena.store.bots.bots import Bot
@@ -250,14 +249,6 @@ class Arena:
         if hello.casual and not self.matchmaker.gives_casual(game.name for game in games):
             text = "this server gives no casual matches: it has no house bots for them, or casual_per_owner is 0"
             raise Closed(Reason.NO_CASUAL, text)
-        reports: Sequence[MatchOver] = ()
-        if hello.reports_after is None and hello.playing:
-            reports = await missed(
-                self.store,
-                self.players,
-                await authorize(),
-                [each for each in hello.playing if each <= self._lifecycle.newest],
-            )
         bot, found = await past(self.store, self.players, authorize, hello.reports_after)
         if isinstance(link, RemoteCall) and link.over:
             raise trio.BrokenResourceError  # its process ended since, or the bot left
@@ -270,7 +261,7 @@ class Arena:
         bot_player.parked = bot.parked is not None
         if bot_player.parked:
             session.notify(parked_notice(bot))
-        for report in (*reports, *found.reports):
+        for report in found.reports:
             session.report(report)
         bot_player.connected(trio.current_time(), session)
         self.players.changed(bot_player)

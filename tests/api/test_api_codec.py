@@ -77,8 +77,9 @@ def closed(request: pb.PlayRequest, *, hello: bool = False) -> tuple[Reason, str
 def test_a_hello_is_taken() -> None:
     hello = pb.Hello(games=["b", "a", "b"], capacity=3, client="x" * 1000)
     assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()) == Hello(("b", "a"), 3, "x" * 100)
-    hello.playing.extend([7, 1 << 63])
-    assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).playing == (7, 1 << 63)
+    for number in (0, 7, (1 << 64) - 1):
+        hello.reports_after = number
+        assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).reports_after == number
     hello.version = "2.0 – the bold one"
     assert decode_hello(pb.PlayRequest(hello=hello).SerializeToString()).version == "2.0 – the bold one"
 

@@ -65,7 +65,7 @@ async def test_a_report_that_is_repeated_carries_the_same_leaf_and_a_void_is_ano
         before = ann.reports[0].entry
         store.now(partial(matches.void, match_id=1, reason="sybils", at=5))
         back = ann.again()
-        back.hello = back.hello._replace(playing=(1,))
+        back.hello = back.hello._replace(reports_after=1)
         hall.join(back)
         await back.until(lambda: back.reports)
         again = next(report.entry for report in back.reports if report.match_id == 1)

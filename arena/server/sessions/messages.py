@@ -29,16 +29,14 @@ class Hello(NamedTuple):
     capacity: int
     client: str
     version: str = ""
-    playing: tuple[int, ...] = ()
-    """Matches that it was playing when its earlier session ended."""
+    reports_after: int | None = None
+    """The number of the leaf of the last report that it has; None if it wants no report of the past."""
     casual: bool = False
     """True if it wants only casual matches."""
     challenges: bool = False
     """True if it accepts challenges."""
     features: tuple[str, ...] = ()
     """The features that its client understands."""
-    reports_after: int | None = None
-    """The number of the leaf of the last report that it has; None if it wants no report of the past."""
 
 
 class Ready(NamedTuple):

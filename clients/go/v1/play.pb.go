@@ -577,9 +577,11 @@ type Hello struct {
 	// The bot's own version: at most 40 printable characters, or empty. Every version has a rating of its own, which begins from that of
 	// the version before. A bot that changes should send another version.
 	Version string `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
-	// Matches it was playing when an earlier stream of it ended. How those ended that are over it is told again; those that go on are asked
-	// for again without being named here.
-	Playing []uint64 `protobuf:"varint,5,rep,packed,name=playing,proto3" json:"playing,omitempty"`
+	// LogEntry.number of the last report that the bot has from this server. After the welcome the server sends the reports of all matches of
+	// the bot whose leaves have higher numbers: the oldest first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent, or
+	// more than the log's leaves, so that it is of another log: the server sends no report of the past. After each welcome a bot sets its
+	// number to Welcome.log.head.size if it has none or a higher one; with each report it sets it to MatchReport.entry.number.
+	ReportsAfter *uint64 `protobuf:"varint,5,opt,name=reports_after,json=reportsAfter,proto3,oneof" json:"reports_after,omitempty"`
 	// True if all its matches on this stream shall be casual: with house bots only, unrated, and a limited number an hour for all bots of
 	// its owner.
 	Casual bool `protobuf:"varint,6,opt,name=casual,proto3" json:"casual,omitempty"`
@@ -587,12 +589,7 @@ type Hello struct {
 	Challenges bool `protobuf:"varint,7,opt,name=challenges,proto3" json:"challenges,omitempty"`
 	// The features of later versions of the protocol that the client understands: at most 32 names of at most 40 lower-case letters, digits
 	// and '-'. The server ignores names that it does not know. None is defined yet.
-	Features []string `protobuf:"bytes,8,rep,name=features,proto3" json:"features,omitempty"`
-	// LogEntry.number of the last report that the bot has from this server. After the welcome the server sends the reports of all matches of
-	// the bot whose leaves have higher numbers: the oldest first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent, or
-	// more than the log's leaves, so that it is of another log: the server sends no report of the past. After each welcome a bot sets its
-	// number to Welcome.log.head.size if it has none or a higher one; with each report it sets it to MatchReport.entry.number.
-	ReportsAfter  *uint64 `protobuf:"varint,9,opt,name=reports_after,json=reportsAfter,proto3,oneof" json:"reports_after,omitempty"`
+	Features      []string `protobuf:"bytes,8,rep,name=features,proto3" json:"features,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -655,11 +652,11 @@ func (x *Hello) GetVersion() string {
 	return ""
 }
 
-func (x *Hello) GetPlaying() []uint64 {
-	if x != nil {
-		return x.Playing
+func (x *Hello) GetReportsAfter() uint64 {
+	if x != nil && x.ReportsAfter != nil {
+		return *x.ReportsAfter
 	}
-	return nil
+	return 0
 }
 
 func (x *Hello) GetCasual() bool {
@@ -681,13 +678,6 @@ func (x *Hello) GetFeatures() []string {
 		return x.Features
 	}
 	return nil
-}
-
-func (x *Hello) GetReportsAfter() uint64 {
-	if x != nil && x.ReportsAfter != nil {
-		return *x.ReportsAfter
-	}
-	return 0
 }
 
 // The acceptance of an invitation.
@@ -2205,19 +2195,18 @@ const file_arena_v1_play_proto_rawDesc = "" +
 	"\x05leave\x18\b \x01(\bR\x05leaveB\f\n" +
 	"\n" +
 	"_heartbeatB\v\n" +
-	"\t_capacity\"\x9d\x02\n" +
+	"\t_capacity\"\xff\x01\n" +
 	"\x05Hello\x12\x14\n" +
 	"\x05games\x18\x01 \x03(\tR\x05games\x12\x1a\n" +
 	"\bcapacity\x18\x02 \x01(\rR\bcapacity\x12\x16\n" +
 	"\x06client\x18\x03 \x01(\tR\x06client\x12\x18\n" +
-	"\aversion\x18\x04 \x01(\tR\aversion\x12\x1c\n" +
-	"\aplaying\x18\x05 \x03(\x04B\x020\x02R\aplaying\x12\x16\n" +
+	"\aversion\x18\x04 \x01(\tR\aversion\x12,\n" +
+	"\rreports_after\x18\x05 \x01(\x04B\x020\x02H\x00R\freportsAfter\x88\x01\x01\x12\x16\n" +
 	"\x06casual\x18\x06 \x01(\bR\x06casual\x12\x1e\n" +
 	"\n" +
 	"challenges\x18\a \x01(\bR\n" +
 	"challenges\x12\x1a\n" +
-	"\bfeatures\x18\b \x03(\tR\bfeatures\x12,\n" +
-	"\rreports_after\x18\t \x01(\x04B\x020\x02H\x00R\freportsAfter\x88\x01\x01B\x10\n" +
+	"\bfeatures\x18\b \x03(\tR\bfeaturesB\x10\n" +
 	"\x0e_reports_after\"F\n" +
 	"\x05Ready\x12'\n" +
 	"\rinvitation_id\x18\x01 \x01(\x04B\x020\x02R\finvitationId\x12\x14\n" +

@@ -421,11 +421,10 @@ class Hello(google.protobuf.message.Message):
     CAPACITY_FIELD_NUMBER: builtins.int
     CLIENT_FIELD_NUMBER: builtins.int
     VERSION_FIELD_NUMBER: builtins.int
-    PLAYING_FIELD_NUMBER: builtins.int
+    REPORTS_AFTER_FIELD_NUMBER: builtins.int
     CASUAL_FIELD_NUMBER: builtins.int
     CHALLENGES_FIELD_NUMBER: builtins.int
     FEATURES_FIELD_NUMBER: builtins.int
-    REPORTS_AFTER_FIELD_NUMBER: builtins.int
     capacity: builtins.int
     """The number of matches that it can play at once. With 0 it gets no new match until it sends a higher capacity. StreamLimits.capacity has
     the number that the server allows.
@@ -436,27 +435,21 @@ class Hello(google.protobuf.message.Message):
     """The bot's own version: at most 40 printable characters, or empty. Every version has a rating of its own, which begins from that of
     the version before. A bot that changes should send another version.
     """
-    casual: builtins.bool
-    """True if all its matches on this stream shall be casual: with house bots only, unrated, and a limited number an hour for all bots of
-    its owner.
-    """
-    challenges: builtins.bool
-    """True if the server may send it challenges, the only invitations that name the players."""
     reports_after: builtins.int
     """LogEntry.number of the last report that the bot has from this server. After the welcome the server sends the reports of all matches of
     the bot whose leaves have higher numbers: the oldest first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent, or
     more than the log's leaves, so that it is of another log: the server sends no report of the past. After each welcome a bot sets its
     number to Welcome.log.head.size if it has none or a higher one; with each report it sets it to MatchReport.entry.number.
     """
+    casual: builtins.bool
+    """True if all its matches on this stream shall be casual: with house bots only, unrated, and a limited number an hour for all bots of
+    its owner.
+    """
+    challenges: builtins.bool
+    """True if the server may send it challenges, the only invitations that name the players."""
     @property
     def games(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """The names of the games that it plays, at least one."""
-
-    @property
-    def playing(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.int]:
-        """Matches it was playing when an earlier stream of it ended. How those ended that are over it is told again; those that go on are asked
-        for again without being named here.
-        """
 
     @property
     def features(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
@@ -471,14 +464,13 @@ class Hello(google.protobuf.message.Message):
         capacity: builtins.int = ...,
         client: builtins.str = ...,
         version: builtins.str = ...,
-        playing: collections.abc.Iterable[builtins.int] | None = ...,
+        reports_after: builtins.int | None = ...,
         casual: builtins.bool = ...,
         challenges: builtins.bool = ...,
         features: collections.abc.Iterable[builtins.str] | None = ...,
-        reports_after: builtins.int | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_reports_after", b"_reports_after", "reports_after", b"reports_after"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_reports_after", b"_reports_after", "capacity", b"capacity", "casual", b"casual", "challenges", b"challenges", "client", b"client", "features", b"features", "games", b"games", "playing", b"playing", "reports_after", b"reports_after", "version", b"version"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_reports_after", b"_reports_after", "capacity", b"capacity", "casual", b"casual", "challenges", b"challenges", "client", b"client", "features", b"features", "games", b"games", "reports_after", b"reports_after", "version", b"version"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_reports_after", b"_reports_after"]) -> typing.Literal["reports_after"] | None: ...
 
 global___Hello = Hello

@@ -731,10 +731,12 @@ pub struct Hello {
     /// the version before. A bot that changes should send another version.
     #[prost(string, tag = "4")]
     pub version: ::prost::alloc::string::String,
-    /// Matches it was playing when an earlier stream of it ended. How those ended that are over it is told again; those that go on are asked
-    /// for again without being named here.
-    #[prost(uint64, repeated, packed = "false", tag = "5")]
-    pub playing: ::prost::alloc::vec::Vec<u64>,
+    /// LogEntry.number of the last report that the bot has from this server. After the welcome the server sends the reports of all matches of
+    /// the bot whose leaves have higher numbers: the oldest first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent, or
+    /// more than the log's leaves, so that it is of another log: the server sends no report of the past. After each welcome a bot sets its
+    /// number to Welcome.log.head.size if it has none or a higher one; with each report it sets it to MatchReport.entry.number.
+    #[prost(uint64, optional, tag = "5")]
+    pub reports_after: ::core::option::Option<u64>,
     /// True if all its matches on this stream shall be casual: with house bots only, unrated, and a limited number an hour for all bots of
     /// its owner.
     #[prost(bool, tag = "6")]
@@ -746,12 +748,6 @@ pub struct Hello {
     /// and '-'. The server ignores names that it does not know. None is defined yet.
     #[prost(string, repeated, tag = "8")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// LogEntry.number of the last report that the bot has from this server. After the welcome the server sends the reports of all matches of
-    /// the bot whose leaves have higher numbers: the oldest first, the newest 1,000 at most; MatchService.ListMatches has the rest. Absent, or
-    /// more than the log's leaves, so that it is of another log: the server sends no report of the past. After each welcome a bot sets its
-    /// number to Welcome.log.head.size if it has none or a higher one; with each report it sets it to MatchReport.entry.number.
-    #[prost(uint64, optional, tag = "9")]
-    pub reports_after: ::core::option::Option<u64>,
 }
 /// The acceptance of an invitation.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -14,10 +14,9 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route, WebSocketRoute
-from starlette.staticfiles import StaticFiles
 
 from arena.queries.source import LARGEST_MATCH
-from arena.web.answers.responses import FAULT, WithHeaders, page, problem
+from arena.web.answers.responses import FAULT, OpenStaticFiles, WithHeaders, page, problem
 from arena.web.api.application import PATH, api_application, api_page
 from arena.web.api.endpoints import Sources
 from arena.web.drawing.match_picture import MatchPictures
@@ -66,6 +65,7 @@ ROUTES: Final = (
     Route("/matches/{number:whole}/check", matches.check),
     Route("/matches/{number:whole}/analysis", matches.analysis, methods=["GET"]),
     Route("/matches/{number:whole}/analysis", matches.ask, methods=["POST"]),
+    Route("/embed/matches/{number:whole}", matches.embed),
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
     Route("/write-a-bot/browser", rules_pages.browser_bot),
@@ -97,7 +97,7 @@ def application(
     reader = Reader(open_source)
     live = Live(reader, open_server, root)
     table_ladders = TableLadders(reader)
-    static = StaticFiles(directory=str(files("arena.web") / "static"), packages=[("arena.replay.render", "page")])
+    static = OpenStaticFiles(directory=str(files("arena.web") / "static"), packages=[("arena.replay.render", "page")])
     made = Starlette(
         routes=[
             *ROUTES,

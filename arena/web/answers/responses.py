@@ -17,8 +17,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from arena.analysis.timeline_words import duration
 from arena.queries.figures import CONFIDENCE, SHARED, flag_in_words, is_house, leaders, quota_in_words, share_in_words
 from arena.queries.json_form import json_text
 from arena.replay.render.suits import SHAPES
@@ -37,6 +39,10 @@ HEADERS: Final[Mapping[str, str]] = {
 }
 """Headers of every answer: nothing is loaded from other sites, only our scripts run, and no page can be framed."""
 REPLAY_TYPE: Final = "application/octet-stream"
+FRAMED: Final = "form-action 'none'; frame-ancestors *"
+"""The part of the content security policy that differs for a page that other sites may show."""
+OF_ALL: Final = {"access-control-allow-origin": "*"}
+"""Header of what a frame without an origin of its own loads: scripts, and the drawn steps."""
 PROBLEM_TYPE: Final = "application/problem+json"
 FAULT: Final = "a fault of the server; its log says more"
 """Detail of an unexpected error."""
@@ -53,6 +59,16 @@ SCHEMA: Final[Mapping[str, Any]] = {
     },
     "required": ["type", "title", "status", "detail"],
 }
+
+
+class OpenStaticFiles(StaticFiles):
+    """Static files that a frame without an origin of its own may load, too."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        """Return a file with the header."""
+        answer = super().file_response(*args, **kwargs)
+        answer.headers.update(OF_ALL)
+        return answer
 
 
 class WithHeaders:
@@ -141,6 +157,7 @@ _TEMPLATES.filters.update(
     stamp=_stamp,
 )
 _TEMPLATES.globals.update(
+    duration=duration,
     games=GAMES,
     is_house=is_house,
     leaders=leaders,
@@ -170,11 +187,20 @@ def conditional(request: Request, content: bytes, media_type: str, headers: Mapp
     return Response(content, media_type=media_type, headers={**headers, "etag": tag})
 
 
+def framed(answer: Response) -> Response:
+    """Let other sites show a page in a frame. It is to read only: it has no form."""
+    policy = HEADERS["content-security-policy"].replace("form-action 'self'; frame-ancestors 'none'", FRAMED)
+    answer.headers["content-security-policy"] = policy
+    return answer
+
+
 def packed(request: Request, content: bytes, media_type: str) -> Response:
     """Return a response with content that is stored compressed by gzip, or 304 if the client has it."""
     if "gzip" in request.headers.get("accept-encoding", ""):
-        return conditional(request, content, media_type, {"content-encoding": "gzip", "vary": "accept-encoding"})
-    return conditional(request, gzip.decompress(content), media_type, {"vary": "accept-encoding"})
+        return conditional(
+            request, content, media_type, OF_ALL | {"content-encoding": "gzip", "vary": "accept-encoding"}
+        )
+    return conditional(request, gzip.decompress(content), media_type, OF_ALL | {"vary": "accept-encoding"})
 
 
 def replay_download(request: Request, match_id: int, content: bytes) -> Response:

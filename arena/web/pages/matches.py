@@ -14,7 +14,7 @@ from arena.queries.source import DataSource
 from arena.replay.render.show import ShowError, part_name
 from arena.store.base.errors import Refused
 from arena.store.base.rows import MatchRow, MatchState
-from arena.web.answers.responses import conditional, packed, page, replay_download
+from arena.web.answers.responses import conditional, framed, packed, page, replay_download
 from arena.web.drawing.match_picture import PicturedMatch, PicturedSeat
 from arena.web.drawing.score_line import score_line
 from arena.web.pages.asked import number_asked
@@ -59,6 +59,18 @@ async def step(request: Request) -> Response:
         return board(ready, match_row(source, number), index, seat, review)
 
     return page(request, "match.html", **await request.app.state.reader.read(_named(query)))
+
+
+async def embed(request: Request) -> Response:
+    """Show a step of a match for a frame on another site."""
+    number, seat = request.path_params["number"], number_asked(request, "seat", 100)
+    index = number_asked(request, "step") or 1
+
+    def query(source: DataSource) -> dict[str, Any]:
+        ready = request.app.state.replays.ready(source, number)
+        return board(ready, match_row(source, number), index, seat, None)
+
+    return framed(page(request, "embed.html", **await request.app.state.reader.read(_named(query))))
 
 
 def board(ready: ReadyReplay, row: MatchRow, index: int, seat: int | None, review: Review | None) -> dict[str, Any]:

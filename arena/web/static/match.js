@@ -22,6 +22,7 @@ export class Rounds {
   }
 
   address(step) {
+    if (this.root.dataset.embed !== undefined) return `?step=${step}${this.query.replace("?", "&")}`;
     return `${this.base}/steps/${step}${this.query}`;
   }
 
@@ -68,6 +69,7 @@ function begin(root) {
       shown(root, source, step, frame);
       // Change the address only after the last of several quick steps: browsers allow a hundred changes in 30 s.
       clearTimeout(settled);
+      if (root.dataset.embed !== undefined) return; // it is the other site's address that is seen
       settled = setTimeout(() => {
         history.replaceState(null, "", source.address(step));
         document.title = `Match ${root.dataset.number}, step ${step} · Arena`;

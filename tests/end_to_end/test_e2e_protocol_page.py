@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import grpc
 import pytest
 from arena_client import channel
+from arena_client.options import DRAIN, DRAIN_TERMINATED
 from arena_client.v1 import bots_pb2, bots_pb2_grpc
 from arena_client.v1 import play_pb2 as pb
 from google.protobuf.json_format import MessageToDict, ParseDict
@@ -22,6 +23,7 @@ from arena.api.codec import LARGEST_HELLO, MOST_AT_ONCE
 from arena.api.play_service import STATUS
 from arena.api.statuses import PAUSES
 from arena.api.watching import FULL_RETRY
+from arena.server.config import Config
 from arena.server.sessions.limits import Limits
 from arena.server.sessions.messages import MAX_RESPONSE
 from arena.server.sessions.rate_limit import BYTES_SAVED, UNSOLICITED_SAVED
@@ -321,6 +323,39 @@ def test_who_registers_too_often_is_told_when_one_is_allowed_again(arena: Server
     assert told[:2] == ("RESOURCE_EXHAUSTED", "TOO_MANY_REGISTRATIONS")
     assert told.pause is not None
     assert 1 < told.pause <= 360, "ten an hour"
+
+
+@pytest.mark.parametrize(
+    ("file", "setting"),
+    [
+        ("python/arena_client/channel.py", r"keepalive_time_ms\", 20_000.*keepalive_timeout_ms\", 10_000"),
+        ("cpp/src/arena_client/grpc_channel.cc", r"KEEPALIVE_TIME_MS, 20'000.*KEEPALIVE_TIMEOUT_MS, 10'000"),
+        ("go/network.go", r"Time: 20 \* time.Second, Timeout: 10 \* time.Second"),
+        (
+            "java/src/main/java/arena/client/Network.java",
+            r"keepAliveTime\(20, SECONDS\).*keepAliveTimeout\(10, SECONDS\)",
+        ),
+        ("typescript/src/grpc_channel.ts", r"keepalive_time_ms\": 20_000.*keepalive_timeout_ms\": 10_000"),
+        (
+            "rust/src/network.rs",
+            r"keep_alive_interval\(Duration::from_secs\(20\)\).*timeout\(Duration::from_secs\(10\)",
+        ),
+    ],
+)
+def test_an_sdk_pings_a_silent_server_as_the_page_says(file: str, setting: str) -> None:
+    assert "pings: one after 20 s, and 10 s for its answer" in " ".join(PAGE.split())
+    source = (ROOT / "clients" / file).read_text()
+    assert re.search(setting, source, re.DOTALL)
+
+
+def test_the_page_says_when_a_peer_that_is_silent_is_lost() -> None:
+    transport = TransportSettings()
+    assert (DRAIN, DRAIN_TERMINATED) == (30.0, 8.0)
+    text = " ".join(PAGE.split())
+    assert f"It pings a silent client after {transport.ping_after:g} s and counts it as lost after " in text
+    assert f"as lost after {transport.ping_timeout:g} s more" in text
+    assert f"after {DRAIN:g} s at the latest, or {DRAIN_TERMINATED:g} s after SIGTERM" in text
+    assert f"for three heartbeats ({3 * Config(()).heartbeat:g} s; `heartbeatMs`)" in text
 
 
 def test_the_table_of_limits_has_the_numbers_of_the_code() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -134,14 +135,15 @@ def machine(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     command = ("systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--private-network", "-D", str(root), "-b")
     environment = {**os.environ, "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"}
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, env=environment) as host:
-        leader = Path(f"/proc/{host.pid}/task/{host.pid}/children")
-        until(leader.read_text, "the system's first process")
-        booted = Machine(int(leader.read_text().split()[0]))
+        children = Path(f"/proc/{host.pid}/task/{host.pid}/children")
+        until(children.read_text, "the system's first process")
+        leader = int(children.read_text().split()[0])
+        booted = Machine(leader)
         try:
 
             def up() -> bool:
                 with suppress(AssertionError):
-                    return "running" in booted.run("systemctl", "is-system-running", "--wait")
+                    return booted.run("systemctl", "is-active", "multi-user.target").strip() == "active"
                 return False
 
             until(up, "the system is booted")
@@ -149,9 +151,11 @@ def machine(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         finally:
             with suppress(AssertionError):
                 booted.run("systemctl", "poweroff")
-            with suppress(subprocess.TimeoutExpired):
+            try:
                 host.wait(30)
-            host.kill()
+            except subprocess.TimeoutExpired:
+                os.kill(leader, signal.SIGKILL)  # The system outlives its host, and then hinders the next.
+                host.kill()
 
 
 def test_a_server_lives_under_systemd(machine: Machine) -> None:

@@ -62,6 +62,7 @@ class HeldBot(PlainBot):
         self.token_file = directory / f"{name}.token"
         self.out = SimpleQueue()
         self.playing = set()
+        self.reports_after = None
         self.rounds: list[bytes] = []
         """What it was sent of rounds that are over."""
         self._asked = asked

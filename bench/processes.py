@@ -30,7 +30,7 @@ from bench._limit import limit
 from bench._server import TABLES, Play, play, serving
 
 MOST: Final = 1.15
-"""Maximum ratio of a decision's cost on several processes, summed, to that on one, with the compiled build."""
+"""Maximum total cost of a decision on several processes, divided by its cost on one, with the compiled build."""
 MANY_BOTS: Final = ("--registrations-per-address", "1000")
 CASES: Final = {"8x16": (8, 16), "32x8": (32, 8), "200x1": (200, 1)}
 """Number of bots and of matches that each plays at once, by name of the case."""

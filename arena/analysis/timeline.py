@@ -19,7 +19,7 @@ from arena.replay.header import SeatedBot
 
 
 class Blame(Enum):
-    """The party responsible for a trouble, by the rules of `arena.analysis.blame`."""
+    """The party responsible for a problem, by the rules of `arena.analysis.blame`."""
 
     BOT = "bot"
     NETWORK = "network"
@@ -137,7 +137,7 @@ class Event(NamedTuple):
     refused: Refusal | None = None
     """Why an answer was refused."""
     time: int = 0
-    """Microseconds of waiting (WAITED), of lateness (REFUSED), left to return (GONE) or of the hold (HELD)."""
+    """Microseconds: wait (WAITED), lateness (REFUSED), time left to return (GONE), or length of a hold (HELD)."""
     blame: Blame | None = None
     """The party responsible; None if the event is no trouble."""
     stand_in: str = ""

@@ -121,7 +121,7 @@ class Columns:
     counts: Flags
     """[M, 7] by seat: whether the result counts for its node; the same for all seats of one node in a match."""
     spoilt: Flags
-    """[M, 7] by seat: true if it does not move its opponents' ratings; also the same for all seats of one node."""
+    """[M, 7] by seat: true if it does not move its opponents' ratings. All seats of one node have the same value."""
     through: int
     """Number of the last event included."""
     days: Ints

@@ -156,7 +156,7 @@ def _older(rated: Entrants, ratings: Floats, errors: Floats) -> list[tuple[Float
 def _lines(
     newest: NDArray[np.int64], figures: Sequence[Figure], posterior: Posterior, ratings: Floats, differences: Floats
 ) -> tuple[LadderLine, ...]:
-    """Rank the newest versions by their posterior strengths, with intervals from their ratings and differences [k]."""
+    """Rank the newest versions by posterior strength; intervals come from ratings and differences, each [k]."""
     means, deviations = _on_grid(posterior.means, ELO_GRID), _on_grid(posterior.errors, ELO_GRID)
     lows, highs = rank_bounds(means, ratings, differences)
     chances = _on_grid(chances_of_best(means, deviations), CHANCE_GRID)

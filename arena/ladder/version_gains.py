@@ -21,7 +21,7 @@ from typing import Final
 from arena.ladder.live import VERSION_DEVIATION
 
 SPREADS: Final = tuple(2.0 ** (step / 2) for step in range(19))
-"""Elo, the grid of spreads: 1 to 512."""
+"""The grid of spreads in Elo, from 1 to 512."""
 SIZES: Final = tuple(2.0 ** (step / 2) for step in range(-3, 21))
 """Elo, standard deviations of the normal distributions whose mixture is the distribution of gains."""
 MIN_ERROR: Final = 1e-6

@@ -96,7 +96,7 @@ def signed(key: bytes, signature: bytes, text: bytes) -> bool:
 
 
 class LogKeys:
-    """The public keys that a log had. A head of n leaves is signed by the last key whose leaf is among those n."""
+    """The public keys that a log has had. A head of n leaves is signed with the newest key of these leaves."""
 
     def __init__(self, leaves: Sequence[bytes]) -> None:
         """Read all leaves of the kind `key`, the log's first one first.

@@ -136,7 +136,7 @@ class Pool(Generic[BotT]):
         one match, they wait a moment for others (`MIXING_SHARE`). House bots fill the remaining seats when no suitable
         bot is expected, or when the longest wait exceeds the patience. In any case one seat may go to a house bot, for
         the house bots' share of seats (`LEAST_OWNERS`). Bots beyond their share of tables come before house bots. They
-        sit among themselves when nobody else waits or is expected, or after the patience.
+        sit together when nobody else waits or is expected, or when the patience has run out.
         """
         every = [*self._lanes.values()]
         lanes, further = _waiting(every), _waiting([lane.further for lane in every if lane.further is not None])

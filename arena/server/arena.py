@@ -71,7 +71,7 @@ async def open_arena(
     house_bots: Mapping[str, Sequence[HouseBot]] = HOUSE_BOTS,
     fit_client: FitClient | None = None,
 ) -> AsyncIterator[Arena]:
-    """Run a server for the block; the next server continues the matches that still run at its end.
+    """Run a server for the duration of the block; the next server continues the matches that still run then.
 
     `house_bots` lists the house bots of each game that fill tables, the weakest first; the strongest is the stand-in.
     `fit_client` fits the ladders; without it they do not change.

@@ -57,7 +57,7 @@ def run(
 
 
 def configured(sockets: Iterable[socket.socket]) -> Config:
-    """Return the configuration for serving at listening sockets, and take the sockets over."""
+    """Take over the listening sockets and return the configuration for serving on them."""
     for each in sockets:  # accepted connections inherit these options
         each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, UNREAD_BYTES)
         if hasattr(socket, "TCP_USER_TIMEOUT"):

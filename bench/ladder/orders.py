@@ -35,7 +35,7 @@ def constant_elo(nodes: Ints, places: Ints, bots: int, factors: Sequence[float])
 
 
 def plackett_luce(nodes: Ints, places: Ints, bots: int) -> Iterator[Floats]:
-    """Iterate over openskill's μ of every bot, with its default settings, after each round."""
+    """Iterate over the rounds, with every bot's μ after each, as openskill computes it by default."""
     from openskill.models import PlackettLuce
 
     model = PlackettLuce()

@@ -187,9 +187,8 @@ WEEKLY: Final = {f"{guests} guests": ANCHORS + guests for guests in (8, 20)} | {
 
 
 def ring(chance: np.random.Generator, matches: int, share: float, days: int = HONEST_DAYS) -> tuple[Season, Ints]:
-    """Simulate days of two-seat tables where a ring's head meets its own members at a `share` of its tables, and wins.
-
-    At other tables the members play as well as they can. The head is the median of all bots.
+    """Simulate days of two-seat tables. At a `share` of its tables, the head of a ring meets the ring's other members
+    and wins. Everywhere else all of them play as well as they can. The head's strength is the median of all bots.
     """
     bots = ANCHORS + OTHERS + RING
     strengths = chance.normal(0, SPREAD, bots)

@@ -93,7 +93,7 @@ def run(matches: int, shuffles: int, turns: int, seed: int) -> dict[str, float]:
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure in a separate process on one core; with less effort, fewer matches and no bars for the times."""
+    """Measure in a separate process on one core. With less effort, run fewer matches and check no time limits."""
     matches, turns = effort.of(50_000, MATCHES, MATCHES), effort.of(1, 3, 7)
     settings = [str(value) for value in (matches, SHUFFLES, turns, seed)]
     ran = subprocess.run(

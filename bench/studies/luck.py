@@ -67,13 +67,13 @@ class Gain:
     explained_difference: float
     """Share of the variance of the score's difference from the table's mean that the baseline explains."""
     share: float
-    """Final β, for a baseline that is a mean."""
+    """Final β, if the baseline is a mean."""
     table: float
     """Final δ."""
     games_mean: tuple[float, float, float]
     """Games needed for a mean score, as a share of those without adjustment, with its interval."""
     games_difference: tuple[float, float, float]
-    """Games needed for the difference of two bots, as a share of those without adjustment, with its interval."""
+    """Games needed to tell two bots apart, as a fraction of those needed without luck adjustment, and its interval."""
     shift: float
     """Mean difference of adjusted minus plain scores, in points."""
     shift_error: float

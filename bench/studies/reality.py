@@ -40,7 +40,9 @@ class Job(NamedTuple):
 
 
 class Quad(NamedTuple):
-    """Four matches: the first, its deal with all bots replaced and with all but seat 0, and its bots on a new deal."""
+    """Four matches: the original, its deal with all bots replaced, with all but seat 0's replaced, and its bots on a
+    new deal.
+    """
 
     base: Played
     replaced: Played

@@ -26,7 +26,7 @@ class Announced(Protocol):
     """An announced match."""
 
     concluded: Callable[[int | None, str | None], None]
-    """Called once it is certain whether it takes place, with its number or the reason."""
+    """Called once it is certain whether the match takes place, with the match's number or the reason why not."""
 
 
 class SearchSeats:

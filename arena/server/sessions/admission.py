@@ -22,7 +22,7 @@ CONNECTS_SAVED: Final = 60.0
 
 
 class Admission:
-    """The count of open streams, each from the check of its token on."""
+    """The number of open streams; a stream counts as soon as its token has been checked."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits

@@ -30,7 +30,7 @@ class Hello(NamedTuple):
     client: str
     version: str = ""
     reports_after: int | None = None
-    """The number of the leaf of the last report that it has; None if it wants no report of the past."""
+    """The number of the leaf of the last report that the bot has; None if it wants no past reports."""
     casual: bool = False
     """True if it wants only casual matches."""
     challenges: bool = False
@@ -279,7 +279,7 @@ class MatchOver:
 
 @dataclass(init=False, slots=True)
 class Outgoing:
-    """One message to a bot with everything that waits for it."""
+    """One message to a bot, with everything that waits to be sent."""
 
     welcome: Welcome | None
     invitations: list[Invitation]

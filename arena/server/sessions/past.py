@@ -1,4 +1,4 @@
-"""The past of a bot that connects: its reports after the last one that it has, and the log."""
+"""The reports that a connecting bot has missed, and the state of the log."""
 
 from __future__ import annotations
 

@@ -274,7 +274,7 @@ class VersionRow:
     """Probability that it is better than the preceding version, given both ratings and the usual gain of versions on
     this ladder."""
     changed: float | None = None
-    """Elo by which its newer half of results exceeds its older half, if that is flagged as a change; otherwise None."""
+    """Elo by which the newer half of its results exceeds the older half, if flagged as a change; otherwise None."""
 
 
 @dataclass(frozen=True, slots=True)

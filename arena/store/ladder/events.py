@@ -116,7 +116,7 @@ def newest(connection: Connection, game: str) -> int:
 
 
 def void_reasons(connection: Connection, match_ids: Sequence[int]) -> dict[int, str]:
-    """Return, for those of these matches whose results are void, the reasons, by match."""
+    """Return a map from those of these matches that are void to the reasons."""
     found = select(_COLUMNS.match_id, _COLUMNS.reason).where(_COLUMNS.kind == "void", _COLUMNS.match_id.in_(match_ids))
     return {row.match_id: row.reason for row in connection.execute(found)}
 

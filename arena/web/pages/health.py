@@ -46,7 +46,7 @@ class SourceHealth:
         self._reader = reader
         self._now = now
         self._behind: dict[str, tuple[datetime | None, datetime]] = {}
-        """For each game, when its ladder was published, and the end of the oldest match known to be missing in it."""
+        """For each game, when its ladder was published, and when the oldest match known to be missing from it ended."""
         self._cache = TtlCache()
 
     async def troubles(self) -> list[str]:

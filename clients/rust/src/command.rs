@@ -125,7 +125,7 @@ fn number<T: std::str::FromStr>(name: &str, text: &str, fits: fn(&T) -> bool, ta
     text.parse().ok().filter(fits).ok_or_else(|| format!("{name} is '{text}': it takes {takes}"))
 }
 
-/// A bot whose profile the command line has changed.
+/// A bot whose profile is overridden by the command line.
 struct Named<B> {
     bot: B,
     profile: Profile,

@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from arena_client.v1 import play_pb2
+from arena_client.v1 import log_pb2, play_pb2
 from google.protobuf.message import DecodeError
 
 from arena import build
 from arena.api.answer_decoder import read_answers
 from arena.api.catalog import encode_catalog
 from arena.api.game_codecs import ROUNDS, VIEWS
-from arena.api.log_messages import encode_entry, encode_state
+from arena.log.head import LogEntry, LogHead, LogState
 from arena.protobuf.any_messages import any_encoder, in_any
 from arena.protobuf.fields import CACHED_PARTS, FieldPrefix, packed
 from arena.replay.header import MatchKind
@@ -357,4 +357,21 @@ def _report(over: MatchOver) -> play_pb2.MatchReport:
         interruption=interruption_number(over.interrupted),
         kind=KINDS[over.kind],
         entry=None if over.entry is None else encode_entry(over.entry),
+    )
+
+
+def encode_entry(entry: LogEntry) -> log_pb2.LogEntry:
+    """Encode an entry."""
+    return log_pb2.LogEntry(number=entry.number, leaf=entry.leaf, head=encode_head(entry.head), proof=entry.proof)
+
+
+def encode_head(head: LogHead) -> log_pb2.LogHead:
+    """Encode a head."""
+    return log_pb2.LogHead(size=head.size, root=head.root, signature=head.signature)
+
+
+def encode_state(state: LogState) -> log_pb2.LogState:
+    """Encode the state of a log."""
+    return log_pb2.LogState(
+        keys=state.keys, head=encode_head(state.head), restores=[encode_entry(each) for each in state.restores]
     )

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from base64 import b64decode, urlsafe_b64encode
 from hashlib import sha256
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 import grpc
+import trio
 
 from arena.api.statuses import LARGEST_NUMBER, refused
 from arena.version import __version__
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from arena_client.v1 import bots_pb2, ladder_pb2, matches_pb2
+
+    from arena.store.base.rows import LadderRows
 
     Listing: TypeAlias = (
         bots_pb2.ListBotEventsRequest
@@ -37,6 +41,10 @@ if TYPE_CHECKING:
 
     Row = TypeVar("Row")
 
+LADDER_KEPT: Final = 60.0
+"""Seconds for which a ladder with further pages is stored after its first page was read."""
+LADDERS: Final = 8
+"""Maximum number of ladders that are stored; a further one replaces the one that was read first."""
 PAGE: Final = 50
 """Number of rows on a page if the request sets no limit."""
 LARGEST_PAGE: Final = 1000
@@ -115,3 +123,31 @@ def _digest(request: Listing, place: bytes) -> bytes:
     query.DiscardUnknownFields()
     build = f"{FORMAT} {__version__} {request.DESCRIPTOR.full_name} {len(place)}".encode()
     return sha256(build + b"\0" + place + query.SerializeToString(deterministic=True)).digest()[:DIGEST]
+
+
+class PagedLadders:
+    """The ladders of which somebody may ask for a further page, by a name that no other ladder has."""
+
+    def __init__(self) -> None:
+        self._stored: dict[str, tuple[float, LadderRows]] = {}
+        """Each ladder with the time at which it was read, the oldest first."""
+
+    def store(self, ladder: LadderRows) -> str:
+        """Store a ladder that was just read; return its name. A ladder that is stored already is not stored twice."""
+        self._forget_old()
+        name = next((name for name, (_, stored) in self._stored.items() if stored == ladder), None) or token_hex(8)
+        self._stored.pop(name, None)
+        if len(self._stored) == LADDERS:
+            del self._stored[next(iter(self._stored))]
+        self._stored[name] = trio.current_time(), ladder
+        return name
+
+    def find(self, name: str) -> LadderRows | None:
+        """Return the ladder of a name; None if it is no longer stored."""
+        self._forget_old()
+        return self._stored[name][1] if name in self._stored else None
+
+    def _forget_old(self) -> None:
+        oldest = trio.current_time() - LADDER_KEPT
+        for name in [name for name, (at, _) in self._stored.items() if at < oldest]:
+            del self._stored[name]

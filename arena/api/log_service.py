@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import grpc
 from arena_client.v1 import log_pb2
 
-from arena.api.log_messages import encode_entry, encode_state
+from arena.api.codec import encode_entry, encode_state
 from arena.api.statuses import LARGEST_NUMBER, looked_up
 from arena.store.base import leaves as log
 from trio_grpc.grpc.call import CallRefused

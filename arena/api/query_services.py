@@ -13,6 +13,7 @@ from arena.api.catalog import encode_catalog
 from arena.api.codec import encode_report
 from arena.api.list_pages import (
     LARGEST_PAGE,
+    PagedLadders,
     cut,
     not_valid,
     page_number,
@@ -21,7 +22,6 @@ from arena.api.list_pages import (
     page_token,
     row_limit,
 )
-from arena.api.paged_ladders import PagedLadders
 from arena.api.statuses import LARGEST_NUMBER, looked_up, refused
 from arena.api.watching import Watching
 from arena.protobuf.rows import pack

@@ -11,8 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from arena.api import codec
 from arena.api.codec import decode, decode_hello
-from arena.api.list_pages import LARGEST_PAGE, PAGE
-from arena.api.paged_ladders import LADDER_KEPT
+from arena.api.list_pages import LADDER_KEPT, LARGEST_PAGE, PAGE
 from arena.api.query_services import CHUNK, HISTORY, LARGEST_HISTORY
 from arena.server.matches.live import PUSH_INTERVAL, RATE_PERIOD
 from arena.server.matches.ready_check import INVITATION_BITS, SALT_BYTES

@@ -19,9 +19,8 @@ from hypothesis import strategies as st
 from trio.testing import MockClock
 
 from arena.api import list_pages
-from arena.api.list_pages import page_token
+from arena.api.list_pages import LADDER_KEPT, LADDERS, page_token
 from arena.api.operator_service import OperatorService
-from arena.api.paged_ladders import LADDER_KEPT, LADDERS
 from arena.server.runtime.wall_clock import now_us
 from arena.store.ladder.fits import Fits
 from arena.store.ladder.publishing import DAY, publish

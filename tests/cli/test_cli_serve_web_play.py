@@ -130,7 +130,7 @@ def test_a_bot_whose_connection_is_lost_comes_back_to_its_match_as_any_other(ser
     until(lambda: re.search(r'"bot": "lost".*"event": "bot gone"', server.log), "the server to notice")
     with Socket(server.host, server.port) as again:
         again.say({"token": token})
-        again.say({"hello": {**HELLO["hello"], "playing": [asked["matchId"]]}})
+        again.say(HELLO)
         while "decisions" not in (message := again.hear()):
             pass
         assert message["decisions"][0]["decisionId"] == asked["decisionId"]

@@ -10,6 +10,8 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from arena_client.v1 import play_pb2
+
 from arena.cli.operate.serve import command
 from arena.server import arena
 from arena.server.matches import driver, persistence
@@ -31,12 +33,12 @@ class Step(NamedTuple):
     """Whether a call with these arguments is one that is meant."""
 
 
-def _with_reports(_: object, message: Any) -> bool:
-    return bool(message.reports)
+def _with_reports(_: object, encoded: bytes) -> bool:
+    return bool(play_pb2.PlayResponse.FromString(encoded).reports)
 
 
-def _with_questions(_: object, message: Any) -> bool:
-    return bool(message.questions)
+def _with_questions(_: object, encoded: bytes) -> bool:
+    return bool(play_pb2.PlayResponse.FromString(encoded).decisions)
 
 
 STEPS = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import grpc
 from arena_client.v1 import log_pb2
 
-from arena.api.log_messages import encode_state
+from arena.api.codec import encode_state
 from arena.log.head import LogEntry, LogHead, LogState, log_name
 from arena.log.keys import HeadSigner, Signer, first_key_leaf
 from arena.log.leaf import LeafKind, encode_leaf

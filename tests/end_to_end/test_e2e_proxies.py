@@ -130,7 +130,7 @@ def test_a_bot_plays_a_match_through_nginx_by_tls(
     tmp_path: Path, tls: Path, text: str, options: tuple[str, ...]
 ) -> None:
     with (
-        server(tmp_path / "data", "--house", "--patience", "0", "--luck", "off", *options) as running,
+        server(tmp_path / "data", "--debug", "--house", "--patience", "0", "--luck", "off", *options) as running,
         nginx(tmp_path, tls, text, here(running)) as address,
     ):
         plays_a_match(address, tls, tmp_path, "ann")

@@ -30,12 +30,12 @@ VIEWS: Final[dict[type[SeatView], GameCodec]] = {
     SixthSenseView: GameCodec("sixth_sense", sixth_sense.encode_view),
     NullernView: GameCodec("nullern", nullern.encode_view),
 }
-"""Codecs of views, whose encoders return the bytes of a message."""
+"""Codecs of views. Their encoders return serialized messages."""
 ROUNDS: Final[dict[type[RoundReport], GameCodec]] = {
     SixthSenseRound: GameCodec("sixth_sense", sixth_sense.encode_round),
     NullernRound: GameCodec("nullern", nullern.encode_round),
 }
-"""Codecs of round reports, whose encoders return messages."""
+"""Codecs of round reports. Their encoders return message objects."""
 
 
 def other_messages(game: str) -> tuple[type[Message], type[Message]] | None:

@@ -105,7 +105,7 @@ def page_offset(request: Listing) -> int:
 
 
 def cut(rows: Sequence[Row], limit: int) -> tuple[Sequence[Row], bool]:
-    """Return the first `limit` rows of one more than the page has, and whether there are more."""
+    """Return the rows of a page, and whether more follow. `rows`: up to `limit` + 1 rows from its beginning."""
     return rows[:limit], len(rows) > limit
 
 
@@ -126,7 +126,7 @@ def _digest(request: Listing, place: bytes) -> bytes:
 
 
 class PagedLadders:
-    """The ladders of which somebody may ask for a further page, by a name that no other ladder has."""
+    """Ladders that are stored until their further pages have been read, each under a random name."""
 
     def __init__(self) -> None:
         self._stored: dict[str, tuple[float, LadderRows]] = {}

@@ -46,10 +46,10 @@ class RatingChange:
     before: Rating
     after: Rating
     beyond_quota: tuple[int, ...] = ()
-    """Seats whose pair with this seat counts for neither bot, because the two met too often that day or week."""
+    """Other seats whose result against this seat moves neither rating: the two bots met too often that day or week."""
     counts_again: tuple[tuple[int, int], ...] = ()
-    """Seats whose pair with this seat has now spent its quota, each with the first day on which the pair counts
-    again."""
+    """Other seats whose bots have now used up their quota of matches with this bot. Each has the first day on which
+    their matches count again."""
 
     @property
     def change(self) -> float:

@@ -34,7 +34,7 @@ class RecordedRatingChange:
     before: RecordedRating
     after: RecordedRating
     beyond_quota: tuple[int, ...] = ()
-    """Seats whose pair with this seat counts for neither bot."""
+    """Other seats whose result against this seat moves neither rating."""
 
 
 @dataclass(frozen=True, slots=True)

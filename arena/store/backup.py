@@ -94,11 +94,12 @@ def thin_out(newest: Path, keep: int) -> list[Path]:
 
     Only complete backups count. Raises: StoreUnusable: One cannot be deleted.
     """
-    found = []
+    others = []
     for path in newest.absolute().parent.iterdir():
-        with suppress(BackupUnusable):
-            found.append((read_manifest(path).at, path))
-    old = [path for _, path in sorted(found)[: -keep or None]]
+        if path.name != newest.name:  # It stays, also if the clock was set back since the others.
+            with suppress(BackupUnusable):
+                others.append((read_manifest(path).at, path))
+    old = [path for _, path in sorted(others)[: max(0, len(others) + 1 - keep)]]
     for path in old:
         unfinished = path.with_name(f"{path.name}{UNFINISHED}deleted")
         try:

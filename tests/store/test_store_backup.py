@@ -209,4 +209,7 @@ async def test_only_the_oldest_complete_backups_of_a_folder_are_deleted(director
     assert thin_out(backups / "newest", 9) == []
     assert thin_out(backups / "newest", 2) == [backups / "c", backups / "a"]
     assert {path.name for path in backups.iterdir()} == {"b", "newest", *others}
-    restore(backups / "b", tmp_path / "restored", NOW)
+    back_up(directory, backups / "clock set back", NOW)
+    assert thin_out(backups / "clock set back", 2) == [backups / "b"]
+    assert {path.name for path in backups.iterdir()} == {"clock set back", "newest", *others}
+    restore(backups / "newest", tmp_path / "restored", NOW)

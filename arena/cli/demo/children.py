@@ -30,7 +30,7 @@ class Child:
     """A running Python module."""
 
     def __init__(self, name: str, arguments: Sequence[str], log: Path, *, heard: bool = False) -> None:
-        """Start the module. Write its output to the file `log`; with `heard`, pipe it to `line` instead."""
+        """Start the module. Its output goes to the file `log`, or to `line` if `heard` is true."""
         self.name = name
         self.log = log
         with log.open("wb") as output:

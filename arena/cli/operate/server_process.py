@@ -206,7 +206,7 @@ async def _serve_metrics(arena: Arena, metrics: str, nursery: trio.Nursery) -> N
 
 
 async def _summarize(arena: Arena) -> None:
-    """Log once a minute who is connected, which matches run, and how many have ended, for ever."""
+    """Log the numbers of connected bots, running matches and ended matches, once a minute until cancelled."""
     while True:
         await trio.sleep(SUMMARY_EVERY)
         ended = sum(arena.live.ended(game.name) for game in arena.config.games)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class CheckLog:
-    """The log and its service."""
+    """A log of results with its gRPC service."""
 
     def __init__(self) -> None:
         signer = Signer.new()
@@ -73,7 +73,7 @@ class CheckLog:
         return log_pb2.GetConsistencyResponse(proof=consistency_proof(request.first, request.second, self._node))
 
     async def ListEntries(self, _: log_pb2.ListEntriesRequest, __: Call) -> log_pb2.ListEntriesResponse:  # noqa: N802
-        """Refuse."""
+        """Refuse the call: the log of a check has no list of entries."""
         raise CallRefused(grpc.StatusCode.UNIMPLEMENTED, "ListEntries is not available in checks")
 
     def _add(self, leaf: bytes) -> None:

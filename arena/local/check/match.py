@@ -169,7 +169,7 @@ class Matches:
         return match
 
     def ended_after(self, number: int | None) -> list[MatchOver]:
-        """Return the reports whose leaves have higher numbers; none if the log has no leaf with this number."""
+        """Return the reports after a leaf of the log; an empty list if the log has no leaf with this number."""
         if number is None or number > self._log.state.head.size:
             return []
         return [each for each in self._ended if each.entry is not None and each.entry.number > number]

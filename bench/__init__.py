@@ -1,1 +1,1 @@
-"""Benchmarks for all figures of the README, which changes must not worsen: `python -m bench` or `-m bench.engine`."""
+"""Benchmarks that measure the figures in the README: `python -m bench` runs all, `python -m bench.engine` one."""

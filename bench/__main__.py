@@ -1,4 +1,4 @@
-"""Run every benchmark of the folder in turn, each in a Python of its own; `--json` prints one object."""
+"""Run every benchmark of the folder in turn, each in its own Python process; `--json` prints one object."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     python -m bench._bots ADDRESS BOTS CAPACITY SECONDS [--games …] [--prefix …]
 
-It prints a line when every bot has a seat. After each line of input it measures for SECONDS and prints the figures as
-JSON.
+The program prints a line when every bot has a seat. After each line of input it measures for SECONDS and prints the
+figures as JSON.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from arena_client import Bot, Decision, MatchReport, MatchStart, play
 DECISION_BYTES: Final = 20
 """Size of a decision without its view and its legal actions, in bytes."""
 SAMPLE_EVERY: Final = 16
-"""Number of messages of which only one is measured, because measuring its size takes the bots' time."""
+"""Only one message in this many is measured, because measuring its size takes the bots' time."""
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class Player(Bot):
         self._chance = Random(name).random
 
     def on_match_start(self, start: MatchStart) -> None:
-        """Note that the bot has a seat."""
+        """Record that the bot has a seat."""
         self.seated = True
 
     def decide_many(self, decisions: Sequence[Decision]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The environment that lets a benchmark's processes run the build of `make compiled`."""
+"""Environment variables with which a benchmark's processes run the build of `make compiled`."""
 
 from __future__ import annotations
 

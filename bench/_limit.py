@@ -1,4 +1,4 @@
-"""The Go program in `bench/limit`: clients fast enough not to be the bottleneck, and an echo server as the limit."""
+"""The Go program in `bench/limit`: clients too fast to be the bottleneck, and an echo server that shows the limit."""
 
 from __future__ import annotations
 

@@ -22,11 +22,12 @@ def pin(process: int, core: int) -> None:
 
 @contextmanager
 def program(command: Sequence[str], core: int) -> Iterator[Callable[[], str]]:
-    """Run a program that prints a line when it is ready and then one per line of input; kill it at the end.
+    """Run a program that prints one line when it is ready and one line for each line of input; kill it at the end.
 
-    Yields a function that returns the next line; from the second call on, it first sends a line of input.
+    Yields a function that returns the program's next line. From its second call on, the function first sends a line of
+    input.
     """
-    # Go counts the cores at the start, before the process is pinned, so it has to be told that there is only one.
+    # Go counts the cores at its start, before the process is pinned, so this variable gives it the right number.
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "GOMAXPROCS": "1"}
     )

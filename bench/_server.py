@@ -19,28 +19,28 @@ from bench._limit import limit
 from bench._pinned import CLIENT_CORE, SERVER_CORE, pin, program
 
 TABLES: Final = ("--seats", "2", "--game", "sixth_sense", "--patience", "0")
-"""Settings of a server whose bots play two-seat games of 6th Sense with each other."""
+"""Options of `arena serve` with which bots play two-seat games of 6th Sense against each other."""
 
 
 class Play(NamedTuple):
-    """Measurements over some seconds of play. Processor times are per decision, in microseconds."""
+    """Measurements over some seconds of play."""
 
     per_second: float
     """Decisions per second."""
     median_us: float
-    """Median round trip, from an answer to the next decision of the same match, whichever seat has it."""
+    """Median time from an answer to the next decision of the same match, in any seat, in microseconds."""
     p99_us: float
     server_cpu_us: float
-    """Processor time of the server's main process."""
+    """Processor time of the server's main process per decision, in microseconds."""
     helpers_cpu_us: float
-    """Processor time of the server's other processes: database, house bots, fits."""
+    """Processor time of the server's other processes (database, house bots, fits) per decision, in microseconds."""
     bots_cpu_us: float
     bytes: float
     """Mean size of a decision, in bytes."""
     batch: float
     """Mean number of decisions per message."""
     seating_cpu_s: float
-    """Processor time of the main process until every bot had a seat, in seconds."""
+    """Processor time that the main process needed to seat every bot, in seconds."""
 
 
 @contextmanager
@@ -86,8 +86,8 @@ def play(
 ) -> Play:
     """Let bots play on a server and measure.
 
-    `capacity`: the number of matches that each bot plays at once. `go`: true for bots in Go instead of the SDK's. Bots
-    in Go measure for longer than `seconds` if needed, until they have ended `matches` matches each on average.
+    `capacity`: the number of matches that each bot plays at once. `go`: true for bots in Go instead of Python. Bots in
+    Go measure for longer than `seconds` if needed, until they have ended `matches` matches each on average.
     """
     if go:
         command = [str(limit()), "play", "-address", address, "-bots", str(bots), "-capacity", str(capacity)]
@@ -100,7 +100,7 @@ def play(
     with program(command, CLIENT_CORE) as ask:
         ask()  # every bot has a seat
         seating = cpu(process) - before
-        unpin_helpers(process)  # they start now and must not occupy the server's core
+        unpin_helpers(process)  # helpers start now and must not occupy the server's core
         sleep(warm_up)
         others = unpin_helpers(process)
         main, helping = cpu(process), sum(map(cpu, others))
@@ -131,7 +131,7 @@ def unpin_helpers(process: int) -> list[int]:
     found = helpers(process)
     for helper in found:
         if b"further_process" in Path(f"/proc/{helper}/cmdline").read_bytes():
-            continue  # these share the server's core, so that the bots have one to themselves
+            continue  # these share the server's core, so that the bots have the other core to themselves
         for thread in Path(f"/proc/{helper}/task").iterdir():
             os.sched_setaffinity(int(thread.name), {SERVER_CORE, CLIENT_CORE})
     return found

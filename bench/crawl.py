@@ -3,10 +3,11 @@
     python -m bench.crawl [--matches 100000] [--pages 20] [--seconds 10] [--repetitions 3] [--data DIR] [--json]
 
 A server plays on a data directory that already holds `--matches` matches while `arena web` reads the same directory. A
-crawler requests `--pages` pages per second from it: ladders, lists of matches at any depth, matches, bots, and the same
-as JSON. Runs with and without the crawl alternate on the same server, so that other load on the machine affects both. A
-round trip lasts from an answer to the next decision of that match, as in `bench.play`. The bar applies to the p99 with
-the crawl divided by the p99 without. The generated matches have no replays, so the cost of reading one is not measured.
+crawler requests `--pages` pages per second from it: ladders, lists of matches at any depth, matches and bots, as HTML
+and as JSON. Runs with and without the crawl alternate on the same server, so that other load on the machine affects
+both. A round trip lasts from an answer to the next decision of that match, as in `bench.play`. The bar applies to the
+p99 with the crawl divided by the p99 without. The generated matches have no replays, so the cost of reading one is not
+measured.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ AT_ONCE: Final = 8
 
 
 class Run(NamedTuple):
-    """One measurement with the crawl or without."""
+    """One measurement, with or without the crawl."""
 
     median_us: float
     p99_us: float
@@ -98,7 +99,7 @@ class Pages:
         return self._chance.choice(pages)
 
     def _ask(self, path: str, due: float) -> None:
-        """Request a page; its time counts from the moment it was due."""
+        """Request a page. Its duration counts from the moment when the request was due."""
         connection = HTTPConnection(*self._place, timeout=60)
         try:
             connection.request("GET", path)

@@ -33,7 +33,7 @@ from trio_grpc.grpc.server import Service, serve
 METHOD = "/bench.Echo/Echo"
 SERVERS = ("bare", "arena")
 OPTIONS = [("grpc.http2.bdp_probe", 0), ("grpc.so_reuseport", 0), ("grpc.http2.max_ping_strikes", 0)]
-"""Options of the bare server; if they have any effect, it is to its advantage."""
+"""gRPC options of the bare server. If they change its speed, they make it faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Figures:
     p99_us: float
     """99th percentile of round trips, in microseconds."""
     server_cpu_us: float
-    """Processor time of all threads of the server per message in and message out, in microseconds."""
+    """Processor time of all threads of the server per message received and returned, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Comparison:
     rates: dict[str, tuple[float, float]]
     """Lowest and highest messages per second over the runs, by server."""
     ratios: Figures
-    """Medians of the arena divided by those of the bare server."""
+    """Medians of `trio_grpc` divided by those of the bare server."""
 
 
 def compare(
@@ -84,7 +84,7 @@ def _combine(how: Callable[..., float], *figures: Figures) -> Figures:
 
 
 def run_echo(name: str, streams: int, request: int, response: int, seconds: float, go: bool = False) -> Figures:
-    """Run one of `SERVERS`, or the one in Go, once; `go`: true for clients in Go."""
+    """Run one of `SERVERS`, or the server in Go, once. `go`: true for clients in Go."""
     ours = [sys.executable, "-m", "bench.echo"]
     serve = (
         [str(limit()), "serve", "-response", str(response)] if name == "go" else [*ours, "serve", name, str(response)]

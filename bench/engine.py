@@ -42,10 +42,10 @@ BARS: dict[str, dict[str, float]] = {
     "interpreted": {DEALT: 0.8, DEALS: 1.0, CLONE: 1.0, NULLERN + DEALS: 0.5},
     "compiled": {DEALT: 1.8, DEALS: 2.3, CLONE: 1.0, NULLERN + DEALS: 0.5},
 }
-"""Required ratios: speed relative to OpenSpiel, and of Nullern relative to 6th Sense."""
+"""Required ratios: the engine's speed relative to OpenSpiel, and Nullern's relative to 6th Sense."""
 
 Turn = dict[str, float]
-"""Figures of one turn of one contender, by quantity."""
+"""Figures of one contender in one turn, by the name of the quantity."""
 
 
 class PlayedGames(NamedTuple):
@@ -183,7 +183,7 @@ def measure(repetitions: int, games: int) -> dict[str, list[Turn]]:
                 print(file=process.stdin, flush=True)
                 assert process.stdout is not None
                 turn = json.loads(process.stdout.readline())
-                if repetition:  # the first warms up
+                if repetition:  # the first repetition warms up
                     turns[contender].append(turn)
         for process in processes.values():
             assert process.stdin is not None
@@ -192,7 +192,7 @@ def measure(repetitions: int, games: int) -> dict[str, list[Turn]]:
 
 
 def ratios(turns: dict[str, list[Turn]], contender: str, quantity: str) -> list[float]:
-    """Compute for each turn the ratio of a quantity to OpenSpiel's, or of Nullern's to 6th Sense's; may be empty."""
+    """Compute for each turn the ratio of a contender's quantity to OpenSpiel's, or of Nullern's to 6th Sense's."""
     if quantity.startswith(NULLERN):
         return [turn[quantity] / turn[quantity.removeprefix(NULLERN)] for turn in turns[contender]]
     if contender == "OpenSpiel" or quantity in (GAMES_A_SECOND, LENGTH, VIEW):

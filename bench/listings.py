@@ -2,7 +2,7 @@
 
     python -m bench.listings [--matches 1000000] [--data DIR] [--json]
 
-The data directory is generated first, in a minute or two; with `--data` it is kept, and reused if it exists. It has no
+First a data directory is generated, in a minute or two. With `--data` it stays, and is reused if it exists. It has no
 replays. A server runs on it and has fitted both ladders before anything is timed. Each command runs as a user would run
 it: in a new process that queries the server; its start-up counts. The table shows the median and the largest time of
 several runs; the bar applies to the median. `arena bots show` analyses a bot's latest matches and has its own bar.
@@ -42,14 +42,14 @@ BOTS: Final = 300
 SEATS: Final = 4
 GAMES: Final = ("nullern", "sixth_sense")
 RARE: Final = 50
-"""One match in this many is of the second game."""
+"""One match in this many belongs to the second game."""
 ONCE: Final = 0
-"""Number of the bot that plays the second game only at first, so that its other matches are all newer."""
+"""Number of a bot that plays the second game only in its oldest matches."""
 CHUNK: Final = 20_000
 LISTING: Final = 1.0
 ANALYSIS: Final = 10.0
 READY: Final = 600.0
-"""Maximum time of the server's first fits, in seconds."""
+"""Maximum time until the server has made its first fits, in seconds."""
 
 
 class Timing(NamedTuple):
@@ -69,7 +69,7 @@ class Timing(NamedTuple):
 
 
 def commands() -> dict[str, float]:
-    """Return the commands without `arena`, each with its bar in seconds."""
+    """Return the arguments of each `arena` command, with the command's bar in seconds."""
     busy, once = "bot-7", f"bot-{ONCE}"
     listings = [
         "ladder",

@@ -6,9 +6,8 @@ In process: bots of the Python client choose at random in all four seats. Their 
 subtracted, which leaves the runner, the referee, the codec and the client's objects. The engine's random play and the
 runner's alternate, so that other load affects both. Times are processor time; the table shows medians and ranges.
 
-Workers: one process and two take turns to play sets of house bots. The figures are the processor time per game and
-the speed-up with two, each the best of the repetitions. The speed-up means nothing on a machine with other load or
-without two free cores.
+Workers: one process and two take turns to play sets of house bots. The figures are the processor time per game and the
+speed-up with two, each the best of the repetitions. The speed-up is only meaningful on a machine with two free cores.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ SOONER: Final = 1.6
 
 
 def ratios(name: str, repetitions: int, games: int) -> Iterator[tuple[float, float]]:
-    """Yield for each repetition the microseconds per decision in process, and their ratio to the engine's."""
+    """Yield for each repetition the time per decision in process, in microseconds, and its ratio to the engine's."""
     game = GAMES[name]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bot.py"
@@ -77,7 +76,7 @@ def ratios(name: str, repetitions: int, games: int) -> Iterator[tuple[float, flo
         for _ in range(decisions):
             decide(asked)
         took -= process_time() - began
-        if repetition:  # the first warms up
+        if repetition:  # the first repetition warms up
             yield 1e6 * took / decisions, (took / decisions) / (engine.seconds / engine.decisions)
 
 
@@ -91,7 +90,7 @@ def workers(repetitions: int, sets: int) -> Iterator[tuple[float, float]]:
 
 
 def _slope(subject: Subject, repetition: int, sets: int, count: int) -> tuple[float, float]:
-    """Return the processor and wall time of four times `sets` sets, without the start of the workers.
+    """Return the processor and wall time that 4 × `sets` sets take, without the start of the workers.
 
     It is the difference between playing five times as many sets and playing them once.
     """

@@ -1,9 +1,9 @@
-"""Cost of a decision in `arena match` if every bot is a command, as a multiple of a random decision of the engine.
+"""Cost of a decision in `arena match` with commands as bots, as a multiple of a random decision of the engine.
 
     python -m bench.local_commands
 
 The bots are SDK bots, four at a table, and play 16 games at once over a Unix socket. Only the processor time of this
-process counts. Runner and engine take turns, both from the sources, as `arena match` runs. The bar is 70.
+process counts. Runner and engine take turns. Both run from the sources, not compiled. The bar is 70.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if __name__ == "__main__":
 
 
 def runner_seconds(game: str, sets: int) -> float:
-    """Return the seconds of processor time per decision in this process, including the start of its bots."""
+    """Return this process's processor time per decision in seconds, including the start of its bots."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "bot.py"
         file.write_text(BOT)
@@ -61,7 +61,7 @@ def runner_seconds(game: str, sets: int) -> float:
 
 
 def engine_seconds(game: str, games: int) -> float:
-    """Return the seconds of processor time of a random decision of the engine."""
+    """Return the processor time of a random decision of the engine, in seconds."""
     random = Random(6)
     states = (GAMES[game].new(SEATS, SeededDecks(random.randbytes(KEY_BYTES))) for _ in range(games))
     began = time.process_time()

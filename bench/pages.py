@@ -104,7 +104,7 @@ def addresses(newest: int, runs: int) -> dict[str, list[str]]:
 
 
 def prepare(directory: Path) -> int:
-    """Give the newest matches replays and publish missing ladders; return the number of the newest match."""
+    """Add replays to the newest matches and publish missing ladders; return the number of the newest match."""
     with open_to_amend(directory) as connection:
         newest = matches.newest(connection)
         for number in range(newest - REPLAYS + 1, newest + 1):
@@ -175,7 +175,7 @@ def pages(data: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def timed(host: str, port: int, pid: int, paths: list[str], status: int) -> PageTiming:
-    """Request pages one after the other; each must be answered with this status."""
+    """Request pages one after the other and time them. Each response must have the given status."""
     connection, seconds, sizes = HTTPConnection(host, port, timeout=WAIT), list[float](), list[int]()
     used = _processor(pid)
     for path in paths:

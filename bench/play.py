@@ -2,13 +2,13 @@
 
     python -m bench.play [--case one --case "1x16" …] [--bots sdk] [--compiled] [--json]
 
-A complete server process is pinned to one core, and a process of bots that answer at random to another. The server's
-helpers (database, house bots, fits) may use both. The echo, pinned alike, has as many streams as there are bots, each
-with one message in flight. Bots and the echo's clients are a Go program, so that they are not the bottleneck; without
-Go, or with `--bots sdk`, they are in Python. All take turns, so that other load on the machine affects them alike. The
-bar applies to processor time, which varies less with other load than rates do: that of the server's main process per
-decision, divided by the echo's per message. Two more echoes are shown for comparison: one with messages as large as 16
-decisions, of which a sixteenth of the cost counts, and one in Go as the limit.
+A complete server process is pinned to one core, and a process with bots that answer at random to another core. The
+server's helpers (database, house bots, fits) may use both. The echo, pinned alike, has as many streams as there are
+bots, each with one message in flight. Bots and the echo's clients are a Go program, so that they are not the
+bottleneck; without Go, or with `--bots sdk`, they are in Python. The servers take turns, so that other load on the
+machine affects them alike. The bar applies to a ratio of processor times, which vary less with other load than rates:
+the main process's time per decision, divided by the echo's time per message. Two more echoes are shown for comparison.
+One exchanges messages as large as 16 decisions and counts a sixteenth of their cost; the other, in Go, shows the limit.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BOTH_GAMES: Final = ("sixth_sense", "nullern")
 
 
 class Case(NamedTuple):
-    """A load, and the maximum cost of a decision with the compiled build, as a multiple of the echo's message."""
+    """A load, and its bar: the cost of a decision with the compiled build, as a multiple of an echoed message."""
 
     bots: int
     capacity: int
@@ -56,7 +56,7 @@ CASES: Final = {
     "200x1": Case(200, 1, 0.65, (*TABLES, "--no-house", "--registrations-per-address", "1000")),
     "default": Case(8, 16, None, (), BOTH_GAMES),
 }
-"""Loads by name: a single match, "bots x matches per bot", and a server without options for bots of both games."""
+"""Loads by name: "one" match, "bots x matches per bot", and a server with default options for bots of both games."""
 
 
 class Turn(NamedTuple):
@@ -64,7 +64,7 @@ class Turn(NamedTuple):
 
     arena: Play
     echoes: dict[str, Figures]
-    """Figures of the echoes by name, for one decision's share of a message."""
+    """Figures of the echoes by name. Those of a large message are divided by its number of decisions."""
 
     @property
     def ratio(self) -> float:
@@ -73,7 +73,7 @@ class Turn(NamedTuple):
 
     @property
     def whole(self) -> float:
-        """The same ratio, including the server's helpers."""
+        """Processor time of all processes of the server per decision, divided by the echo's per message."""
         return (self.arena.server_cpu_us + self.arena.helpers_cpu_us) / self.echoes["echo"].server_cpu_us
 
 
@@ -104,7 +104,7 @@ def _share(figures: Figures, decisions: int) -> Figures:
 
 
 def missed(turns: dict[str, list[Turn]]) -> list[str]:
-    """The cases in which the median over the turns misses the bar."""
+    """Return the cases in which the median over the turns misses the bar."""
     ratios = {name: median(turn.ratio for turn in own) for name, own in turns.items()}
     return [name for name, ratio in ratios.items() if (bar := CASES[name].bar) is not None and ratio > bar]
 

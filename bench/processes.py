@@ -1,4 +1,4 @@
-"""Cost of a decision on a server of several processes, summed over them, relative to a server of one process.
+"""Total cost of a decision on a server of several processes, relative to a server of one process.
 
     python -m bench.processes [--processes 2] [--case 8x16 …] [--repetitions 5] [--compiled] [--json]
 
@@ -6,8 +6,8 @@ Both take turns under the same load: bots that answer at random, in Go if it is 
 processor time of all processes. Bots are assigned to processes as they connect, and a match is played in the process of
 most of its bots. So with two processes and two-seat tables a quarter of the decisions cross from one to the other.
 
-The third run of each turn is a control: as many independent servers of one process, each with its share of the bots,
-at the same time on the same core. It shows the cost of taking turns, without any traffic between the processes.
+The third run of each turn is a control: the same number of independent one-process servers, each with its share of the
+bots, run at the same time on one core. It shows what sharing a core costs, without traffic between the processes.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ def measure(processes: int, bots: int, capacity: int, seconds: float, warm_up: f
 
 
 class Turn(NamedTuple):
-    """Measurements made one after the other, to be compared."""
+    """Measurements of the same load, made one after the other."""
 
     one: Play
     """Play on a server of one process."""
     several: Play
     """Play on a server of several processes."""
     apart: list[Play]
-    """Play on several servers of one process each."""
+    """Play on several independent servers of one process each."""
 
     def ratio(self) -> float:
-        """Return the cost of a decision on several processes divided by that on one."""
+        """Return the cost of a decision on several processes, divided by its cost on one process."""
         return whole(self.several) / whole(self.one)
 
     def control(self) -> float:
-        """Return the same ratio for the independent servers."""
+        """Return the cost of a decision on the independent servers, divided by its cost on one process."""
         decisions = sum(each.per_second for each in self.apart)
         return sum(whole(each) * each.per_second for each in self.apart) / decisions / whole(self.one)
 

@@ -5,8 +5,9 @@
 A complete server is pinned to one core and plays two-seat games of 6th Sense. The random sample of one SDK, pinned to
 another core, plays one match, or 16 at once, against house bots. The server's metrics count the bot's decisions; /proc
 gives the processor time of its process, all threads and garbage collection included. SDKs take turns, each with a new
-server and a warm-up, which is ten times as long for just-in-time compilers (Node.js, Java). Ratios are to Python's turn
-in the same repetition. `make bench-clients` builds the samples; an SDK without a built sample is named and skipped.
+server and a warm-up. The warm-up is ten times as long for languages compiled just in time (Node.js, Java). Ratios are
+relative to Python's turn in the same repetition. `make bench-clients` builds the samples. An SDK without a built sample
+is reported and skipped.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ SAMPLES: Final = {
 
 
 class Turn(NamedTuple):
-    """The result of one bot in one measurement."""
+    """Result of one SDK's bot in one measurement."""
 
     cpu_us: float
     """Processor time of the bot's process per decision, in microseconds."""
@@ -86,14 +87,14 @@ class Turn(NamedTuple):
     core: float
     """Share of a core that the bot used."""
     together: float
-    """Mean number of decisions per turn of the server, which sends the bot one message."""
+    """Mean number of decisions per message to the bot. The server sends one message per turn."""
 
 
 class Count(NamedTuple):
     """The server's counters since its start."""
 
     decisions: int
-    """Decisions of bots, running matches included."""
+    """Number of decisions by bots, including those of running matches."""
     turns: int
 
 
@@ -137,7 +138,7 @@ def _playing(language: str, capacity: int, address: str, folder: Path) -> Iterat
 
 
 def _reached(goal: int, bot: subprocess.Popen[str], language: str, metrics: str) -> Count:
-    """Wait until the bots have had `goal` decisions, and return the counters read last."""
+    """Wait until the bots have made `goal` decisions, and return the latest counters."""
     made, until = 0, time.monotonic() + PATIENCE
     while (now := _counted(metrics)).decisions < goal:
         if now.decisions > made:
@@ -240,7 +241,7 @@ def main(
     runs: dict[str, dict[str, list[Turn]]] = {case: {each: [] for each in there} for case in cases or CASES}
     for number in range(repetitions):
         for case, turns in runs.items():
-            for place in range(len(there)):  # rotate, so that no language is always first
+            for place in range(len(there)):  # rotate, so that each language is first in turn
                 language = there[(place + number) % len(there)]
                 turns[language].append(measure(language, CASES[case], decisions, warm_up, compiled))
     found = {case: _plain(turns) for case, turns in runs.items()}

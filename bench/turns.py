@@ -4,9 +4,9 @@
 
 A complete arena with store, journal, clocks, ladder and records plays two-seat games of 6th Sense. Its bots run in the
 same process, exchange serialized protocol messages and choose at random; their own processor time is subtracted. A turn
-processes up to `--messages` messages. "In turns" is receiving and sending, with decoding and encoding. "Main thread"
-adds the forming, starting and ending of matches and one trio iteration per turn. "Process" adds the thread that writes
-to the database. `bench.play` also includes the transport.
+processes up to `--messages` messages. The column "in turns" is the time to receive, decode, encode and send them. "Main
+thread" adds the time to form, start and end matches and one trio iteration per turn. "Process" adds the thread that
+writes to the database. `bench.play` also includes the transport.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ NONCE: Final = bytes(16)
 
 
 class Case(NamedTuple):
-    """A load of bots and matches."""
+    """A load: the number of bots, and of matches that each plays."""
 
     bots: int
     matches: int
@@ -81,15 +81,15 @@ class Line:
         self._sent = sent
 
     def shortest_round_trip(self) -> float | None:
-        """Return None: there are no round trips; see `Link.shortest_round_trip`."""
+        """Return None, because the bot is in this process and there are no round trips."""
         return None
 
     def hand_over(self, message: bytes) -> None:
-        """Deliver a message to the bot; see `Link.hand_over`."""
+        """Deliver a message to the bot, as in `Link.hand_over`."""
         self._sent(self, message)
 
     async def deliver(self, take: Callable[[bytes], None], _: Callable[[], None]) -> None:
-        """Pass the bot's messages to `take`; see `Link.deliver`."""
+        """Pass the bot's messages to `take`, as in `Link.deliver`."""
         self.take = take
         await trio.sleep_forever()
 
@@ -150,7 +150,7 @@ class Bots:
         self._some.set()
 
     def _answer(self, line: Line, message: PlayResponse) -> bytes:
-        """Return a bot's reply to a message. Empty replies are sent too: each costs a turn, but they are rare."""
+        """Return a bot's reply to a message. Empty replies are also sent: each costs a turn, but they are rare."""
         chance, decisions = line.chance, message.decisions
         self.decisions += len(decisions)
         self.asked += bool(decisions)
@@ -169,7 +169,7 @@ class Bots:
 
 
 async def measure(case: Case, messages: int, decisions: int) -> Cost:
-    """Measure the cost over `decisions` decisions, after half as many to warm up."""
+    """Measure the cost over `decisions` decisions, after `decisions` / 2 decisions to warm up."""
     config = Config(offers=(Offer(GAME, (2,)),), house=False, patience=0.0)
     with tempfile.TemporaryDirectory() as data:
         directory = Path(data)

@@ -1,12 +1,13 @@
-"""Speed of many games at once: the vectorised environment compared with PettingZoo's loop and OpenSpiel's vector.
+"""Speed of many games at once: the vectorised environment compared with PettingZoo and with OpenSpiel.
 
     python -m bench.vector_env [--json] [--compiled] [--games 256] [--repetitions 5]
 
 All choose at random among the actions that a mask allows. The environment steps `--games` games of 6th Sense together,
 PettingZoo's AEC environment a single one, OpenSpiel's `SyncVectorEnv` `--games` games of `oh_hell`. Then parts of each
-game are compared with a move of the engine's own loop (list the legal actions, choose one, apply it): the extra time
-for `vector_into` of the seat to move, and `vector_into` of fresh copies. A sampled world is compared with a rollout to
-the end of the round. Contenders alternate in one process. Times are processor time; the table shows medians and ranges.
+game are compared with one move of the engine's own loop, which lists the legal actions, chooses one and applies it. One
+part is the extra time for `vector_into` of the seat to move, the other is `vector_into` of fresh copies. The time to
+sample a world is compared with a rollout to the end of the round. Contenders alternate in one process. Times are
+processor time; the table shows medians and ranges.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ BARS: Final = {
     "environment ÷ OpenSpiel": (2.0, True),
     **{f"{game.title}: {part}": (bar, False) for game in GAMES.values() for part, bar in PARTS.items()},
 }
-"""Bound of each ratio, and true if the bound is a minimum."""
+"""Bound of each ratio, with true if the bound is a minimum and false if it is a maximum."""
 
 
 def environment(games: int) -> Callable[[], float]:
@@ -68,7 +69,7 @@ def environment(games: int) -> Callable[[], float]:
 def pettingzoo(games: int) -> Callable[[], float]:
     """Return a function that runs PettingZoo's loop for one turn and returns decisions per second.
 
-    Observations are made as they were before `vector_into` existed.
+    Its observations are made without `vector_into`, in the way used before that function existed.
     """
     from engine.adapters.pettingzoo import GameEnv
 
@@ -129,8 +130,8 @@ def parts(game: Any) -> Callable[[], dict[str, float]]:
     def play(keys: list[bytes], row: Any, kept: list[Any] | None = None) -> float:
         """Play games with the same choices in every call; return the seconds per decision.
 
-        Before each choice the observation is written to `row`, if given; else a copy of the state is appended to
-        `kept`, if given.
+        `row`: an array to which the observation is written before each choice. `kept`: if there is no `row`, a list to
+        which a copy of the state is appended instead.
         """
         chance = Random(4).random
         states = [game.new(SEATS, SeededDecks(key)) for key in keys]
@@ -193,7 +194,7 @@ def measure(games: int, repetitions: int) -> dict[str, list[float]]:
             turn[f"environment ÷ {rival}"] = turn["environment: decisions/s"] / turn[f"{rival}: decisions/s"]
         for title, cost in costs.items():
             turn |= {f"{title}: {part}": ratio for part, ratio in cost().items()}
-        if repetition:  # the first warms up
+        if repetition:  # the first repetition warms up
             for name, value in turn.items():
                 found.setdefault(name, []).append(value)
     return found

@@ -1,4 +1,4 @@
-"""Cost of viewers of the live pages, to the server's decisions and to the pages.
+"""Cost of viewers of the live pages: to the server per decision, and to the pages' process.
 
     python -m bench.viewers [--viewers 500] [--seconds 10] [--repetitions 3] [--json]
 
@@ -41,7 +41,7 @@ SHARE: Final = 0.1
 
 
 class Run(NamedTuple):
-    """One measurement with viewers or without."""
+    """One measurement, with or without viewers."""
 
     server_cpu_us: float
     """Processor time of the server per decision, in microseconds."""
@@ -64,7 +64,9 @@ class Viewers:
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """Read the streams while the `with` block runs; it begins when every stream has received its first event."""
+        """Read the streams while the `with` block runs. The block begins when every stream has received its first
+        event.
+        """
         self._stop.clear()
         self._open.clear()
         self.events = 0

@@ -14,9 +14,9 @@ CROWDS: Final = (10, 200, 1_000, 2_000, 5_000)
 FEW: Final = 200
 MANY: Final = 2_000
 MOST: Final = 1.3
-"""Maximum cost of a decision with `MANY` bots, as a multiple of its cost with `FEW`."""
+"""Bar: maximum cost of a decision with `MANY` bots, as a multiple of its cost with `FEW`."""
 ROOM: Final = ("--connections", "12000", "--registrations-per-address", "20000", "--work-untrusted", "1000")
-"""Settings that let thousands of bots register and connect from one address."""
+"""Options of `arena serve` that let thousands of bots register and connect from one address."""
 
 
 class Crowd(NamedTuple):
@@ -56,7 +56,7 @@ def measure(bots: int, seconds: float, warm_up: float, compiled: bool, matches: 
 
 
 def ratio(turns: dict[int, list[Crowd]]) -> float | None:
-    """Return the cost of a decision with `MANY` bots divided by that with `FEW`: the median over turns."""
+    """Return the cost of a decision with `MANY` bots divided by its cost with `FEW`: the median over turns."""
     if not {FEW, MANY} <= {*turns}:
         return None
     pairs = zip(turns[MANY], turns[FEW], strict=True)
@@ -64,5 +64,5 @@ def ratio(turns: dict[int, list[Crowd]]) -> float | None:
 
 
 def middle(crowds: Sequence[Crowd]) -> Crowd:
-    """The medians of several measurements."""
+    """Compute the median of each figure over several measurements."""
     return Crowd(*(median(column) for column in zip(*crowds, strict=True)))

@@ -4,5 +4,5 @@ import os
 from typing import Final
 
 ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-"""Environment for NumPy, which reads it on import. Fits are small, and times are measured on one core."""
+"""Environment variables that NumPy reads on import. They allow one thread, because times are measured on one core."""
 os.environ.update(ONE_THREAD)

@@ -49,7 +49,7 @@ COLOURS = {Verdict.REACHED: "green", Verdict.MISSED: "bold red", Verdict.OPEN: "
 
 
 def measure(part: str, effort: Effort, seed: int, picture: Path | None) -> list[Figure]:
-    """Measure the figures of one part; the part "ranking" also draws a chart to the file `picture`, if given."""
+    """Measure the figures of one part. The part "ranking" also writes a chart to the file `picture`, if given."""
     match part:
         case "ranking":
             curves = ranking.curves(effort, seed)

@@ -1,9 +1,9 @@
-"""Many accomplices that each lose a little on purpose: a wide ring, and throw-away names.
+"""Attacks by many accomplices that each lose a few games on purpose: a wide ring, and throw-away names.
 
-All of them lose at tables of four to one bot, the head, from the middle of the field. The field plays for a day,
-and again for a week that begins seven days later. The members of a wide ring belong to the field. Throw-away names
-register in that week, a few each day. They first play the field as well as they can, so that a win against them is
-worth something; then they lose to the head and disappear.
+All of them lose at tables of four to one bot, the head, which is of middle strength. The field plays for a day, and
+again for a week that begins seven days later. The members of a wide ring belong to the field. Throw-away names register
+in that week, a few each day. They first play the field as well as they can, so that a win against them is worth
+something; then they lose to the head and disappear.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ NAME_MEETINGS: Final = 10
 
 
 def wide_ring(seed: Sequence[int]) -> Night:
-    """Simulate a week in which half of the field sometimes loses on purpose to a bot from its middle."""
+    """Simulate a week in which half of the field sometimes loses on purpose to a bot of middle strength."""
     return _simulated(seed, 0)
 
 
 def thrown_away(seed: Sequence[int], names: int = NAMES) -> Night:
-    """Simulate a week in which `names` new bots a day lose to a bot from the middle of the field."""
+    """Simulate a week in which `names` new bots a day lose on purpose to a bot of middle strength."""
     return _simulated(seed, names)
 
 
@@ -71,7 +71,7 @@ def _simulated(seed: Sequence[int], names: int) -> Night:
     nodes[:, :TABLE] = np.concatenate((honest, bought))
     places = ranked(np.where(nodes == NOBODY, np.nan, strengths[nodes]), Conditions(), chance)
     late = places[len(honest) :]
-    late[:, 1:TABLE] += late[:, 1:TABLE] < late[:, :1]  # the head, in the first seat, comes before all others
+    late[:, 1:TABLE] += late[:, 1:TABLE] < late[:, :1]  # the head, in the first seat, is placed before all others
     late[:, 0] = 1
     dates = FIRST_MONDAY + np.concatenate((*days, *nights))
     entrants = tuple(Entrant(Node(node), anchor=node < ANCHORS) for node in range(len(strengths)))
@@ -83,13 +83,15 @@ def _simulated(seed: Sequence[int], names: int) -> Night:
 
 
 def _among_others(own: Ints, matches: int, chance: np.random.Generator) -> Ints:
-    """Seat each of the `own` bots with three of the field, `matches` times."""
+    """Seat each of the `own` bots at `matches` tables, with three bots of the field."""
     others = chance.random((matches * len(own), BOTS)).argsort(axis=1)[:, : TABLE - 1]
     return np.column_stack((np.tile(own, matches), others))
 
 
 def _thrown(head: int, losers: Ints, meetings: int, chance: np.random.Generator) -> Ints:
-    """Seat the head with every loser `meetings` times, three different ones per table; a few may be left out."""
+    """Seat the head with every loser `meetings` times, with three different losers per table; a few seats may be left
+    out.
+    """
     tables = []
     for _ in range(meetings):
         left = [*chance.permutation(losers).tolist()]

@@ -1,7 +1,7 @@
 """Bots that lose on purpose: the beneficiary's gain, the chance of detection, and false alarms among honest bots.
 
-In a night of sybils, three accomplices play alone with a bot from the middle of the field and lose to it on purpose.
-By day they play as well as they can. Every bot has its own owner, as sybils would pretend.
+In a night of sybils, three accomplices play only with the head, a bot of middle strength, and lose to it on purpose. By
+day they play as well as they can. Every bot has a different owner, because sybils would register that way.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ HONEST: Final = {
 
 
 class Night(NamedTuple):
-    """A field with one or several nights of sybils."""
+    """Results of a field that plays by day, with one or several nights of sybils."""
 
     entrants: tuple[Entrant, ...]
     columns: Columns
@@ -53,9 +53,9 @@ class Night(NamedTuple):
 
 
 def night(seed: Sequence[int], tables: int = NIGHT) -> Night:
-    """Simulate a field and then, a day later, a night in which the median guest wins every table.
+    """Simulate a field and, a day later, a night in which the median guest wins every table.
 
-    Only its accomplices play with it.
+    In that night the winner plays only with its accomplices.
     """
     return _simulated(seed, DAYS, np.full(tables, DAYS))
 
@@ -66,7 +66,7 @@ def nights(seed: Sequence[int], tables: int) -> Night:
 
 
 def _simulated(seed: Sequence[int], days: int, when: Ints) -> Night:
-    """Simulate a field for `days` days from a Monday on, and a table of sybils on each day in `when`."""
+    """Simulate a field for `days` days from a Monday on. Each entry of `when` is the day of one table of sybils."""
     chance = np.random.default_rng([*seed])
     season = play(Conditions(), days * DAY, chance)
     guests = ANCHORS + np.argsort(season.strengths[ANCHORS:])
@@ -86,7 +86,7 @@ def _simulated(seed: Sequence[int], days: int, when: Ints) -> Night:
 
 
 def guests_of(entrants: Sequence[Entrant]) -> dict[Node, Guest]:
-    """Give every bot its own owner; all versions of a bot belong to it, and anchors are house bots."""
+    """Give every bot a different owner, to whom all its versions belong. Anchors are house bots."""
     roots: dict[Node, Node] = {}
     for entrant in entrants:
         roots[entrant.node] = entrant.node if entrant.parent is None else roots[entrant.parent]
@@ -98,7 +98,7 @@ def guests_of(entrants: Sequence[Entrant]) -> dict[Node, Guest]:
 
 
 def played(entrants: Sequence[Entrant], nodes: Ints) -> tuple[Entrant, ...]:
-    """Return the entrants that have a result; those without a later version are on the ladder."""
+    """Return the entrants with results. An entrant without a later version is on the ladder."""
     there = {int(node) for node in np.unique(nodes)} - {NOBODY}
     known = [each for each in entrants if each.node in there]
     parents = {each.parent for each in known}
@@ -135,7 +135,7 @@ def false_flags(conditions: Conditions, worlds: int, seed: tuple[int, ...], what
 
 
 def _error(found: Sequence[int], cases: int) -> float:
-    """Compute the standard error of a rate of rare events from counts by world; at least the error of one event."""
+    """Compute the standard error of a rate of rare events from counts by world: at least the error of one event."""
     return float(max(1.0, np.sqrt(len(found)) * np.std(found)) / cases)
 
 
@@ -144,7 +144,7 @@ class _Seen(NamedTuple):
     lift: float
     """Elo that the head gains from its first accomplice's results, as estimated by one Newton step."""
     refitted: float
-    """The same gain, from a new fit without these results."""
+    """Elo that the head gains from its first accomplice's results, according to a new fit without them."""
     flagged: Mapping[FlagKind, bool]
     first: bool
     """True if the head is first on the ladder."""

@@ -1,7 +1,7 @@
 """Opponents that the real scheduler gives a ring whose members announce a very large capacity.
 
 Honest bots announce the SDK's default capacity. Matches have random lengths, and every bot with room is seated. Only
-the second half of the evening counts, when the ring has reached its number of tables.
+the second half of the evening counts, because the ring first has to fill its tables.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def evening(honest: int, shared: bool, seed: int, ring: int = RING, room: int = 
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure a ring's opponents with and without a bound on one bot's share of the tables."""
+    """Measure a ring's opponents with and without a bound on the share of the tables that one bot may have."""
     figures = []
     evenings = range(seed, seed + effort.of(1, 3, 10))
     for honest in HONEST:

@@ -1,13 +1,13 @@
 """Coverage of the 95 % intervals: how often they contain the true rating, by table size, changes of the field and ties.
 
 There are two kinds of intervals. Those of fitted ratings cover all nodes that played, including old versions and
-newcomers with few matches. Those shown, of shrunk ratings, are measured for all bots on the ladder and for the leader
-alone. Both exclude the error of the scale, which all bots of a world share: the true ratings are shifted by the mean
-difference, and this shift is compared with the scale's error.
+newcomers with few matches. The published intervals, of shrunk ratings, are measured for all bots on the ladder and for
+the leader alone. Both exclude the error of the scale, which all bots of a world share: the true ratings are shifted by
+the mean difference, and this shift is compared with the scale's error.
 
 Some conditions have a lower bar only: skewed or heavy-tailed luck, and bots that form a cycle, with true ratings as
-defined in `world`. Small and large fields are measured for shown intervals only. The error of a share is estimated from
-the differences between worlds.
+defined in `world`. In small and large fields only the published intervals are measured. The error of a share is
+estimated from the differences between worlds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ NOT_TOO_NARROW: Final = Bar(93.0, 100.0)
 NORMAL_95: Final = 1.96
 LIKELY_BEST: Final = 0.2
 ALIKE: Final = 1.0
-"""Maximum difference of copies' true ratings in Elo; it is not 0 because their tables differ a little."""
+"""Maximum difference between the true ratings of copies, in Elo. It is not 0, because copies play at different tables.
+"""
 GAMES: Final = 250
 """Number of rounds, which is about the number of games per bot in a field that does not change."""
 TABLES: Final = {"2 seats": (2,), "4 seats": (4,), "6 seats": (6,), "2–7 seats": (2, 3, 4, 5, 6, 7)}
@@ -67,11 +68,12 @@ class Coverage(NamedTuple):
     young: Share
     """Like `ratings`, for nodes with fewer than 30 matches."""
     shown: Share
-    """Share of the bots on the ladder with the true rating within shrunk rating ± 1.96 posterior errors."""
+    """Share of the bots on the ladder with the true rating within shrunk rating ± 1.96 posterior standard deviations.
+    """
     leader: Share
-    """Like `shown`, for the first bot of each ladder."""
+    """Like `shown`, only for the first bot of each ladder."""
     scale: Share
-    """Share of worlds with the scale within 1.96 of its standard errors."""
+    """Share of worlds in which the error of the scale is at most 1.96 of its standard errors."""
 
 
 def cover(
@@ -166,7 +168,7 @@ def _true_ranks(true: Floats, shown: list[Node]) -> dict[Node, int]:
 
 
 def share(counts: Floats) -> Share:
-    """Compute a share from hits and cases by world.
+    """Compute a share from `counts`, pairs of hits and cases in each world.
 
     Its standard error is at least that of independent cases with a share of 95 %.
     """

@@ -1,9 +1,9 @@
-"""Simulation of thousands of matches as a server plays them: live ratings compared with fits, and who meets whom.
+"""Simulation of thousands of matches on a server: live ratings compared with fits, and the opponents that bots meet.
 
-Bots of a dozen owners join one after the other. They have room for one to eight matches at once, and some are slow. Now
-and then one returns as a new version. Whenever a match ends or a wait is over, the real scheduler forms tables, also
-with house bots. Live ratings are updated after every match. Every 100 matches the ladder is fitted; the live ratings,
-which are stalest at that moment, are compared with the fit and rebased on it. The first half, in which the ladder
+Bots of a dozen owners join one after the other. They play one to eight matches at once, and some are slow. Now and then
+a bot returns as a new version. Whenever a match ends or a waiting time is over, the real scheduler forms tables, also
+with house bots. Live ratings are updated after every match. Every 100 matches the ladder is fitted. The live ratings,
+which are then at their least accurate, are compared with the fit and rebased on it. The first half, in which the ladder
 itself is still uncertain, is reported separately.
 """
 
@@ -29,13 +29,13 @@ from bench.ladder.source import columns, fit
 from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, STEP, Conditions, Season, ranked
 
 FIT_EVERY: Final = 100
-"""Number of matches from one fit to the next."""
+"""Number of matches between two fits."""
 INITIAL_BOTS: Final = 16
 """Number of bots at the beginning, anchors included."""
 JOIN_EVERY: Final = 150
-"""Number of matches from one bot's arrival to the next."""
+"""Number of matches between the arrivals of two bots."""
 RETURN_EVERY: Final = 250
-"""Number of matches from one new version to the next."""
+"""Number of matches between two new versions."""
 OWNERS: Final = 12
 TABLE: Final = 4
 CONDITIONS: Final = Conditions(ties=0.1)
@@ -60,8 +60,8 @@ class Evening:
     differences: list[list[float]] = field(default_factory=list)
     """For each fit, the differences in Elo between the live and fitted ratings of the bots on the ladder.
 
-    Only bots count that are not provisional before and after the fit. The median difference is subtracted: it is a
-    shift of the scale, common to all bots, and not an error of any rating.
+    A bot counts if it is provisional neither before nor after the fit. The median difference is subtracted, because it
+    is a shift of the whole scale and not an error of any rating.
     """
     matches: int = 0
     house_seats: int = 0
@@ -106,7 +106,7 @@ class _Simulation:
             self.bots[node] = _Bot(node, owner, self.random.randint(1, 8), pace, self.now)
 
     def come_back(self) -> None:
-        """Replace a bot by a new version of it; the old version's matches go on."""
+        """Replace a bot by a new version. The matches of the old version continue."""
         old = self.bots.pop(self.random.choice([*self.bots]))
         self.pool.remove(old.node)
         node = Node(len(self.entrants))

@@ -1,4 +1,4 @@
-"""Measured figures and the bars that they should reach. This module itself measures nothing."""
+"""Types for measured figures and for the bars that they should reach."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Effort(Enum):
     """Enough for the tables in the documentation."""
 
     def of(self, quick: int, default: int, long: int) -> int:
-        """Choose the number for this effort."""
+        """Return the argument that belongs to this effort."""
         return {Effort.QUICK: quick, Effort.DEFAULT: default, Effort.LONG: long}[self]
 
 
@@ -80,7 +80,7 @@ class Figure(NamedTuple):
 
 
 def at_most(high: float) -> Bar:
-    """Create a bar without a lower end."""
+    """Create a bar with no lower limit."""
     return Bar(-inf, high)
 
 

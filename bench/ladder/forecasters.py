@@ -1,8 +1,8 @@
 """Rating systems as forecasters: each takes matches in order and predicts the score of any bot against any other.
 
-The systems are Elo with constant K, Glicko-2, TrueSkill and openskill, each with its authors' settings; and the last
-three again with settings for players who never change, as frozen bots do not. Glicko-2 follows Glickman (2013),
-TrueSkill follows Herbrich, Minka and Graepel (2006) with teams of one.
+The systems are Elo with constant K, Glicko-2, TrueSkill and openskill, each with its authors' settings. The last three
+also run with settings for players of constant strength, because a version of a bot never changes. Glicko-2 follows
+Glickman (2013), TrueSkill follows Herbrich, Minka and Graepel (2006) with teams of one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Forecaster(Protocol):
     """A rating system."""
 
     def take(self, bots: Sequence[int], places: Sequence[int]) -> None:
-        """Take the result of the next match: the bot in each seat, all different, and their places."""
+        """Apply the result of the next match: the bot in each seat, all different, and their places."""
 
     def expected(self) -> Floats:
         """Compute the expected scores [bots, bots] of every bot against every other; a tie counts as half."""
@@ -38,7 +38,7 @@ def _pair_score(place: int, other: int) -> float:
 
 
 class Fitted:
-    """The ladder's fitted ratings; with `shown`, those that a ladder shows and uses for forecasts."""
+    """The ladder's fitted ratings. With `shown`: the shrunk ratings that a ladder publishes and uses for forecasts."""
 
     def __init__(self, bots: int, *, shown: bool) -> None:
         self._entrants = [Entrant(Node(bot)) for bot in range(bots)]
@@ -134,7 +134,7 @@ class Glicko2:
             self._matches = []
 
     def rated(self, rating: Glicko, games: Sequence[tuple[Glicko, float]]) -> Glicko:
-        """Rate a player after a period of `games`, given as opponents and scores."""
+        """Return a player's rating after a rating period. `games`: each opponent's rating with the player's score."""
         mean, deviation, volatility = rating
         if not games:
             return rating._replace(deviation=sqrt(deviation**2 + volatility**2))
@@ -180,7 +180,7 @@ class Glicko2:
 
 
 def _weight(deviation: float) -> float:
-    """Return Glickman's g, the factor by which opponents with uncertain ratings count less."""
+    """Return Glickman's g, the smaller weight of an opponent with an uncertain rating."""
     return 1 / sqrt(1 + 3 * deviation**2 / pi**2)
 
 
@@ -196,7 +196,8 @@ class TrueSkill:
     def __init__(self, bots: int, *, drift: float = DEVIATION / 100, ties: float = 0.1) -> None:
         """Set the parameters.
 
-        `drift`: the paper's τ, by which a player changes before each match. `ties`: the share of ties.
+        `drift`: the paper's τ, the standard deviation of a player's change before each match. `ties`: the share of
+        ties.
         """
         self._means = [self.MEAN] * bots
         self._variances = [self.DEVIATION**2] * bots
@@ -217,12 +218,13 @@ class TrueSkill:
         `tied` says for each pair of neighbours whether they tied.
         """
         before = [(mean, variance + self._drift**2) for mean, variance in players]
-        # Messages are pairs of precision and precision times mean, from a player's skill and from its neighbours.
+        # A message is a pair: the precision, and the precision times the mean. It comes from a player's skill or
+        # neighbour.
         own = [(1 / (variance + self.LUCK**2), mean / (variance + self.LUCK**2)) for mean, variance in before]
         lower = [(0.0, 0.0)] * len(players)
-        """Messages from the pair with the next player."""
+        """Messages to each player from the pair with the next player."""
         upper = [(0.0, 0.0)] * len(players)
-        """Messages from the pair with the previous player."""
+        """Messages to each player from the pair with the previous player."""
         pairs = [*range(len(tied)), *range(len(tied) - 2, 0, -1)]
         for _ in range(self.SWEEPS):
             moved = 0.0
@@ -281,13 +283,13 @@ def _density(value: float) -> float:
 
 
 def _win(ahead: float) -> tuple[float, float]:
-    """Return shift of the mean and loss of variance of a normal difference once it is known to be positive."""
+    """Return the shift of a normal difference's mean, and its loss of variance, if it is known to be positive."""
     shift = exp(-(ahead**2) / 2 - float(log_ndtr(ahead))) / sqrt(2 * pi)
     return shift, shift * (shift + ahead)
 
 
 def _tie(ahead: float, margin: float) -> tuple[float, float]:
-    """Return shift of the mean and loss of variance of a normal difference once it is known to be within the margin."""
+    """Return the shift of the mean and the loss of variance if the difference is known to be within `margin`."""
     low, high = -margin - ahead, margin - ahead
     inside = max(1e-12, float(ndtr(high) - ndtr(low)))
     shift = (_density(low) - _density(high)) / inside
@@ -298,7 +300,9 @@ class OpenSkill:
     """The Plackett–Luce model of the package openskill."""
 
     def __init__(self, bots: int, *, drift: float | None = None) -> None:
-        """Set `drift`, openskill's τ, by which a player changes before each match; by default the model's own."""
+        """Set `drift`, openskill's τ: the change of a player's skill before each match. The default is the model's own
+        value.
+        """
         from openskill.models import PlackettLuce
 
         self._model: Any = PlackettLuce() if drift is None else PlackettLuce(tau=drift)

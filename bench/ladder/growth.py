@@ -1,7 +1,8 @@
-"""A ladder of ten thousand versions: time, memory, and independence of the order and of incremental fits.
+"""A ladder of ten thousand versions: its time and memory, and whether order and incremental fits change the result.
 
-It runs in a separate Python process on one core with one thread. 300 bots play a million matches of four. At random
-times bots return as new versions, so versions that are far apart in time never meet. Times are processor time.
+The measurement runs in a separate Python process on one core with one thread. 300 bots play a million matches of four.
+At random times bots return as new versions, so versions that are far apart in time never meet. Times are processor
+time.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def results_of(season: Season) -> Iterator[MatchResult]:
 
 
 def step_by_step(season: Season, entrants: tuple[Entrant, ...]) -> bool:
-    """True if incremental fits equal a fit of everything: after more results, and after an old one is voided."""
+    """Return true if incremental fits equal a full fit, both after more results and after an old result is voided."""
     count = len(season.nodes)
     void = Void(count + 1, 7, "played by mistake")
     results = results_of(season)

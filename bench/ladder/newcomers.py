@@ -1,8 +1,8 @@
 """Convergence of newcomers' ranks with the real scheduler, compared with random tables.
 
-Newcomers join a field that has played for a while. A round has as many tables as it takes to seat every bot once.
-Random tables seat every bot exactly once. The scheduler forms the same number of tables from a pool in which every bot
-has the SDK's default capacity. The ladder is fitted every few rounds; for the scheduler, later matches are pending.
+Newcomers join a field that has played for a while. A round has just enough tables to seat every bot once. Random tables
+seat every bot exactly once. The scheduler forms the same number of tables from a pool in which every bot has the SDK's
+default capacity. The ladder is fitted every few rounds. The scheduler treats matches after the latest fit as pending.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROUNDS: Final = 15
 BEFORE: Final = 200
 """Number of rounds that the field plays without the newcomers."""
 FIT_EVERY: Final = 5
-"""Number of rounds from one fit to the next, which is 50 matches."""
+"""Number of rounds between two fits; five rounds are 50 matches."""
 TABLE: Final = 4
 ROOM: Final = 8
 """Number of matches that a bot can play at once."""
@@ -74,7 +74,7 @@ def _scheduled(fitted: Fitted, pending: Ints, pool: Pool[int]) -> Ints:
 
 
 def _with(season: Season, tables: Ints, chance: np.random.Generator) -> Season:
-    """Return the season with these tables played in addition."""
+    """Play these tables, and return the season with their matches added."""
     nodes = np.full((len(tables), SEATS), NOBODY)
     nodes[:, : tables.shape[1]] = tables
     means = np.where(nodes == NOBODY, np.nan, season.strengths[nodes])

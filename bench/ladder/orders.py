@@ -1,6 +1,6 @@
 """Orders of bots by other rating systems: constant-K Elo, openskill's Plackett–Luce, and the ladder's live Elo alone.
 
-Each computes one number per bot after every round of simulated worlds; only the order of these numbers is used.
+Each system computes one number per bot after every round of a simulated world. Only the order of these numbers counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def constant_elo(nodes: Ints, places: Ints, bots: int, factors: Sequence[float])
         surplus = (place[..., :, None] < place[..., None, :]) + (place[..., :, None] == place[..., None, :]) / 2
         now = ratings[every_world, :, who].transpose(0, 3, 1, 2)
         expected = expit((now[..., :, None] - now[..., None, :]) / SCALE)
-        change = gain * (surplus[:, None] - expected).sum(axis=-1)  # a seat's ½ against itself does not count
+        change = gain * (surplus[:, None] - expected).sum(axis=-1)  # subtract a seat's expected ½ against itself
         ratings[every_world, :, who] += change.transpose(0, 2, 3, 1)
         yield ratings
 

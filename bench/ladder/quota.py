@@ -49,14 +49,14 @@ from bench.ladder.world import (
 )
 
 WEEKS: Final = (40, 60, 80, 100, 120)
-"""Weekly quotas to try in addition to the daily one."""
+"""Weekly quotas to try in addition to the daily quota."""
 GAIN: Final = at_most(40)
 LOSS: Final = at_most(5)
 HONEST_DAYS: Final = WEEK_DAYS
 WEEK_TABLES: Final = 60
 """Number of tables played on each night of a simulated week of sybil attacks."""
 BUSY: Final = 10
-"""Factor by which a bot plays more matches on a busy server than usual."""
+"""Matches of a bot on a busy server, as a multiple of the usual number."""
 BUSY_FIELD: Final = "8 guests, 1,000 matches a day for a week"
 VETERANS: Final = 6
 VETERAN_TABLES: Final = 2_000
@@ -66,7 +66,7 @@ OTHERS: Final = 8
 OWN_SHARE: Final = 0.8
 """Share of the head's tables at which it meets members of its own ring."""
 SMALLER: Final = (20, 10, 5, 3, 2, 1)
-"""Daily quotas to try against a ring in addition to that of open servers."""
+"""Daily quotas to try against a ring, in addition to the quota of open servers."""
 OPEN_DAY: Final = Quota(OPEN_QUOTA.day)
 
 
@@ -80,7 +80,7 @@ def under(entrants: Sequence[Entrant], columns: Columns, rule: Quota) -> Floats:
 
 
 def gains(world: Night, rules: Sequence[Quota]) -> list[float]:
-    """Fit the head's gain from its nights under each quota, in Elo."""
+    """Compute the Elo that the head gains from its nights under each quota."""
     before = under(world.entrants, world.without, NO_QUOTA)[world.head]
     return [float(under(world.entrants, world.columns, rule)[world.head] - before) for rule in rules]
 
@@ -176,19 +176,22 @@ FIELDS: Final[dict[str, Callable[[np.random.Generator], tuple[Season, Ints]]]] =
     "30 newcomers after 2,000 tables of six veterans": veterans_and_newcomers,
     BUSY_FIELD: lambda chance: field(chance, ANCHORS + 8, BUSY * DAY),
 }
-"""Honest fields by name. The last one has no bar: its errors are only four Elo, so their growth matters little."""
+"""Functions that simulate honest fields, by name. The last field has no bar: its errors are only four Elo, so their
+growth matters little.
+"""
 JOINING: Final = {"2 newcomers a day": (14, 2), "12 newcomers at once": (12, 12), "30 newcomers at once": (30, 30)}
-"""Number of newcomers to a field of older bots, and how many of them join each day.
+"""Number of newcomers to a field of older bots, and number of newcomers per day.
 
-These fields have no bar: throw-away names would arrive in the same numbers.
+These fields have no bar, because an attacker's throw-away names would arrive in the same numbers.
 """
 WEEKLY: Final = {f"{guests} guests": ANCHORS + guests for guests in (8, 20)} | {"40 bots": BOTS}
-"""Number of bots in the honest fields that decide the weekly quota; they play 100 matches a day for a week."""
+"""Number of bots in the honest fields that decide the weekly quota. Each bot plays 100 matches a day for a week."""
 
 
 def ring(chance: np.random.Generator, matches: int, share: float, days: int = HONEST_DAYS) -> tuple[Season, Ints]:
-    """Simulate days of two-seat tables. At a `share` of its tables, the head of a ring meets the ring's other members
-    and wins. Everywhere else all of them play as well as they can. The head's strength is the median of all bots.
+    """Simulate `days` days of two-seat tables with a ring of bots. At a share `share` of its tables, the ring's head
+    meets other members and wins. At all other tables the members play as well as they can. The head has the median
+    strength of all bots.
     """
     bots = ANCHORS + OTHERS + RING
     strengths = chance.normal(0, SPREAD, bots)
@@ -212,7 +215,7 @@ def ring(chance: np.random.Generator, matches: int, share: float, days: int = HO
 
 
 def ring_gains(seed: tuple[int, ...], matches: int, rules: Sequence[Quota]) -> tuple[list[float], bool]:
-    """Fit the Elo that a ring's head gains over its true strength in a week, under each quota.
+    """Compute the Elo by which a ring's head exceeds its true strength after a week, under each quota.
 
     Also return whether, without a quota, the head is flagged as a pair with one of its members.
     """
@@ -230,7 +233,7 @@ def ring_gains(seed: tuple[int, ...], matches: int, rules: Sequence[Quota]) -> t
 
 
 def measure(effort: Effort, seed: int) -> list[Figure]:
-    """Measure sybils, honest fields and a ring under quotas."""
+    """Measure sybils, honest fields and a ring, each with and without quotas."""
     worlds = effort.of(2, 20, 100)
     one_day = [gains(night((seed, 7, each)), [OPEN_QUOTA])[0] for each in with_progress(range(worlds), "nights")]
     what = f"a night of sybils gains {with_quota(OPEN_QUOTA)}"
@@ -298,7 +301,7 @@ def _gain(what: str, found: Sequence[float], bar: Bar | None = None, note: str =
 
 
 def _loss(what: str, errors: Sequence[Sequence[float]], number: int, bar: Bar | None = None) -> Figure:
-    """Compute the precision lost by a quota; `number` is its index in the squared `errors` of each world."""
+    """Compute the precision lost by the quota with index `number`. `errors`: squared errors by world and quota."""
     free, bound = (np.array([each[at] for each in errors]) for at in (0, number))
     ratio = bound.mean() / free.mean()
     note = f"standard error of a rating {np.sqrt(free.mean()):.1f} Elo, {np.sqrt(bound.mean()):.1f} with it"

@@ -1,4 +1,4 @@
-"""Games needed until the ladder's order is right, compared with other rating systems: 40 bots, 4 seats.
+"""Games needed until the ladder's order is nearly right, compared with other rating systems: 40 bots, 4 seats.
 
 The measure is Spearman's rank correlation with the true ratings, averaged over seeded worlds. All systems rate the same
 matches.
@@ -23,9 +23,9 @@ PROMISED: Final = 560
 SEATS: Final = 4
 TABLES: Final = BOTS // SEATS
 NEAR: Final = (400, 480, 520, 560, 600, 680)
-"""Rounds after which many worlds are evaluated; every bot plays once per round."""
+"""Rounds after which the ladder is evaluated in many worlds. Every bot plays once per round."""
 FAR: Final = (20, 40, 80, 120, 160, 240, 320, 400, 560, 800, 1120, 1600, 2240, 3200)
-"""Rounds after which a few worlds are evaluated for all systems."""
+"""Rounds after which all systems are evaluated in a few worlds."""
 FIT: Final = "the ladder"
 LIVE: Final = "its live layer alone"
 OPENSKILL: Final = "openskill, Plackett–Luce"
@@ -53,7 +53,8 @@ class Curve(NamedTuple):
         return np.asarray(self.correlations.std(axis=0) / np.sqrt(len(self.correlations)))
 
     def needed(self) -> tuple[float, float]:
-        """Compute the games per bot until the mean stays above `ENOUGH`, and the standard error of this number.
+        """Compute the number of games per bot after which the mean stays above `ENOUGH`, and this number's standard
+        error.
 
         The number is interpolated linearly in 1/(1−correlation); infinite if the last point is below `ENOUGH`.
         """

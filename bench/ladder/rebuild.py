@@ -1,7 +1,7 @@
 """Time to compute the ladder of a million matches on one core, and whether it depends on the order of the matches.
 
-It runs in a separate Python process on one core with one thread. 200 bots play at tables of 2, 4 and 6 seats, with
-ties; a hundred results are voided later. Times are the median processor time of several runs.
+The measurement runs in a separate Python process on one core with one thread. 200 bots play at tables of 2, 4 and 6
+seats, with ties; a hundred results are voided later. Times are the median processor time of several runs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHUFFLES: Final = 10
 
 
 def events_of(matches: int, chance: np.random.Generator) -> tuple[tuple[Entrant, ...], list[Event]]:
-    """Simulate `matches` results, followed by the voids; return entrants and events."""
+    """Simulate `matches` results, some of which are voided afterwards; return the entrants and the events."""
     a_round = np.mean([BOTS // seats for seats in (2, 4, 6)])
     season = play(Conditions((2, 4, 6), 0.15), int(1.1 * matches / a_round) + 10, chance, BOTS)
     seats = (season.nodes != NOBODY).sum(axis=1)[:matches].tolist()
@@ -69,7 +69,7 @@ def renumbered(events: Sequence[Event], chance: np.random.Generator) -> list[Eve
 
 
 def timed(make: Callable[[], Ladder], turns: int) -> tuple[float, Ladder]:
-    """Return the median processor time in seconds, and the last ladder made."""
+    """Call `make` several times; return the median processor time in seconds, and the last ladder."""
     times = []
     for _ in range(turns):
         gc.collect()
@@ -80,7 +80,7 @@ def timed(make: Callable[[], Ladder], turns: int) -> tuple[float, Ladder]:
 
 
 def run(matches: int, shuffles: int, turns: int, seed: int) -> dict[str, float]:
-    """Measure in this process: seconds from columns and from events, and the number of different digests."""
+    """Measure in this process: the seconds from columns and from events, and the number of different digests."""
     chance = np.random.default_rng([seed, 5])
     entrants, events = events_of(matches, chance)
     gc.freeze()

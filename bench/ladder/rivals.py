@@ -1,11 +1,11 @@
 """Forecasts of real matches by the ladder and by other rating systems, judged by their log-loss.
 
 House bots, the SDK's samples and variants of house bots play on the engine, without a server: at random tables of four,
-and at tables of two, four and six, where a bot's strength depends on the size. Each system takes the first matches of a
-season in order and then forecasts every pair of the last ones, which it has not seen. The loss is
-−S·ln E − (1−S)·ln(1−E), with a tie as half, averaged over the pairs of a match and over matches. A system that knows
-nothing scores ln 2 = 0.693. All systems forecast the same matches, so their differences are much more precise than the
-losses themselves. Errors are estimated from the differences between seasons, which are independent.
+and at tables of two, four and six, where a bot's strength depends on the size. Each system sees the first matches of a
+season in order and then forecasts every pair of its last matches. The loss is −S·ln E − (1−S)·ln(1−E), with a tie as
+half, averaged over the pairs of a match and over matches. A system that knows nothing scores ln 2 = 0.693. All systems
+forecast the same matches, so their differences are much more precise than the losses themselves. Errors are estimated
+from the differences between seasons, which are independent.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ SYSTEMS: Final[Mapping[str, Callable[[int], Forecaster]]] = {
 }
 OURS: Final = ("the fit", "what is shown")
 NEAR: Final = Bar(-1.0, 0.003)
-"""Bar for the loss of the better of our systems minus that of the best of all."""
+"""Bar for the difference of two losses: the better of our systems minus the best of all systems."""
 
 
 class Match(NamedTuple):
-    """A real match: the bot in each seat, and the places."""
+    """Result of a real match: the bot in each seat, and the places."""
 
     bots: tuple[int, ...]
     places: tuple[int, ...]
 
 
 def real_season(game: str, sizes: Sequence[int], matches: int, chance: Random) -> list[Match]:
-    """Play matches of random bots of the game's field at tables of these sizes."""
+    """Play matches between random bots of the game's field, at tables of the given sizes."""
     bots = [*field(game).values()]
     season = []
     for _ in range(matches):
@@ -109,7 +109,7 @@ def compare(game: str, what: str, sizes: Sequence[int], effort: Effort, seed: in
 
 
 def _figures(kind: str, found: Floats, taken: Sequence[int]) -> list[Figure]:
-    """Report losses [seasons, systems, taken], and the distance of the better of our systems from the best of all."""
+    """Report `found`, the losses [seasons, systems, taken], and how far our better system is behind the best of all."""
     names = [*SYSTEMS]
     means = found.mean(axis=0)
     best = int(means[:, -1].argmin())

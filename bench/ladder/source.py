@@ -1,4 +1,4 @@
-"""The ladder under test, with ratings and errors as arrays by node."""
+"""Access to the ladder under test, with ratings and errors as arrays by node."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.ladder.world import Floats, Ints, Season
 
 
 class Fitted(NamedTuple):
-    """A ladder, and its figures as arrays by node."""
+    """A fitted ladder, with its figures as arrays by node."""
 
     ladder: Ladder
     ratings: Floats
@@ -33,7 +33,7 @@ def columns(season: Season, matches: int | None = None) -> Columns:
 
 
 def fit(entrants: Sequence[Entrant], results: Columns) -> Fitted:
-    """Fit the ladder of these results like a server."""
+    """Fit the ladder of these results in the same way as a server."""
     made = ladder(entrants, results)
     figures = made.figures
     return Fitted(

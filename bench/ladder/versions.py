@@ -1,8 +1,8 @@
-"""Gains from many versions of one program, the recognition of better versions, and the accuracy of P(better).
+"""Rating gained by many versions of one program, recognition of better versions, and accuracy of P(better).
 
-One of 40 bots changes its version at regular intervals; the others stay the same. Gains are the shown rating minus the
-true one, averaged over worlds. After many versions, the author returns to the luckiest one. For P(better), one bot or
-all guests change once, by random gains of a known spread.
+One of 40 bots changes its version at regular intervals; the others stay the same. A gain is the published rating minus
+the true rating, averaged over worlds. After many versions, the author returns to the luckiest. For P(better), one bot
+or all guests change once, by random amounts of known spread.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bench.ladder.world import ANCHORS, BOTS, NOBODY, SEATS, SPREAD, Conditions,
 
 TABLE: Final = 4
 ELO: Final = 39 / SPREAD
-"""Elo per unit of strength, among bots that are close to each other."""
+"""Elo per unit of strength, between bots of nearly equal strength."""
 BETTER: Final = 120.0
 """Advantage of the better version, in Elo."""
 SURE: Final = 0.8
@@ -34,7 +34,7 @@ SURE: Final = 0.8
 def season_of(versions: int, rounds: int, better: float, chance: np.random.Generator) -> Season:
     """Simulate a season in which the last bot plays `versions` versions for `rounds` rounds each.
 
-    `better`: the Elo by which its last version is better than those before.
+    `better`: the advantage of its last version over the earlier versions, in Elo.
     """
     nodes = [Node(BOTS - 1 + version) for version in range(versions)]
     entrants = [Entrant(Node(node), anchor=node < ANCHORS) for node in range(BOTS - 1)]
@@ -49,8 +49,8 @@ def season_of(versions: int, rounds: int, better: float, chance: np.random.Gener
 def changed_season(changing: int, rounds: int, deviation: float, chance: np.random.Generator) -> Season:
     """Simulate a season of twice `rounds` rounds in which the last `changing` bots change.
 
-    Gains have the standard deviation `deviation` in Elo. Each bot changes in the middle half of the season; the number
-    of its new node is that of the old one plus `changing`.
+    The changes of strength have the standard deviation `deviation` in Elo. Each bot changes in the middle half of the
+    season. Its new node has the number of the old node plus `changing`.
     """
     entrants = [Entrant(Node(node), anchor=node < ANCHORS, newest=node < BOTS - changing) for node in range(BOTS)]
     entrants += [Entrant(Node(node), Node(node - changing)) for node in range(BOTS, BOTS + changing)]
@@ -73,13 +73,15 @@ def _played(entrants: list[Entrant], strengths: Floats, seated: Ints, chance: np
 
 
 def shown(season: Season, node: int) -> float:
-    """Return the rating that is shown for the last bot when it plays as the given version."""
+    """Return the published rating of the last bot if it plays as the version `node`."""
     entrants = [entrant._replace(newest=True) if entrant.node == node else entrant for entrant in season.entrants]
     return next(line.shrunk for line in ladder(entrants, columns(season)).lines if line.node == node)
 
 
 def gain_of_the_luckiest(versions: int, rounds: int, chance: np.random.Generator) -> float:
-    """Simulate `versions` equal versions; return shown rating minus strength of the version with the best fit."""
+    """Simulate `versions` equal versions; return published rating minus true strength of the version with the highest
+    rating.
+    """
     season = season_of(versions, rounds, 0.0, chance)
     ratings = [figure.rating for figure in ladder(season.entrants, columns(season)).figures]
     luckiest = BOTS - 1 + int(np.argmax(ratings[BOTS - 1 :]))
@@ -87,13 +89,13 @@ def gain_of_the_luckiest(versions: int, rounds: int, chance: np.random.Generator
 
 
 def gain_of_the_better(versions: int, rounds: int, chance: np.random.Generator) -> float:
-    """Simulate a better last version; return its shown rating minus the strength of the versions before it."""
+    """Simulate a better last version; return its published rating minus the strength of the versions before it."""
     season = season_of(versions, rounds, BETTER, chance)
     return shown(season, len(season.strengths) - 1) - float(np.mean(truth(season)[BOTS - 1 : -1]))
 
 
 class Calls(NamedTuple):
-    """Versions that are called better or worse with a probability of 80 % or more."""
+    """Number of versions that are called better or worse with a probability of 80 % or more."""
 
     right: int
     said: float
@@ -101,7 +103,9 @@ class Calls(NamedTuple):
 
 
 def calls(changing: int, rounds: int, deviation: float, chance: np.random.Generator) -> tuple[Calls, Calls]:
-    """Simulate bots that change; return the calls by P(better), and those by the rating difference alone."""
+    """Simulate bots that change; return the calls made from P(better), and the calls made from rating differences
+    alone.
+    """
     season = changed_season(changing, rounds, deviation, chance)
     figures = ladder(season.entrants, columns(season)).figures
     pairs = [(figures[node - changing], figures[node]) for node in range(BOTS, BOTS + changing)]

@@ -5,8 +5,8 @@ Strengths have a standard deviation of 0.2: the best of 40 beats the median bot 
 from rounding performances to a grid with a random offset for every match. In a changing field, bots are replaced by
 others or by new versions. In a cyclic field, a bot's performance depends on its opponents, as in rock, paper, scissors.
 
-The true ratings are those of a Bradley–Terry ladder after infinitely many repetitions of the same tables: their
-expected scores, summed over every bot's pairs, equal the true ones. With nearly logistic luck they are the strengths in
+True ratings are those of a Bradley–Terry ladder after infinitely many repetitions of the same tables: for each bot, the
+sum of the expected scores over all its pairs equals the true sum. With nearly logistic luck they are the strengths in
 another unit; with a cycle, they are the best description by one number per bot.
 """
 
@@ -39,7 +39,7 @@ STEP: Final = 0.1
 CHANGE_RATE: Final = 0.005
 """Fraction of a changing field's bots that is replaced after each round."""
 SEATS: Final = 7
-"""Number of columns per match, as in the ladder's arrays; those beyond its seats hold `NOBODY`."""
+"""Number of columns per match, as in the ladder's arrays. Columns beyond the last seat contain `NOBODY`."""
 NOBODY: Final = -1
 COPIED: Final = 0.4
 """Strength of the copied program: two standard deviations above the middle."""
@@ -65,7 +65,7 @@ class Conditions:
     """Conditions under which a field plays."""
 
     seats: tuple[int, ...] = (4,)
-    """Table sizes, of which one is drawn for each round."""
+    """Table sizes. One of them is drawn for each round."""
     ties: float = 0.0
     """Approximate share of pairs that tie."""
     changing: bool = False
@@ -83,7 +83,7 @@ class Season:
 
     conditions: Conditions
     entrants: tuple[Entrant, ...]
-    """Entrants by node: node n is the n-th."""
+    """Entrants by node: node n is entrant n."""
     strengths: Floats
     """True strengths by node."""
     nodes: Ints
@@ -183,10 +183,10 @@ def grid_of(ties: float) -> float:
 
 
 def expected_score(differences: Floats, conditions: Conditions) -> Floats:
-    """Compute the expected scores E[S] of seats from the differences between their and an opponent's performances.
+    """Compute the expected score E[S] of each seat. `differences`: its mean performance minus an opponent's.
 
-    Two performances that differ by X tie with probability max(0, 1−|X|/g) on a grid of width g, so that S is
-    ½ + ½·clip(X/g, −1, 1) on average; its expectation is an integral over the distribution of X.
+    On a grid of width g, two performances that differ by X tie with probability max(0, 1−|X|/g). So the mean of S is
+    0.5 + 0.5·clip(X/g, −1, 1). E[S] is the integral of this mean over the distribution of X.
     """
     if not conditions.ties:
         return _below(differences, conditions.luck)
@@ -198,7 +198,7 @@ def expected_score(differences: Floats, conditions: Conditions) -> Floats:
 
 
 def _below(value: Floats, luck: Luck) -> Floats:
-    """Compute the probability that the difference of two independent lucks is below a value."""
+    """Compute the probability that the difference of two independent draws of luck is below a value."""
     match luck:
         case Luck.NORMAL:
             return np.asarray(ndtr(value / np.sqrt(2)))
@@ -246,6 +246,6 @@ def bradley_terry(scores: Floats, weights: Floats) -> Floats:
         hessian = np.diag(information.sum(axis=1)) - information + 1 / len(scores)
         step = solve(hessian, won - (weights * chances).sum(axis=1), assume_a="pos")
         ratings += step
-        if np.abs(step).max() < 1e-9:  # rounding errors in long seasons allow no less
+        if np.abs(step).max() < 1e-9:  # rounding errors in long seasons forbid a smaller bound
             return np.asarray(SCALE * ratings)
     raise ArithmeticError("no Bradley–Terry ratings found: are all bots connected by their matches?")

@@ -1,8 +1,8 @@
-"""Goodness of fit of the ladder's model: calibration, the weight of a pair, ranks from few games.
+"""Goodness of fit of the ladder's model: calibration, weight of a pair, and ranks after few games.
 
-Results are arrays by match and seat: bots are numbered from 0, place 1 is the best, and ties share a place. Strengths
-are those of the fitted ladder, in log odds. Intervals are bootstrapped over matches, because pairs of one match are
-dependent.
+Results are arrays by match and seat. Bots are numbered from 0; place 1 is the best, and ties share a place. Strengths
+are ratings of the fitted ladder, converted to log odds. Intervals are bootstrapped over matches, because pairs of one
+match are dependent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BOOTSTRAPS: Final = 400
 BINS: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Edges of the bins of the favourite's winning probability."""
 DRAWS: Final = 20
-"""Number of random samples to draw."""
+"""Number of random samples over which the rank correlation is averaged."""
 
 
 class Figure(NamedTuple):
@@ -38,7 +38,7 @@ class Figure(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """Pairs whose favourites had about the same predicted probability of winning."""
+    """Pairs of seats in which the favourite had about the same predicted probability of winning."""
 
     pairs: int
     predicted: float
@@ -85,7 +85,7 @@ def simulated(results: Results, theta: Floats, chance: np.random.Generator) -> R
 
 
 def predictions(results: Results, bots: int) -> Floats:
-    """Predict the log odds [matches, pairs] of each pair from a fit to the other half of the matches."""
+    """Predict the log odds [matches, pairs] of each pair, from a fit to the half of the matches without it."""
     pairs = duels(results)
     odds = np.zeros(pairs.one.shape)
     for half in (0, 1):
@@ -96,7 +96,7 @@ def predictions(results: Results, bots: int) -> Floats:
 
 
 def slope(odds: Floats, score: Floats) -> float:
-    """Fit the calibration slope, a factor on the log odds: 1 is calibrated, less means overconfident."""
+    """Fit the calibration slope, a factor on the log odds: 1 is calibrated, a smaller slope means overconfident."""
     factor = 1.0
     for _ in range(20):
         chance = 1 / (1 + np.exp(-factor * odds))
@@ -132,7 +132,8 @@ def weight(results: Results, theta: Floats, chance: np.random.Generator | None =
     own, place = theta[results.nodes], results.places
     expected = 1 / (1 + np.exp(own[:, None, :] - own[:, :, None]))
     score = (1 + np.sign(place[:, None, :] - place[:, :, None])) / 2
-    information = (expected * (1 - expected)).sum(axis=(1, 2)) - own.shape[1] / 4  # no pair with oneself
+    # without the pair of a seat with itself
+    information = (expected * (1 - expected)).sum(axis=(1, 2)) - own.shape[1] / 4
     square = ((score - expected).sum(axis=2) ** 2).sum(axis=1)
     value = float(information.sum() / square.sum())
     if chance is None:
@@ -143,7 +144,7 @@ def weight(results: Results, theta: Floats, chance: np.random.Generator | None =
 
 
 def correlation(results: Results, bots: int, games: int, chance: np.random.Generator) -> float:
-    """Compute the mean rank correlation between ladders from `games` games per bot and from all other matches."""
+    """Compute the mean rank correlation of two ladders: one from `games` games per bot, one from all other matches."""
     matches = round(games * bots / results.nodes.shape[1])
     found = []
     for _ in range(DRAWS):

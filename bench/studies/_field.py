@@ -1,8 +1,8 @@
 """Real bots and matches without a server, for the studies of luck and of the ladder's constants.
 
-The field of a game is its house bots, the SDK's sample bots, and variants of house bots: mixtures that bid like one bot
-and play like another, and bots that choose at random in a percentage of their decisions. Deals and random numbers come
-from seeds, so that all figures are reproducible.
+The field of a game consists of its house bots, the SDK's sample bots, and variants of house bots. One kind of variant
+bids like one bot and plays like another. The other kind makes a percentage of its decisions at random. Deals and random
+numbers come from seeds, so that all figures are reproducible.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from engine.registry import GAMES
 
 SOFT: Final = 1_000_000
 BANK: Final = 30_000_000
-"""Soft limit and bank shown to sample bots, in microseconds; the bots ignore both."""
+"""Soft time limit and time bank that sample bots are shown, in microseconds. The bots ignore both."""
 JobT = TypeVar("JobT")
 DoneT = TypeVar("DoneT")
 
 FIRST_CHOICES: Final = frozenset({"predict", "bid"})
-"""Kinds of actions that predict the number of tricks."""
+"""Kinds of actions with which a player predicts its number of tricks."""
 
 
 class Player(Protocol):
@@ -55,7 +55,7 @@ class Slips:
     percent: int
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
-        """Choose like the bot, or sometimes at random."""
+        """Choose like the underlying bot, or sometimes at random."""
         if int.from_bytes(chance[:4], "big") % 100 < self.percent:
             return legal[int.from_bytes(chance[4:12], "big") % len(legal)]
         return self.bot.decide(view, legal, chance)
@@ -70,7 +70,7 @@ class Mixed:
     plays: Player
 
     def decide(self, view: SeatView, legal: Sequence[int], chance: bytes) -> int:
-        """Choose like the bot for this kind of action."""
+        """Choose like the bot that is responsible for this kind of action."""
         first = GAMES[self.game].actions[legal[0]].kind in FIRST_CHOICES
         return (self.bids if first else self.plays).decide(view, legal, chance)
 
@@ -98,7 +98,7 @@ def _catalog(game: str) -> Catalog:
 
 
 def house_names(game: str) -> tuple[str, ...]:
-    """Return the names of a game's house bots, the weakest, random one first."""
+    """Return the names of a game's house bots, starting with the random bot, which is the weakest."""
     return tuple(bot.name.removeprefix("house-") for bot in HOUSE_BOTS[game])
 
 
@@ -122,7 +122,7 @@ def field(game: str) -> dict[str, Player]:
 
 
 class Deal(NamedTuple):
-    """Key of the cards of a match."""
+    """The key from which the cards of a match are dealt."""
 
     key: bytes
 
@@ -152,7 +152,7 @@ def play(game: str, players: Sequence[Player], deal: Deal, chance: Random) -> Pl
 
 
 def spread(work: Callable[[JobT], DoneT], jobs: Iterable[JobT], processes: int) -> Iterator[DoneT]:
-    """Map `work` over the jobs in several processes; results come in the order of the jobs."""
+    """Apply `work` to each job in several processes; yield the results in the order of the jobs."""
     if processes == 1:
         yield from map(work, jobs)
         return

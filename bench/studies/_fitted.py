@@ -30,7 +30,7 @@ from bench.studies._calibration import (
 )
 
 GAMES: Final = (10, 20, 40, 80)
-"""Games per bot in the ladders that are compared with ladders from all other matches."""
+"""Numbers of games per bot after which a ladder is compared with the ladder of all other matches."""
 WORLDS: Final = 20
 """Number of simulated worlds in which the model is exact."""
 
@@ -60,17 +60,17 @@ class Fitted:
     ratings: dict[str, tuple[float, float]]
     """Rating and standard error by bot."""
     scales: dict[str, tuple[float, float, float]]
-    """Figures of the scale by choice of anchors, over all bots except the random one.
+    """Figures of the scale by choice of anchors, over all bots except the random bot.
 
-    They are mean rating, root mean square distance from 1500, and median standard error.
+    The figures are the mean rating, the root mean square distance from 1500, and the median standard error.
     """
 
 
 def fitted(game: str, results: Results, names: Sequence[str], house: int) -> Fitted:
     """Analyse the ladder of results between bots; `names` are their names, by number.
 
-    The first `house` bots are house bots, number 0 the random one. There must be at least five games per bot, because
-    each half of the matches is predicted from the other.
+    The first `house` bots are house bots; number 0 is the random bot. There must be at least five games per bot,
+    because each half of the matches is predicted from the other.
     """
     chance = np.random.default_rng(6)
     bots = len(names)
@@ -111,7 +111,7 @@ def ladder_of(results: Results, bots: int, anchors: Sequence[int]) -> Ladder:
 
 
 def scale(full: Ladder) -> tuple[float, float, float]:
-    """Compute mean rating, distance from 1500 and median error over all bots except the random one."""
+    """Compute mean rating, distance from 1500 and median standard error over all bots except the random bot."""
     lines = [line for line in full.lines if line.node != 0]
     ratings = np.array([line.rating for line in lines])
     distance = np.sqrt(((ratings - NEW.value) ** 2).mean())

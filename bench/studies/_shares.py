@@ -1,4 +1,4 @@
-"""Variance components of a seat's result (bot, deal, opponents), estimated from deals played several times."""
+"""Shares of bot, deal and opponents in the variance of a seat's result, estimated from deals played several times."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Shares:
     of: str
     """Kind of result."""
     total: float
-    """The whole variance."""
+    """Total variance of a seat's result."""
     bot: float
     """Share of the bot in the seat."""
     deal: float
-    """Share of the seat's cards, whoever plays with or against them."""
+    """Share of the seat's cards, averaged over the bots that play with or against them."""
     deal_error: float
     """Standard error of the deal's share."""
     bot_and_deal: float
@@ -36,11 +36,11 @@ class Shares:
 
 
 def decompose(game: str, seats: int, of: str, bots: NDArray[np.int64], values: Sequence[Floats]) -> Shares:
-    """Estimate the components from the results [deals, seats] of four matches per deal.
+    """Estimate the variance components from the results [deals, seats] of four matches per deal.
 
-    `values` are the results of `bots` [deals, seats], then those with another bot in every seat, with other bots in all
-    seats except seat 0, and of the same table on another deal. The covariance of two matches is the variance of the
-    components that they share.
+    `values` contains four arrays of results: of `bots` [deals, seats]; with another bot in every seat; with other bots
+    in all seats except seat 0; and of the same bots on another deal. The covariance of two matches is the variance of
+    the components that they share.
     """
     base, replaced, kept, other_deal = (each - np.mean([each.mean() for each in values]) for each in values)
     total = float((base**2).mean())
@@ -64,7 +64,7 @@ def decompose(game: str, seats: int, of: str, bots: NDArray[np.int64], values: S
 
 
 def _between(bots: NDArray[np.int64], values: Floats) -> float:
-    """Estimate the variance of the bots' true means: that of their observed means minus the sampling variance."""
+    """Estimate the variance of the bots' true means: that of the observed means minus the sampling variance."""
     groups = [values[bots == bot] for bot in np.unique(bots)]
     sizes = np.array([len(group) for group in groups])
     means = np.array([group.mean() for group in groups])

@@ -3,9 +3,9 @@
     python -m bench.studies.endings [--decisions N] [--game NAME] [--seats N] [--cards N] [--json]
 
 The house bots of a game that do not search play each other. Whenever a seat with at most `--cards` cards has a choice,
-every house bot is asked for its action, which is compared with the best one. The comparison covers all worlds that the
-seat could be in if they are few, else a random sample of them (`engine.endings`). The cost is in points of the round
-above the others' mean, for a seat that learns all hands right afterwards. Positions come from one match each.
+every house bot is asked for its action, which is compared with the best action. The comparison covers all worlds (deals
+that fit the seat's view) if they are few, otherwise a random sample (`engine.endings`). The cost is in points of the
+round above the others' mean, for a seat that learns all hands right afterwards. Positions come from one match each.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from engine.game import OVER
 from engine.registry import GAMES
 
 MOST: Final = 4_000
-"""Maximum number of worlds up to which all of them are solved."""
+"""Maximum number of worlds of which all are solved."""
 DRAWN: Final = 100
-"""Number of worlds to draw at random if there are more."""
+"""Number of worlds drawn at random if there are more than `MOST`."""
 DUST: Final = 1e-9
-"""Points below which a difference is rounding error."""
+"""Differences smaller than this, in points, are rounding errors."""
 FIRST: Final = frozenset({"bid", "predict"})
 """Kinds of choices made before the tricks."""
 
 
 class BotErrors(NamedTuple):
-    """The loss of one house bot."""
+    """Points that one house bot loses per decision."""
 
     game: str
     seats: int

@@ -4,9 +4,10 @@
 
 For every game and several table sizes, random bots of the field play. Then every house bot except the random one, and a
 counter that errs in 10 % of its choices, play the same deals in every seat. Scores are adjusted match by match as on a
-server, from earlier matches only, so the cost of learning is included. "Games needed" are those for the same standard
-error as without adjustment: of a bot's mean score, and of the difference of two bots at one table. 95 % intervals are
-bootstrapped over matches. Shares explained come from least squares over all matches at once.
+server, from earlier matches only, so the cost of learning is included. "Games needed" counts the games that lead to the
+same standard error as without adjustment: of a bot's mean score, and of the difference of two bots at one table. 95 %
+intervals are bootstrapped over matches. The shares of variance explained come from least squares over all matches at
+once.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Dealt(NamedTuple):
     replays: dict[str, list[tuple[int, ...]]]
     """Scores in every replay, by house bot."""
     ms: dict[str, float]
-    """Processor time of one replay in milliseconds, by house bot; that of the match itself under ""."""
+    """Processor time of one replay in milliseconds, by house bot. The key "" is the match itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,11 @@ class Gain:
     explained_difference: float
     """Share of the variance of the score's difference from the table's mean that the baseline explains."""
     share: float
-    """Final β, if the baseline is a mean."""
+    """Final adjustment coefficient β, if the baseline is a mean."""
     table: float
     """Final δ."""
     games_mean: tuple[float, float, float]
-    """Games needed for a mean score, as a share of those without adjustment, with its interval."""
+    """Games needed for a mean score, as a fraction of those needed without luck adjustment, and its interval."""
     games_difference: tuple[float, float, float]
     """Games needed to tell two bots apart, as a fraction of those needed without luck adjustment, and its interval."""
     shift: float
@@ -107,7 +108,7 @@ def deal(job: Job) -> Dealt:
 
 
 def baselines(match: Dealt) -> dict[str, tuple[list[float], float]]:
-    """Compute all kinds of baselines of a match: points by seat, and milliseconds."""
+    """Compute all kinds of baselines of a match: the points by seat, and the processor time in milliseconds."""
 
     def mean(replays: Sequence[Sequence[int]]) -> list[float]:
         return [sum(scores) / len(replays) for scores in zip(*replays, strict=True)]
@@ -172,14 +173,14 @@ def about_table(values: Floats) -> Floats:
 
 
 def of_table(values: Floats) -> Floats:
-    """Return each table's mean, minus the mean over all matches, for every seat."""
+    """Return for every seat the mean of its table, minus the mean over all matches."""
     means = np.repeat(values.mean(axis=1, keepdims=True), values.shape[1], axis=1)
     difference: Floats = means - means.mean()
     return difference
 
 
 def explained(values: Floats, by: Sequence[Floats]) -> float:
-    """Compute R² of least squares, adjusted for the number of regressors."""
+    """Compute R² of a least-squares fit of `values` by `by`, adjusted for the number of regressors."""
     design = np.column_stack([each.ravel() for each in by])
     wanted = values.ravel()
     fitted = design @ np.linalg.lstsq(design, wanted, rcond=None)[0]
@@ -188,7 +189,7 @@ def explained(values: Floats, by: Sequence[Floats]) -> float:
 
 
 def ratio(after: Floats, before: Floats) -> tuple[float, float, float]:
-    """Compute the ratio of the variances after and before, with an interval bootstrapped over matches."""
+    """Compute the variance of `after` divided by that of `before`, with an interval bootstrapped over matches."""
     sums = np.stack([(after**2).sum(axis=1), (before**2).sum(axis=1)], axis=1)
     chosen = np.random.default_rng(6).integers(len(sums), size=(BOOTSTRAPS, len(sums)))
     totals = sums[chosen].sum(axis=1)

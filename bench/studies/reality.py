@@ -40,8 +40,8 @@ class Job(NamedTuple):
 
 
 class Quad(NamedTuple):
-    """Four matches: the original, its deal with all bots replaced, with all but seat 0's replaced, and its bots on a
-    new deal.
+    """Four matches: the original, its deal with other bots, its deal with only seat 0's bot unchanged, and its bots on
+    a new deal.
     """
 
     base: Played
@@ -51,7 +51,7 @@ class Quad(NamedTuple):
 
 
 class Done(NamedTuple):
-    """Result of a job: the bots' numbers and places by seat, and the four matches of a duplicate."""
+    """Result of a job: the bots' numbers and places by seat, and the four matches if the job was repeated."""
 
     bots: tuple[int, ...]
     places: tuple[int, ...]
@@ -68,7 +68,7 @@ def work(job: Job) -> Done:
         return play(job.game, [bots[names[bot]] for bot in seated], cards, chance)
 
     def table() -> list[int]:
-        return chance.sample(range(job.duplicate, len(names)), job.seats)  # duplicates exclude the random bot
+        return chance.sample(range(job.duplicate, len(names)), job.seats)  # repeated matches exclude the random bot
 
     cards, seated = Deal.draw(chance), table()
     base = match(seated, cards)
@@ -115,7 +115,7 @@ def measure(
 
 
 def once(done: Sequence[Done]) -> Results:
-    """Collect the matches whose deals were played once."""
+    """Collect the matches that were not repeated."""
     plain = [each for each in done if each.quad is None]
     return Results(np.array([each.bots for each in plain]), np.array([each.places for each in plain]))
 

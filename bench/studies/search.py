@@ -1,10 +1,10 @@
-"""Strength of the searching sample against a house bot at a table for two, and the processor time of their choices.
+"""Strength of the searching sample bot against a house bot at a table for two, and processor time per choice of both.
 
     python -m bench.studies.search [--matches N] [--game NAME] [--against NAME] [--json]
 
 The match runner plays every deal twice, with exchanged seats. The share of matches won, with ties as half, has a 95 %
-interval over deals. Time is processor time of the bots alone, without the messages between them and the referee. The
-time limits are so long that the search is never cut short.
+interval over deals. Times are processor times of the bots alone, without the messages between them and the referee. The
+time limits are so long that no search is cut short.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from engine.game import SeatView
 from engine.registry import GAMES
 
 NO_CLOCK: Final = 3_600_000
-"""Time that the search is given per decision, in milliseconds."""
+"""Time limit of the search per decision, in milliseconds: one hour, so that no search is cut short."""
 INTERVAL: Final = 1.96
 
 
@@ -57,7 +57,7 @@ class Figures(NamedTuple):
 
 
 class _Timed:
-    """Adds up the processor time of calls."""
+    """Function wrapper that sums the processor time of all calls."""
 
     def __init__(self) -> None:
         self.seconds, self.decisions = 0.0, 0
@@ -97,7 +97,7 @@ class _TimedHouse:
 
 
 def measure(name: str, against: str, matches: int) -> Figures:
-    """Play `matches` matches, rounded up to pairs on one deal."""
+    """Play `matches` matches, rounded up to an even number because each deal is played twice."""
     game, search_time, house_time = GAMES[name], _Timed(), _Timed()
     bot = next(bot for bot in HOUSE_BOTS[name] if bot.name == against)
     players: list[LocalPlayer] = [

@@ -1,11 +1,12 @@
-"""Errors of the sequential tests of `arena match` at 0 and at 20 Elo, and their verdicts in between.
+"""Error rates of the sequential tests of `arena match` at 0 and at 20 Elo, and their verdicts in between.
 
     python -m bench.studies.sequential [--game nullern] [--seats 4] [--sets 1000] [--runs 2000] [--markdown | --json]
 
 The sets are real: the counting house bot with 5 % random slips plays against a copy with other slips, at one table with
 plain counting bots. No two bots are exactly 20 Elo apart. So the sets are resampled with weights that make the share of
-games won exactly that of a given number of Elo (exponential tilting). One test is of Elo, 0 against 20. The other is of
-points, 0 against the equivalent of 20 Elo in that game, with weights that make the mean of points exact.
+games won exactly right for a given number of Elo (exponential tilting). One test decides between 0 and 20 Elo. The
+other decides between 0 points and the equivalent of 20 Elo in that game, with weights that make the mean of points
+exact.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ TRUTHS: Final = (0.0, ELO / 2, ELO)
 
 
 class Slipping(LocalHousePlayer):
-    """The counting bot, except that it sometimes plays a random action, by its own random numbers."""
+    """The counting bot, which sometimes slips: it then plays a random action."""
 
     def __init__(self, game: str, number: int, slips: int) -> None:
         super().__init__(HOUSE_BOTS[game][-1])
@@ -63,13 +64,13 @@ class RealSet(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Verdicts and lengths of a test in one unit, for one game and table size."""
+    """Verdicts and lengths of a test in one unit (Elo or points), for one game and table size."""
 
     game: str
     seats: int
     unit: str
     upper: float
-    """The bound at 20 Elo, in the unit; the other bound is 0."""
+    """The test's upper bound, equivalent to 20 Elo, in the test's unit. The lower bound is 0."""
     better: tuple[float, ...]
     """Share of tests with the verdict "better" if the true value is 0, half the bound, and the bound."""
     sets: tuple[float, ...]
@@ -90,7 +91,7 @@ def real_sets(name: str, seats: int, sets: int) -> list[RealSet]:
 
 
 def tilted(sets: Sequence[RealSet], of: Callable[[RealSet], float], mean: float) -> list[float]:
-    """Return weights of the sets under which the score `of` has the given mean."""
+    """Return weights of the sets such that the weighted mean of the score `of` is `mean`."""
     low, high = -50.0, 50.0
     scale = max(abs(of(each)) for each in sets)
     for _ in range(100):
@@ -102,7 +103,7 @@ def tilted(sets: Sequence[RealSet], of: Callable[[RealSet], float], mean: float)
 
 
 def _mean(sets: Sequence[RealSet], weights: Sequence[float]) -> float:
-    """Return the mean of the points under these weights."""
+    """Return the weighted mean of the sets' points."""
     return sum(weight * each.points for weight, each in zip(weights, sets, strict=True)) / sum(weights)
 
 

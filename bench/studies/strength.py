@@ -1,11 +1,11 @@
-"""Strength of every house bot by table size, compared with the strongest that does not search, on the same deals.
+"""Strength of every house bot by table size, relative to the strongest bot without search, on the same deals.
 
     python -m bench.studies.strength [--deals N] [--game NAME] [--seats N] [--bot NAME] [--json]
 
 The reference is the strongest house bot that does not search. Every deal is played twice: once with the reference in
-all seats, and once with the measured bot in one seat. The bot's strength is the growth of this seat's lead over the
-mean of the others, in points per match. Seats take turns; a table for two plays every deal with both seatings. Errors
-are standard errors over deals. The table also shows the share of opponents that the bot beats, with ties as half (at a
+all seats, and once with the measured bot in one seat. The bot's strength is how much this seat's lead over the mean of
+the others grows, in points per match. Seats take turns; a table for two plays every deal with both seatings. Errors are
+standard errors over deals. The table also shows the share of opponents that the bot beats, with ties as half (at a
 table for two, the share of matches won), and the processor time per choice.
 """
 
@@ -38,7 +38,7 @@ class Strength(NamedTuple):
     bot: str
     deals: int
     better: float
-    """Points per match more than the reference gets in its place."""
+    """Mean lead over the other seats, minus the reference's lead in the same seat, in points per match."""
     error: float
     """Standard error of `better`."""
     ahead: float
@@ -49,7 +49,7 @@ class Strength(NamedTuple):
 
 
 class _Timed:
-    """Adds up the processor time of a bot's choices."""
+    """Bot wrapper that sums the processor time of a bot's choices."""
 
     def __init__(self, bot: HouseBot) -> None:
         self._bot = bot

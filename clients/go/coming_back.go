@@ -94,5 +94,5 @@ func (c *connection) parked() string {
 	} else if c.profile.tls {
 		roots = " --tls"
 	}
-	return fmt.Sprintf("%s. Mend it, then un-park it: arena bots unpark %s --server %s --token-file %s%s%s", why, c.name, c.profile.address, file, roots, end)
+	return fmt.Sprintf("%s. Mend it, then un-park it: arena-bot unpark %s --server %s --token-file %s%s%s (arena-bot comes with the Python SDK; or call client.Unpark)", why, c.name, c.profile.address, file, roots, end)
 }

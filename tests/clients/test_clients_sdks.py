@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 import grpc
 import pytest
 from arena_client.v1 import play_pb2
-from client_tests.peer import PATIENCE, Peer, Talk, asks, invites, reports, starts, welcome
+from client_tests.peer import PATIENCE, Peer, Talk, asks, invites, notice, reports, starts, welcome
 from client_tests.test_client_connection import certificate
 from client_tests.test_client_programs import one_decision
 
@@ -376,6 +376,20 @@ def test_what_a_program_ends_with(sdk: Sdk, tmp_path: Path, mine: Mine) -> None:
         assert re.search(rf"^{line}$", errors, re.MULTILINE), errors
         where = re.search(r"in match 1 of sixth_sense, round 1, decision 1; legal: \[0,? 1,? 2\]; view: ", errors)
         assert (where is not None) is (status == 1)
+
+    def parking(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield notice(play_pb2.NoticeKind.NOTICE_KIND_PARKED, text="it is parked: it was late; mend it, then: `x`")
+        talk.wait_for_goodbye()
+
+    with Peer([parking]) as peer, mine(peer, "first") as bot:
+        errors = bot.communicate(timeout=PATIENCE)[1]
+    remedy = (
+        rf"arena-bot unpark bot --server {peer.address} --token-file \S*token \(arena-bot comes with the Python SDK"
+    )
+    assert re.search(f"it is parked: it was late. Mend it, then un-park it: {remedy}", errors), errors
+    assert bot.returncode == 3
 
 
 @of_each(long=("cpp", "java"))

@@ -87,6 +87,10 @@ def test_the_sdk_tells_its_author(tmp_path: Path) -> None:
         line = told.stderr.splitlines()[-1]
         assert line.startswith("random: silent is parked and given no seats: ")
         remedy = shlex.split(line.partition("Mend it, then un-park it: ")[2])
-        assert remedy[0] == "arena"
-        subprocess.run([str(ARENA), *remedy[1:]], check=True, timeout=PATIENCE, cwd=ROOT)
+        assert remedy[0] == "arena-bot"
+        arena_bot = str(ARENA.with_name("arena-bot"))
+        subprocess.run([arena_bot, *remedy[1:]], check=True, timeout=PATIENCE)
+        rotate = (arena_bot, "rotate", *remedy[2:])
+        subprocess.run(rotate, check=True, timeout=PATIENCE)
+        assert token.read_text() != f"{silent.token}\n"
         subprocess.run(parked_one, check=True, timeout=PATIENCE)

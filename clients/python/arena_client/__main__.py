@@ -35,11 +35,17 @@ def main() -> None:
 
         pipe.main(sys.argv[2:])
         return
+    if sys.argv[1:2] and sys.argv[1] in ("unpark", "rotate"):
+        from arena_client import managing
+
+        managing.main(sys.argv[1], sys.argv[2:])
+        return
     parser = argparse.ArgumentParser(
         prog="arena-bot",
         description=__doc__,
         epilog="example: arena-bot my_bot:MyBot localhost:50051 --owner me; "
-        "a command that speaks JSON lines: arena-bot pipe --help",
+        "a command that speaks JSON lines: arena-bot pipe --help; to un-park a bot or replace its token: arena-bot "
+        "unpark --help, arena-bot rotate --help",
     )
     parser.add_argument("bot", metavar="MODULE:CLASS", help="the bot's class, found from the current directory")
     parser.add_argument(

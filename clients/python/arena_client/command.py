@@ -15,6 +15,9 @@ line; 3 where the server refuses the bot; 4 where no server was reached, within
 --give-up-after seconds or because there can be none at the address"""
 
 
+SERVER_HELP = f"default: ARENA_SERVER in the environment, or {DEFAULT_ADDRESS}"
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add an option for every argument of `run`, and describe the exit statuses."""
     parser.epilog = f"{parser.epilog}; {STATUSES}" if parser.epilog else STATUSES
@@ -30,17 +33,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--capacity", type=int, metavar="K", help="how many matches to play at once")
     parser.add_argument("--matches", type=int, metavar="N", help="stop after so many matches (default: no end)")
-    parser.add_argument("--token", help="the bot's token (default: the one in the token file)")
-    parser.add_argument(
-        "--token-file",
-        metavar="FILE",
-        help="where the token is kept (default: ARENA_TOKEN_FILE, or below ~/.arena/tokens)",
-    )
+    add_token_options(parser)
     parser.add_argument("--invitation", help="for a server that registers bots by invitation")
-    parser.add_argument("--tls", action="store_true", help="connect with TLS")
-    parser.add_argument(
-        "--tls-roots", metavar="FILE", help="connect with TLS and trust the authorities in this PEM file"
-    )
     parser.add_argument(
         "--on-error", choices=("raise", "continue"), default="raise", help="what an error in the bot does"
     )
@@ -62,6 +56,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--challenger", action="append", metavar="NAME", help="accept challenges with this bot only; repeatable"
     )
     parser.add_argument("--quiet", action="store_true", help="show warnings only")
+
+
+def add_token_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of every connection with a bot's token."""
+    parser.add_argument("--token", help="the bot's token (default: the one in the token file)")
+    parser.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="where the token is kept (default: ARENA_TOKEN_FILE, or below ~/.arena/tokens)",
+    )
+    parser.add_argument("--tls", action="store_true", help="connect with TLS")
+    parser.add_argument(
+        "--tls-roots", metavar="FILE", help="connect with TLS and trust the authorities in this PEM file"
+    )
 
 
 def run_with(bot: Bot, address: str | None, arguments: argparse.Namespace) -> None:
@@ -95,9 +103,7 @@ def run_with(bot: Bot, address: str | None, arguments: argparse.Namespace) -> No
 def main(make: type[Bot], description: str | None) -> None:
     """Run the command line of a program with one bot."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument(
-        "--server", metavar="HOST:PORT", help=f"default: ARENA_SERVER in the environment, or {DEFAULT_ADDRESS}"
-    )
+    parser.add_argument("--server", metavar="HOST:PORT", help=SERVER_HELP)
     add_options(parser)
     arguments = parser.parse_args()
     run_with(make(), arguments.server, arguments)

@@ -14,9 +14,9 @@ import random
 import shlex
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Unpack, cast
+from typing import TYPE_CHECKING, NoReturn, TypedDict, Unpack, cast
 
 import grpc
 import grpc.aio
@@ -39,8 +39,8 @@ from arena_client.options import DEFAULT_ADDRESS, Options, set_in_environment
 from arena_client.probe import obstacle
 from arena_client.receipts import Receipts
 from arena_client.session import Progress, Session, concerns_bot
-from arena_client.tokens import NewToken, default_token_file, read_token
-from arena_client.v1.bots_pb2 import RegisterBotRequest
+from arena_client.tokens import NewToken, default_token_file, read_token, write_token
+from arena_client.v1.bots_pb2 import RegisterBotRequest, RotateTokenRequest, UnparkBotRequest
 from arena_client.v1.bots_pb2_grpc import BotServiceStub
 from arena_client.v1.log_pb2 import GetConsistencyRequest
 from arena_client.v1.log_pb2_grpc import LogServiceStub
@@ -99,6 +99,13 @@ def waiting_time(outage: float) -> float:
     """
     longest = LONGEST_WAIT if outage <= LONG_OUTAGE else LONGEST_OUTAGE_WAIT
     return _chance.uniform(0.0, min(longest, max(FIRST_WAIT, outage)))
+
+
+class _Call(TypedDict):
+    """The arguments of a call with the bot's token."""
+
+    metadata: tuple[tuple[str, str]]
+    timeout: float
 
 
 class Connection:
@@ -245,11 +252,53 @@ class Connection:
                 _log.warning("no connection to %s: %s; next try in %.1f s", self._address, dropped, wait)
                 await asyncio.sleep(wait)
 
+    async def unpark(self) -> None:
+        """Un-park the bot. Raises `ArenaError`."""
+        async with self._managing() as (bots, call):
+            await bots.UnparkBot(UnparkBotRequest(name=self._name), **call)
+
+    async def rotate(self) -> tuple[str, Path | None]:
+        """Replace the bot's token; return the new one, and the file that has it now.
+
+        No file is written if the token was given as an argument. Raises `ArenaError`.
+        """
+        async with self._managing() as (bots, call):
+            token = (await bots.RotateToken(RotateTokenRequest(name=self._name), **call)).token
+        if self._token is not None:
+            return token, None
+        try:
+            write_token(self._token_file, token)
+        except OSError as error:
+            where = f"the file {self._token_file} cannot be written ({error.strerror})"
+            raise ArgumentError(f"{where}; the bot's new token is {token}: write it there yourself") from error
+        return token, self._token_file
+
+    @contextlib.asynccontextmanager
+    async def _managing(self) -> AsyncIterator[tuple[BotServiceAsyncStub, _Call]]:
+        """Enter a block with calls about the bot: the service, and the arguments of every call."""
+        with _files():
+            token = self._token or read_token(self._token_file)
+            opened = open_channel(self._address, self._tls)
+        if token is None:
+            where = "name the bot as when it was registered, or its --token-file"
+            raise ArgumentError(f"there is no token in {self._token_file}: {where}")
+        async with opened as channel:
+            try:
+                yield (
+                    cast("BotServiceAsyncStub", BotServiceStub(channel)),
+                    {"metadata": (("authorization", f"Bearer {token}"),), "timeout": ANSWER_TIME},
+                )
+            except grpc.aio.AioRpcError as error:
+                failure = play_failure(error.code(), error.details(), error_reason(error.trailing_metadata()))
+                if isinstance(failure, ArenaError):
+                    raise failure from None
+                raise UnreachableError(f"no connection to {self._address}: {failure}") from None
+
     def _parked(self) -> str:
         """Describe why the bot gets no seats, and which command changes that."""
         why = self._progress.parked.partition("; mend it")[0]
         file = f"{self._token_file}" if self._token is None else "FILE"
-        words = ["arena", "bots", "unpark", self._name, "--server", self._address, "--token-file", file]
+        words = ["arena-bot", "unpark", self._name, "--server", self._address, "--token-file", file]
         if self._tls:
             words += ["--tls"] if self._tls is True else ["--tls-roots", f"{self._tls}"]
         beside = "" if self._token is None else ", with its token in FILE"

@@ -23,6 +23,21 @@ def read_token(file: Path) -> str | None:
         return None
 
 
+def write_token(file: Path, token: str) -> None:
+    """Store a token in a file, atomically. Raises OSError if the file cannot be written."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor, whole = tempfile.mkstemp(dir=file.parent, prefix=".token-")  # mode 0600 where modes exist
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as draft:
+            draft.write(token + "\n")
+            draft.flush()
+            os.fsync(draft.fileno())
+        Path(whole).replace(file)
+    except OSError:
+        Path(whole).unlink(missing_ok=True)
+        raise
+
+
 class NewToken:
     """A token for a bot that is about to register. Until the server answers it is stored beside its final place.
 
@@ -41,27 +56,14 @@ class NewToken:
             self.token = offered
             return
         self.token = f"arena_{secrets.token_urlsafe(32)}"
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._write(self.token)
+        write_token(self._draft, self.token)
 
     def keep(self, token: str) -> None:
         """Store the token from the server's answer in the final file, atomically."""
         if token != self.token:  # an older server, which creates tokens itself
-            self._write(token)
+            write_token(self._draft, token)
         self._draft.replace(self._file)
 
     def drop(self) -> None:
         """Delete the token that the server refused."""
         self._draft.unlink(missing_ok=True)
-
-    def _write(self, token: str) -> None:
-        descriptor, whole = tempfile.mkstemp(dir=self._file.parent, prefix=".token-")  # mode 0600 where modes exist
-        try:
-            with os.fdopen(descriptor, "w", encoding="ascii") as draft:
-                draft.write(token + "\n")
-                draft.flush()
-                os.fsync(draft.fileno())
-            Path(whole).replace(self._draft)
-        except OSError:
-            Path(whole).unlink(missing_ok=True)
-            raise

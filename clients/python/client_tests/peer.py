@@ -184,6 +184,8 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
     options: tuple[tuple[str, int], ...] = ()
     credentials: grpc.ServerCredentials | None = None
     registrations: list[bots_pb2.RegisterBotRequest] = field(default_factory=list)
+    unparked: list[str] = field(default_factory=list)
+    """Names of the bots that were un-parked."""
     unanswered: int = 0
     """Number of coming registrations whose answers get lost."""
     most: int = 100
@@ -240,8 +242,17 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
     def CreateInvitation(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 
-    def RotateToken(self, request: Any, context: Any) -> Any:
-        raise NotImplementedError
+    def _known(self, name: str, context: Any) -> str:
+        """Return the token of a call about a bot, which must be the bot's own."""
+        token = str(dict(context.invocation_metadata()).get("authorization", "")).removeprefix("Bearer ")
+        if self.tokens.get(token) != name:
+            context.abort(grpc.StatusCode.PERMISSION_DENIED, f"this token is not that of {name}")
+        return token
+
+    def RotateToken(self, request: bots_pb2.RotateTokenRequest, context: Any) -> bots_pb2.RotateTokenResponse:
+        token = f"new-{self._known(request.name, context)}"
+        self.tokens = {token: request.name}
+        return bots_pb2.RotateTokenResponse(token=token)
 
     def RevokeToken(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
@@ -252,8 +263,10 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
     def ListBotEvents(self, request: Any, context: Any) -> Any:
         raise NotImplementedError
 
-    def UnparkBot(self, request: Any, context: Any) -> Any:
-        raise NotImplementedError
+    def UnparkBot(self, request: bots_pb2.UnparkBotRequest, context: Any) -> bots_pb2.UnparkBotResponse:
+        self._known(request.name, context)
+        self.unparked.append(request.name)
+        return bots_pb2.UnparkBotResponse()
 
     def Play(self, request_iterator: Any, context: Any) -> Iterator[play_pb2.PlayResponse]:
         token = dict(context.invocation_metadata()).get("authorization", "").removeprefix("Bearer ")

@@ -240,7 +240,7 @@ def test_a_parked_bot_says_so_and_ends_with_the_remedy(tmp_path: Path) -> None:
 
     with Peer([parked]) as peer, start(tmp_path, "return 0", peer.address) as program:
         _, errors = program.communicate(timeout=PATIENCE)
-        remedy = f"arena bots unpark bot --server {peer.address} --token-file token"
+        remedy = f"arena-bot unpark bot --server {peer.address} --token-file token"
     assert program.returncode == 3
     assert errors.splitlines()[-1] == f"Mine: Mine is parked: it was late. Mend it, then un-park it: {remedy}"
     assert errors.count("parked") == 1

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import arena_client
 import grpc
@@ -143,6 +144,64 @@ def test_any_bot_class_runs_from_the_command_line(monkeypatch: pytest.MonkeyPatc
         call(monkeypatch, "mybots:Mine", peer.address, *told)
         assert [(each.name, each.owner) for each in peer.registrations] == [("neo", "me")]
     assert (tmp_path / "token").exists()
+
+
+def test_an_author_un_parks_a_bot_and_replaces_its_token(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "bot.token"
+    file.write_text("mine\n")
+    with Peer([one_decision], tokens={"mine": "bot"}) as peer:
+        here = ("bot", "--server", peer.address)
+        call(monkeypatch, "unpark", *here, "--token-file", str(file))
+        assert (peer.unparked, capsys.readouterr().out) == (["bot"], "bot is given seats again.\n")
+
+        call(monkeypatch, "rotate", *here, "--token-file", str(file))
+        told = f"The old token of bot is no longer valid; the new one is in {file}.\n"
+        assert (peer.tokens, file.read_text(), capsys.readouterr().out) == ({"new-mine": "bot"}, "new-mine\n", told)
+        call(monkeypatch, "rotate", *here, "--token", "new-mine")
+        assert (file.read_text(), capsys.readouterr().out) == ("new-mine\n", "new-new-mine\n")
+
+        for words, status, text in (
+            ((*here, "--token", "mine"), 3, "bot: the server refuses the bot: this token is not that of bot"),
+            (
+                (*here, "--token-file", str(tmp_path / "none")),
+                2,
+                f"bot: there is no token in {tmp_path / 'none'}: name",
+            ),
+            ((*here, "--token", ""), 2, "bot: the token is empty"),
+            (("bot", "--server", "127.0.0.1:1", "--token", "x"), 4, "bot: no connection to 127.0.0.1:1: "),
+        ):
+            with pytest.raises(SystemExit) as end:
+                call(monkeypatch, "unpark", *words)
+            assert end.value.code == status
+            assert capsys.readouterr().err.startswith(text)
+
+        with pytest.raises(SystemExit) as end:
+            call(monkeypatch, "unpark", "--server", peer.address)
+        assert end.value.code == 2
+        assert "the following arguments are required: NAME" in capsys.readouterr().err
+
+
+def test_a_new_token_that_cannot_be_stored_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "bot.token"
+    file.write_text("mine\n")
+    rotate = Peer.RotateToken
+
+    def in_a_folder_that_is_gone(self: Peer, request: Any, context: Any) -> Any:
+        file.unlink()
+        tmp_path.joinpath("bot.token").mkdir()
+        return rotate(self, request, context)
+
+    monkeypatch.setattr(Peer, "RotateToken", in_a_folder_that_is_gone)
+    with Peer([one_decision], tokens={"mine": "bot"}) as peer:
+        with pytest.raises(SystemExit) as end:
+            call(monkeypatch, "rotate", "bot", "--server", peer.address, "--token-file", str(file))
+        assert end.value.code == 2
+        assert f"bot: the file {file} cannot be written (Is a directory)" in (said := capsys.readouterr().err)
+        assert "the bot's new token is new-mine: write it there yourself" in said
 
 
 @pytest.mark.parametrize(

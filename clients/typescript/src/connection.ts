@@ -218,8 +218,8 @@ export class Connection {
     const why = this.#progress.parked.split("; mend it")[0];
     const roots = typeof tls === "string" ? ` --tls-roots ${tls}` : tls ? " --tls" : "";
     const file = token === undefined ? tokenFile : "FILE";
-    const command = `arena bots unpark ${this.#name} --server ${address} --token-file ${file}${roots}`;
-    return `${why}. Mend it, then un-park it: ${command}${token === undefined ? "" : ", with its token in FILE"}`;
+    const command = `arena-bot unpark ${this.#name} --server ${address} --token-file ${file}${roots}`;
+    return `${why}. Mend it, then un-park it: ${command}${token === undefined ? "" : ", with its token in FILE"} (arena-bot comes with the Python SDK)`;
   }
 
   async #connect(): Promise<void> {

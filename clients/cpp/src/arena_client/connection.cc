@@ -260,9 +260,10 @@ ArenaError Connection::parked() const {
   const std::string why = progress_.parked.substr(0, progress_.parked.find("; mend it"));
   const std::string roots = !profile_.tls_roots.empty() ? " --tls-roots " + profile_.tls_roots : profile_.tls ? " --tls" : "";
   const std::string file = profile_.token ? "FILE" : profile_.token_file;
-  return ArenaError(ErrorKind::parked, why + ". Mend it, then un-park it: arena bots unpark " + name_ + " --server " +
+  return ArenaError(ErrorKind::parked, why + ". Mend it, then un-park it: arena-bot unpark " + name_ + " --server " +
                                            profile_.address + " --token-file " + file + roots +
-                                           (profile_.token ? ", with its token in FILE" : ""));
+                                           (profile_.token ? ", with its token in FILE" : "") +
+                                           " (arena-bot comes with the Python SDK)");
 }
 
 }  // namespace arena

@@ -96,7 +96,7 @@ impl Connection {
         };
         let name = &self.name;
         format!(
-            "{why}. Mend it, then un-park it: arena bots unpark {name} --server {address} --token-file {file}{trust}{end}"
+            "{why}. Mend it, then un-park it: arena-bot unpark {name} --server {address} --token-file {file}{trust}{end} (arena-bot comes with the Python SDK)"
         )
     }
 }

@@ -404,7 +404,8 @@ final class Connection {
         String why = progress.parked.split("; mend it", 2)[0];
         String roots = profile.tlsRoots != null ? " --tls-roots " + profile.tlsRoots : profile.tls ? " --tls" : "";
         boolean given = profile.tokenFile == null;
-        return why + ". Mend it, then un-park it: arena bots unpark " + name + " --server " + profile.address + " --token-file "
-                + (given ? "FILE" : profile.tokenFile) + roots + (given ? ", with its token in FILE" : "");
+        return why + ". Mend it, then un-park it: arena-bot unpark " + name + " --server " + profile.address + " --token-file "
+                + (given ? "FILE" : profile.tokenFile) + roots + (given ? ", with its token in FILE" : "")
+                + " (arena-bot comes with the Python SDK)";
     }
 }

@@ -1,0 +1,60 @@
+"""`arena-bot unpark` and `arena-bot rotate`: what the author of a registered bot does with its token."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from arena_client import polling  # noqa: F401 - before anything else imports gRPC
+from arena_client.bot import Bot
+from arena_client.command import SERVER_HELP, add_token_options
+from arena_client.connection import Connection
+from arena_client.errors import ArenaError
+
+VERBS = {
+    "unpark": "Un-park a bot, so that the server invites it again. A bot is parked after several matches in a row in "
+    "which it was suspended or gone.",
+    "rotate": "Replace a bot's token. The old one is invalid at once, and the bot's connection ends. The new token is "
+    "written to the token file; with --token it is printed instead.",
+}
+"""The verbs with their descriptions."""
+
+
+def main(verb: str, arguments: Sequence[str]) -> None:
+    """Run one of `VERBS`."""
+    parser = argparse.ArgumentParser(
+        prog=f"arena-bot {verb}",
+        description=VERBS[verb],
+        epilog=f"example: arena-bot {verb} my-bot --server localhost:50051; exit status: 0 when it is done; 2 for a "
+        "wrong command line or a missing token; 3 if the server refuses it; 4 if no server was reached",
+    )
+    parser.add_argument("name", metavar="NAME", help="the bot's name on the server")
+    parser.add_argument("--server", metavar="HOST:PORT", help=SERVER_HELP)
+    add_token_options(parser)
+    parsed = parser.parse_args(arguments)
+    try:
+        connection = Connection(
+            Bot(name=parsed.name),
+            parsed.server,
+            token=parsed.token,
+            token_file=parsed.token_file,
+            tls=parsed.tls_roots or parsed.tls,
+            receipts=False,
+        )
+        done = asyncio.run(_unpark(connection, parsed.name) if verb == "unpark" else _rotate(connection, parsed.name))
+    except ArenaError as error:
+        sys.stderr.write(error.told(parsed.name))
+        sys.exit(error.status)
+    sys.stdout.write(f"{done}\n")
+
+
+async def _unpark(connection: Connection, name: str) -> str:
+    await connection.unpark()
+    return f"{name} is given seats again."
+
+
+async def _rotate(connection: Connection, name: str) -> str:
+    token, file = await connection.rotate()
+    return token if file is None else f"The old token of {name} is no longer valid; the new one is in {file}."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Final
 
 from starlette.applications import Starlette
@@ -16,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route, WebSocketRoute
 
 from arena.queries.source import LARGEST_MATCH
-from arena.web.answers.responses import FAULT, OpenStaticFiles, WithHeaders, page, problem
+from arena.web.answers.responses import FAULT, WithHeaders, page, problem, static_file
 from arena.web.api.application import PATH, api_application, api_page
 from arena.web.api.endpoints import Sources
 from arena.web.drawing.match_picture import MatchPictures
@@ -78,6 +77,7 @@ ROUTES: Final = (
     Route("/live/matches/{number:whole}", live_pages.match),
     Route("/tv", tv.tv),
     Route("/status", live_pages.status),
+    Route("/static/{path:path}", static_file),
 )
 
 
@@ -97,13 +97,11 @@ def application(
     reader = Reader(open_source)
     live = Live(reader, open_server, root)
     table_ladders = TableLadders(reader)
-    static = OpenStaticFiles(directory=str(files("arena.web") / "static"), packages=[("arena.replay.render", "page")])
     made = Starlette(
         routes=[
             *ROUTES,
             WebSocketRoute("/play", play_socket or NoServer()),
             Mount(PATH, api_application(Sources(reader, table_ladders))),
-            Mount("/static", static),
         ],
         middleware=[
             Middleware(WithHeaders, root=root),

@@ -13,6 +13,7 @@ import pytest
 
 from arena.replay.hash_chain import unpack
 from arena.replay.read import read
+from arena.web.answers.static_files import static_path
 from tests.cli.cli_rig import arena
 from tests.cli.web_data import directory_of, pages_of
 
@@ -87,9 +88,9 @@ def test_what_is_no_such_file_is_named(played: tuple[Path, Path, Any]) -> None:
 def test_the_page_works_by_its_own_files_and_says_what_it_needs(tmp_path: Path) -> None:
     pages = pages_of(directory_of(tmp_path / "data"))
     text = pages.get("/duels").text
-    assert '<script type="module" src="/static/duels.js"></script>' in text
+    assert f'<script type="module" src="{static_path("")}/duels.js"></script>' in text
     assert "This needs scripts" in text
     assert "Results cannot be published here yet." in text
     for name in ("duels.js", "duel_summary.js"):
-        assert "javascript" in pages.get(f"/static/{name}").headers["content-type"]
+        assert "javascript" in pages.get(f"{static_path('')}/{name}").headers["content-type"]
     assert 'href="/duels"' in pages.get("/write-a-bot").text

@@ -15,6 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.types import Receive, Scope, Send
 
+from arena.web.answers.static_files import static_path
 from arena.web.live.board import MOST_OF_ADDRESS
 from arena.web.pages.health import PAGE_METRICS
 from arena.web.requests.each_request import USUAL, EachRequest, RequestCounts
@@ -29,7 +30,7 @@ def test_one_address_may_ask_so_often_and_a_named_proxy_tells_whose_it_is(empty:
         answers = [ask(place, "/write-a-bot", **READER)[0].status for _ in range(30)]
         assert answers[:10] == [200] * 10
         assert 429 in answers
-        for path in ("/api/v1/games", "/static/arena.css"):
+        for path in ("/api/v1/games", f"{static_path('')}/arena.css"):
             refused, content = ask(place, path, origin="https://bots.example", **READER)
             assert refused.status == 429
             assert 1 <= int(str(refused.getheader("retry-after"))) <= 10

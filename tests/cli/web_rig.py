@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
@@ -41,15 +42,16 @@ class WebPages:
     def __init__(self, open_source: OpenSource) -> None:
         self.app: ASGIApp = application(open_source)
 
-    def get(self, path: str, method: str = "GET") -> WebAnswer:
+    def get(self, path: str, method: str = "GET", **headers: str) -> WebAnswer:
         """Ask for a path with its query."""
-        return trio.run(self._asked, path, method)
+        return trio.run(self._asked, path, method, headers)
 
-    async def _asked(self, path: str, method: str) -> WebAnswer:
+    async def _asked(self, path: str, method: str, headers: Mapping[str, str]) -> WebAnswer:
         place, _, query = path.partition("?")
         scope: dict[str, Any] = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method}
         scope |= {"scheme": "http", "path": place, "raw_path": place.encode(), "query_string": query.encode()}
-        scope |= {"root_path": "", "headers": [], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80)}
+        given = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+        scope |= {"root_path": "", "headers": given, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80)}
         sent = list[MutableMapping[str, Any]]()
 
         asked = iter([{"type": "http.request", "body": b"", "more_body": False}])
@@ -64,6 +66,8 @@ class WebPages:
             sent.append(message)
 
         await self.app(scope, receive, send)
-        headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        answered = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
         content = b"".join(message.get("body", b"") for message in sent[1:])
-        return WebAnswer(sent[0]["status"], headers, content.decode(errors="replace"))
+        if answered.get("content-encoding") == "gzip":
+            content = gzip.decompress(content)
+        return WebAnswer(sent[0]["status"], answered, content.decode(errors="replace"))

@@ -11,6 +11,7 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Browser, Route
 
+from arena.web.answers.static_files import static_path
 from tests.cli.cli_rig import Played
 from tests.cli.web_process_rig import browsing
 from tests.web.browser import PATIENCE, Look, looking, needs_browser
@@ -66,7 +67,7 @@ def test_the_focus_stays_in_a_part_that_changes_and_its_place_is_kept(browser: B
         text = answer.text().replace("Mean points", f"Mean points, look {look}, in so wide a column " + "x" * 400)
         if look < 4:
             text = text.replace('role="status" data-later', 'role="status" data-later data-waiting')
-            text = text.replace("</head>", '<script type="module" src="/static/later.js"></script></head>')
+            text = text.replace("</head>", f'<script type="module" src="{static_path("")}/later.js"></script></head>')
         route.fulfill(response=answer, body=text)
 
     with looking(browser, site) as seen:

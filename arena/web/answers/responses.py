@@ -15,9 +15,9 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
-from starlette.staticfiles import StaticFiles
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.analysis.timeline_words import duration
@@ -25,6 +25,7 @@ from arena.queries.figures import CONFIDENCE, SHARED, flag_in_words, is_house, l
 from arena.queries.json_form import json_text
 from arena.replay.render.suits import SHAPES
 from arena.version import __version__
+from arena.web.answers.static_files import DIGEST, FILES, static_path
 from engine.registry import GAMES
 
 HEADERS: Final[Mapping[str, str]] = {
@@ -43,6 +44,8 @@ FRAMED: Final = "form-action 'none'; frame-ancestors *"
 """The part of the content security policy that differs for a page that other sites may show."""
 OF_ALL: Final = {"access-control-allow-origin": "*"}
 """Header of what a frame without an origin of its own loads: scripts, and the drawn steps."""
+FOREVER: Final = {"cache-control": "public, max-age=31536000, immutable"}
+"""Header of a file that never changes at its address."""
 PROBLEM_TYPE: Final = "application/problem+json"
 FAULT: Final = "a fault of the server; its log says more"
 """Detail of an unexpected error."""
@@ -59,16 +62,6 @@ SCHEMA: Final[Mapping[str, Any]] = {
     },
     "required": ["type", "title", "status", "detail"],
 }
-
-
-class OpenStaticFiles(StaticFiles):
-    """Static files that a frame without an origin of its own may load, too."""
-
-    def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        """Return a file with the header."""
-        answer = super().file_response(*args, **kwargs)
-        answer.headers.update(OF_ALL)
-        return answer
 
 
 class WithHeaders:
@@ -98,6 +91,7 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
     """Return a page from a template, or 304 if the browser has it."""
     text = _TEMPLATES.get_template(template).render(
         root=request.scope["root"],
+        static=static_path(request.scope["root"]),
         path=request.scope["root"] + request.url.path,
         origin=f"{request.url.scheme}://{request.url.netloc}",
         **context,
@@ -201,6 +195,24 @@ def packed(request: Request, content: bytes, media_type: str) -> Response:
             request, content, media_type, OF_ALL | {"content-encoding": "gzip", "vary": "accept-encoding"}
         )
     return conditional(request, gzip.decompress(content), media_type, OF_ALL | {"vary": "accept-encoding"})
+
+
+async def static_file(request: Request) -> Response:
+    """Return a script, style or picture; redirect to it from addresses of other versions.
+
+    Raises: HTTPException: there is no such file.
+    """
+    folder, _, name = request.path_params["path"].rpartition("/")
+    found = FILES.get(name)
+    if found is None:
+        raise HTTPException(404)
+    if folder != DIGEST:
+        return RedirectResponse(f"{static_path(request.scope['root'])}/{name}", 302, OF_ALL)
+    if found.compressed is None:
+        return conditional(request, found.content, found.media_type, OF_ALL | FOREVER)
+    answer = packed(request, found.compressed, found.media_type)
+    answer.headers.update(FOREVER)
+    return answer
 
 
 def replay_download(request: Request, match_id: int, content: bytes) -> Response:

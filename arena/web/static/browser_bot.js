@@ -6,7 +6,7 @@ let socket = null;
 
 function play(token) {
   const say = (message) => socket.send(JSON.stringify(message));
-  socket = new WebSocket(new URL("../play", import.meta.url).href.replace(/^http/, "ws"));
+  socket = new WebSocket(new URL("../../play", import.meta.url).href.replace(/^http/, "ws"));
   socket.onopen = () => {
     if (token === null) say({ register: { name: name.value } });
     else {

@@ -16,7 +16,7 @@ import grpc
 from arena_client.v1 import play_pb2
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from tests.bots.plain_bot import PlainBot
+from tests.bots.plain_bot import CHANNEL, PlainBot
 
 
 class Found(NamedTuple):
@@ -382,6 +382,11 @@ class TriesWithoutRest(PlainBot):
                 self.converse()
             except grpc.RpcError as error:
                 self.lost(error)
+
+
+@fault("silent-server")
+class WaitsForTheSilent(PlainBot):
+    options = CHANNEL
 
 
 @fault("taken-over")

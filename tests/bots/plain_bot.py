@@ -23,6 +23,9 @@ from google.rpc import error_details_pb2, status_pb2
 LAST = frozenset({"TAKEN_OVER", "TOKEN_UNKNOWN", "TOKEN_REVOKED", "BAD_MESSAGE", "NO_SUCH_GAME", "OWNER_BANNED"})
 """Reasons after which it does not come back."""
 LONGEST_WAIT = 1.0
+CHANNEL = (("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0))
+PINGS = (("grpc.keepalive_time_ms", 1_000), ("grpc.keepalive_timeout_ms", 3_000), ("grpc.http2.ping_timeout_ms", 3_000))
+"""Options that notice a silent server; more often than a bot needs, so that tests of it are short."""
 
 
 class PlainBot:
@@ -32,6 +35,7 @@ class PlainBot:
     games: tuple[str, ...] = ("sixth_sense", "nullern")
     capacity = 8
     version = "1"
+    options: tuple[tuple[str, int], ...] = (*CHANNEL, *PINGS)
 
     def __init__(self) -> None:
         self.address = os.environ["ARENA_SERVER"]
@@ -72,9 +76,7 @@ class PlainBot:
         return token
 
     def converse(self) -> None:
-        with grpc.insecure_channel(
-            self.address, [("grpc.use_local_subchannel_pool", 1), ("grpc.enable_retries", 0)]
-        ) as channel:
+        with grpc.insecure_channel(self.address, self.options) as channel:
             token = self.token(channel)
             self.out = queue.SimpleQueue()
             stub = play_pb2_grpc.PlayServiceStub(channel)

@@ -17,8 +17,9 @@ from typing import Any, Final
 
 import pytest
 
-from arena.local.check.checks import CHECKS, with_needs
-from arena.local.check.verdict import Verdict
+from arena.local.check.checks import CHECKS, connections, with_needs
+from arena.local.check.stage import A_MATCH, START, open_stage
+from arena.local.check.verdict import Fault, Verdict
 from tests.bots.nonconforming import FAULTS
 from tests.cli.cli_rig import ARENA, PATIENCE, arena
 from tests.local.boxes import needs_boxes
@@ -94,6 +95,19 @@ def test_a_fault_is_found(fault: str) -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found_by_its_check_and_by_no_other(fault: str) -> None:
     is_found(fault)
+
+
+@pytest.mark.process
+async def test_a_bot_that_waits_for_a_silent_server_is_found_when_its_time_is_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The test gives it a second; the long tests give it all of its time."""
+    monkeypatch.setattr(connections, "NOTICED", 0.0)
+    monkeypatch.setattr(connections, "GRACE", 1.0)
+    command = [sys.executable, "-m", "tests.bots.nonconforming", "WaitsForTheSilent"]
+    async with open_stage(command, tmp_path) as stage:
+        with pytest.raises(Fault, match="it did not connect again within 1 s"):
+            await connections.silent_server.ask(stage)
 
 
 @pytest.mark.long
@@ -246,6 +260,11 @@ def test_every_page_is_there() -> None:
 def test_the_document_has_every_check() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \| (.+) \|$", (ROOT / "docs" / "check.md").read_text(), re.MULTILINE)
     assert rows == [(each.name, each.asks) for each in CHECKS.values()]
+
+
+def test_the_document_names_the_longest_wait() -> None:
+    longest = max(START, A_MATCH, connections.NOTICED + connections.GRACE)
+    assert f"a hanging bot fails within {longest:g} s" in (ROOT / "docs" / "check.md").read_text()
 
 
 def test_every_check_has_a_bot_that_it_finds() -> None:

@@ -35,6 +35,7 @@ class Check:
 
 PLAY: Final = "proto/arena/v1/play.proto"
 BOTS: Final = "proto/arena/v1/bots.proto"
+PROTOCOL: Final = "docs/protocol.md"
 CONDUCT: Final = "docs/conduct.md"
 CONNECTED: Final = ("start", "hello")
 

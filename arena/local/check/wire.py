@@ -1,6 +1,6 @@
 """The connection between server and bot: a link that records, alters or delays messages for a check, and a relay.
 
-The relay imitates a bad network or a killed server.
+The relay imitates a bad network, or a server that was killed or falls silent.
 """
 
 from __future__ import annotations
@@ -164,6 +164,8 @@ class Relay:
         self._server_port = server_port
         self._nursery = nursery
         self._connections: set[trio.SocketStream] = set()
+        self._silent: set[trio.SocketStream] = set()
+        """Connections that stay open, and on which nothing is delivered any more."""
         self._listening = trio.CancelScope()
         self._deaf = trio.Event()
         """Set while nothing listens."""
@@ -210,6 +212,10 @@ class Relay:
         for connection in list(self._connections):
             connection.socket.close()
 
+    def fall_silent(self) -> None:
+        """Deliver nothing more on the existing connections, not even their end, as if the network were gone."""
+        self._silent |= self._connections
+
     async def _listen(self, listeners: Iterable[trio.SocketListener]) -> None:
         try:
             with self._listening:
@@ -230,17 +236,17 @@ class Relay:
                 nursery.start_soon(self._copy, server, bot, nursery, True)
         finally:
             self._connections -= {bot, server}
+            self._silent -= {bot, server}
             for side in (bot, server):
                 side.socket.close()
 
     async def _copy(
         self, source: trio.SocketStream, target: trio.SocketStream, nursery: trio.Nursery, to_bot: bool
     ) -> None:
-        try:
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             async for chunk in source:
                 piece = self.piece if to_bot else MOST
-                for at in range(0, len(chunk), piece):
+                for at in range(0, 0 if source in self._silent else len(chunk), piece):
                     await target.send_all(chunk[at : at + piece])
-        except (trio.BrokenResourceError, trio.ClosedResourceError):
-            pass
-        nursery.cancel_scope.cancel()
+        if not (to_bot and source in self._silent):
+            nursery.cancel_scope.cancel()

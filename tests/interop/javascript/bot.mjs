@@ -19,7 +19,8 @@ const LONGEST_WAIT = 1000;
 const LAST = [grpc.status.FAILED_PRECONDITION, grpc.status.UNAUTHENTICATED, grpc.status.PERMISSION_DENIED, grpc.status.INVALID_ARGUMENT];
 const ILLEGAL = 1;
 const SUSPENDED = 6;
-const playing = new Set();
+const KEEPALIVE = { "grpc.keepalive_time_ms": 20_000, "grpc.keepalive_timeout_ms": 10_000 };
+let reportsAfter; // The number of the last report's leaf in the server's log.
 let leaving = false;
 let stream = null;
 let wait = 50;
@@ -36,7 +37,6 @@ async function token(client) {
 function hear(message, say) {
   const said = { ready: [], answers: [], resumed: [] };
   for (const { invitationId } of message.invitations) said.ready.push({ invitationId, nonce: randomBytes(16) });
-  for (const { matchId } of message.starts) playing.add(matchId);
   for (const { matchId, decisionId, legal } of message.decisions) {
     said.answers.push({ matchId, decisionId, action: legal[Math.floor(Math.random() * legal.length)] });
   }
@@ -44,14 +44,14 @@ function hear(message, say) {
     if (kind === SUSPENDED) said.resumed.push(matchId);
     else if (kind === ILLEGAL && legal.length) said.answers.push({ matchId, decisionId, action: legal[0] });
   }
-  for (const { matchId } of message.reports) playing.delete(matchId);
+  for (const { entry } of message.reports) reportsAfter = entry.number;
   if (message._heartbeat) said.heartbeat = message.heartbeat;
   if (said.ready.length || said.answers.length || said.resumed.length || message._heartbeat) say(said);
 }
 
 /** Plays until the stream ends; its status. */
 async function play() {
-  const options = { "grpc.use_local_subchannel_pool": 1, "grpc.enable_retries": 0 };
+  const options = { ...KEEPALIVE, "grpc.use_local_subchannel_pool": 1, "grpc.enable_retries": 0 };
   const trust = grpc.credentials.createInsecure();
   const clients = [new arena.BotService(address, trust, options), new arena.PlayService(address, trust, options)];
   try {
@@ -61,8 +61,9 @@ async function play() {
     stream = call;
     call.on("data", (message) => {
       if (message.welcome) {
+        const { size } = message.welcome.log.head;
         wait = 50;
-        playing.clear();
+        if (reportsAfter === undefined || BigInt(size) < BigInt(reportsAfter)) reportsAfter = size;
       }
       hear(message, (said) => call.write(said));
     });
@@ -70,7 +71,7 @@ async function play() {
       call.on("error", (error) => resolve(error.code)).on("end", () => resolve(grpc.status.OK));
     });
     const games = ["sixth_sense", "nullern"];
-    call.write({ hello: { games, capacity: 8, client: "grpc-js", version: "1", playing: [...playing] } });
+    call.write({ hello: { games, capacity: 8, client: "grpc-js", version: "1", reportsAfter } });
     return await status;
   } catch (error) {
     return error.code ?? grpc.status.UNKNOWN;

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import trio
 
-from arena.local.check.check import CONDUCT, PLAY, check
+from arena.local.check.check import CONDUCT, PLAY, PROTOCOL, check
+from arena.local.check.server import CONFIG
 from arena.local.check.verdict import Doubt, Fault
 from arena.match.policy import Policy
 from arena.server.sessions.messages import Closed, Notice, NoticeKind, Reason
@@ -22,6 +23,8 @@ NEWCOMER: Final = Policy().newcomer_grace / 1e6
 """Maximum number of seconds for a bot without a finished match to return."""
 GRACE: Final = Policy().grace / 1e6
 """Maximum number of seconds for any other bot to return."""
+NOTICED: Final = CONFIG.transport.ping_after + CONFIG.transport.ping_timeout
+"""Number of seconds after which a server counts a silent bot as lost."""
 OUTAGE: Final = 2.0
 REFUSING: Final = 3.0
 """Number of seconds for which a stopping server refuses streams."""
@@ -185,6 +188,26 @@ async def drain(stage: Stage) -> None:
     await stage.play()
     if often > OFTEN:
         raise Doubt(f"{REFUSING:g} s after the server had stopped it tried {often} times a second")
+
+
+@check(
+    wants="A connection on which nothing has come for 30 s is lost, though no error says so: it opens another one.",
+    remedy="Have gRPC ping a silent server (keepalive: after 20 s, 10 s for the answer), or count heartbeats.",
+    page=PROTOCOL,
+    needs=("reconnect",),
+    disturbs=True,
+)
+async def silent_server(stage: Stage) -> None:
+    """Does it notice a server that falls silent?"""
+    before = await stage.connected()
+    await stage.idle()
+    stage.relay.fall_silent()
+    await stage.until(
+        lambda: stage.session_wire not in (None, before),
+        "nothing came from the server any more, and it did not connect again",
+        NOTICED + GRACE,
+    )
+    await stage.play()
 
 
 @check(

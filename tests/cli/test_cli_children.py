@@ -11,8 +11,7 @@ from subprocess import PIPE
 
 import pytest
 
-from arena.cli.demo.children import Child, ChildFailed, children
-from arena.cli.terminal.signals import caught_signals
+from arena.cli.demo.children import Child, ChildFailed, caught_signals, children
 from arena.processes.launch import environment
 from tests.cli.cli_rig import PATIENCE
 

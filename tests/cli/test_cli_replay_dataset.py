@@ -13,7 +13,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from arena.analysis.dataset import INDEX, ROWS, DatasetError, DatasetWriter, batches, dataset_files
-from arena.analysis.own_decisions import own_decisions
+from arena.local.ask.asking import own_decisions
 from arena.replay.read import read
 from engine.registry import GAMES
 from tests.cli.cli_rig import arena, shown

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.analysis.own_decisions import own_decisions
-from arena.local.ask.asking import AT_ONCE, AskingCost, PastSeat, asked_again, past_seats
+from arena.local.ask.asking import AT_ONCE, AskingCost, PastSeat, asked_again, own_decisions, past_seats
 from arena.local.errors import BotFailed
 from arena.local.match.design import Design
 from arena.local.match.play_set import play_set

@@ -11,8 +11,7 @@ import pytest
 from arena.replay.read import read
 from arena.replay.render.renderer import CardFace, SeatScene, TableScene
 from arena.replay.render.show import step_words, table_scene, view_scene
-from arena.replay.render.suits import INKS, SHAPES
-from arena.replay.render.table_svg import HEIGHT, WIDTH, table_svg
+from arena.replay.render.table_svg import HEIGHT, INKS, SHAPES, WIDTH, table_svg
 from arena.replay.steps import Course
 from engine.game import Game
 from engine.nullern import NULLERN

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import time
@@ -11,8 +12,49 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from arena.cli.terminal.signals import Signals
 from arena.processes.launch import OWN_GROUP, command, environment
+
+STOPPING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Signals:
+    """A counter of the stop signals received so far, with methods that wait for the next one."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+        self.count = 0
+
+    def wait(self, seconds: float, readable: int | None = None) -> bool:
+        """Wait for a signal, or for the descriptor `readable` to be readable. Return False if `seconds` pass first."""
+        watched = [self._pipe] if readable is None else [self._pipe, readable]
+        ready, _, _ = select.select(watched, [], [], max(0.0, seconds))
+        if self._pipe in ready:
+            self.count += len(os.read(self._pipe, 64))
+        return bool(ready)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for the given number of seconds, or until the first signal."""
+        end = time.monotonic() + seconds
+        while not self.count and self.wait(end - time.monotonic()):
+            pass
+
+
+@contextmanager
+def caught_signals() -> Iterator[Signals]:
+    """Count SIGINT, SIGTERM and SIGHUP in this block instead of handling them."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = {number: signal.signal(number, lambda *_: None) for number in STOPPING}
+    woken = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        yield Signals(reader)
+    finally:
+        signal.set_wakeup_fd(woken)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        os.close(reader)
+        os.close(writer)
+
 
 GRACE: Final = 15.0
 """Maximum number of seconds for a program to end after SIGINT, before it is killed."""

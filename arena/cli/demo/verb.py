@@ -15,8 +15,7 @@ from engine.registry import GAMES
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from arena.cli.demo.children import Children
-    from arena.cli.terminal.signals import Signals
+    from arena.cli.demo.children import Children, Signals
     from arena.queries.remote import Client
 
 BOTS: Final = {"random": "random_bot", "rules": "rule_bot", "counter": "counter_bot"}
@@ -55,9 +54,8 @@ def command(data: Path, game: str, seconds: float) -> None:
     Starts a server on a free port of this machine and three bots as separate programs; house bots fill the tables. Then
     it stops them all and shows the ladder and a replay. Ctrl-C stops the demo early and still shows them.
     """
-    from arena.cli.demo.children import ChildFailed, children
+    from arena.cli.demo.children import ChildFailed, caught_signals, children
     from arena.cli.terminal.screen import screen
-    from arena.cli.terminal.signals import caught_signals
 
     console = screen()
     try:

@@ -13,21 +13,54 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from statistics import fmean
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from arena.analysis.own_decisions import own_decisions
 from arena.local.errors import BotFailed
 from arena.local.play.players import load
 from arena.local.play.table import own_trace
+from arena.match.effects import Ask, Force, Show
+from arena.match.inputs import Acted
 from arena.server.sessions.messages import MatchOver, MatchStart, Outgoing, Question, RoundOver
-from engine.game import option_text
+from engine.game import RoundReport, option_text
 from engine.points import points_above
 
 if TYPE_CHECKING:
-    from arena.analysis.own_decisions import OwnDecision
     from arena.local.play.players import LocalPlayer
     from arena.replay.replay import Replay
     from engine.game import RoundReport
+
+
+class OwnDecision(NamedTuple):
+    """A decision that a bot made itself."""
+
+    round: int
+    """Number of the round, from 0."""
+    ask: Ask
+    """The question, with the seat, its view and its legal actions."""
+    action: int
+
+
+def own_decisions(replay: Replay) -> tuple[tuple[OwnDecision, ...], tuple[RoundReport, ...]]:
+    """Return the decisions of all seats in the order of their answers, and the reports of the rounds that ended."""
+    match = replay.header.new_match()
+    asked: dict[int, tuple[int, Ask]] = {}
+    decisions: list[OwnDecision] = []
+    reports: list[RoundReport] = []
+    for event in replay.inputs:
+        answers = isinstance(event, Acted) and match.open_decision(event.seat) == event.decision
+        effects = match.receive(event)
+        if answers and isinstance(event, Acted) and match.open_decision(event.seat) != event.decision:
+            forced = any(isinstance(effect, Force) and effect.decision == event.decision for effect in effects)
+            if not forced:
+                round_number, ask = asked[event.decision]
+                decisions.append(OwnDecision(round_number, ask, event.action))
+        for effect in effects:
+            if isinstance(effect, Ask):
+                asked[effect.decision] = len(reports), effect
+            elif isinstance(effect, Show):
+                reports.append(effect.report)
+    return tuple(decisions), tuple(reports)
+
 
 AT_ONCE: Final = 64
 """Number of matches asked side by side."""

@@ -14,7 +14,6 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from arena.replay.render.pace import pace
 from arena.replay.render.show import (
     in_plain_text,
     part_name,
@@ -24,7 +23,7 @@ from arena.replay.render.show import (
     table_scene,
 )
 from arena.replay.render.table_svg import table_svg
-from arena.replay.render.ways import Ways
+from arena.replay.render.ways import Ways, pace
 from arena.replay.replay import Replay
 from arena.replay.steps import Course
 

@@ -15,9 +15,10 @@ import trio
 
 from arena.replay.header import MatchKind
 from arena.scheduling.pace import settle
-from arena.server.matchmaking.casual import CasualMatches
 from arena.server.matchmaking.challenges import BadChallenge, Challenges, NotChallenged
 from arena.server.matchmaking.queue import Queue
+from arena.server.sessions.hourly import HOUR, HourlyAllowance
+from arena.server.sessions.messages import Notice, NoticeKind
 from arena.server.sessions.player import BotPlayer
 
 if TYPE_CHECKING:
@@ -32,9 +33,8 @@ if TYPE_CHECKING:
     from arena.server.matches.ready_check import ReadyCheck, Replacement
     from arena.server.matchmaking.search_seats import SearchSeats
     from arena.server.runtime.turns import Turns
-    from arena.server.sessions.player import HousePlayer, Player
+    from arena.server.sessions.player import BotPlayer, HousePlayer, Player
     from arena.server.sessions.players import Players
-
 
 Announce: TypeAlias = "Callable[[Offer, Sequence[Player], MatchKind, Replacement], ReadyCheck]"
 """Called with each new table; its players are busy from then on."""
@@ -282,3 +282,39 @@ class Matchmaker:
     def _update(self, bot_player: BotPlayer) -> None:
         for queue in self._queues.values():
             queue.update(bot_player)
+
+
+class CasualMatches:
+    """Each owner's remaining casual matches in an hour. Instants are in seconds of the server's clock."""
+
+    def __init__(self, casual_per_owner: int) -> None:
+        self._casual_per_owner = casual_per_owner
+        self._allowance = HourlyAllowance(casual_per_owner / HOUR)
+        self._resting: dict[int, float] = {}
+        """By bot, the time until which it gets no casual match, as announced to it."""
+
+    @property
+    def given(self) -> bool:
+        """True if this server offers casual matches."""
+        return self._casual_per_owner > 0
+
+    def next_due(self, now: float) -> float:
+        """Return when the first notified bot may have a casual match again; infinite if there is none."""
+        self._resting = {bot: until for bot, until in self._resting.items() if until > now}
+        return min(self._resting.values(), default=math.inf)
+
+    def take(self, bot_player: BotPlayer, now: float) -> bool:
+        """Count a bot's next casual match; if its owner's allowance is spent, return False and notify the bot once."""
+        if self._resting.get(bot_player.bot_id, -math.inf) > now:
+            return False
+        if self._allowance.take(bot_player.owner.lower(), now):
+            return True
+        wait = self._allowance.wait(bot_player.owner.lower(), now)
+        self._resting[bot_player.bot_id] = now + wait
+        if bot_player.session is not None:
+            text = (
+                f"{self._casual_per_owner} casual matches an hour are given to the bots of one owner "
+                f"(casual_per_owner); the next in {wait} s"
+            )
+            bot_player.session.notify(Notice(NoticeKind.CASUAL_LIMIT, text, casual_wait=wait * 1_000_000))
+        return False

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from arena.analysis.timeline_words import duration
 from arena.queries.figures import CONFIDENCE, SHARED, flag_in_words, is_house, leaders, quota_in_words, share_in_words
 from arena.queries.json_form import json_text
-from arena.replay.render.suits import SHAPES
+from arena.replay.render.table_svg import SHAPES
 from arena.version import __version__
 from arena.web.answers.static_files import DIGEST, FILES, static_path
 from engine.registry import GAMES

@@ -11,8 +11,7 @@ from typing import Final
 from arena.analysis.verdict import verified
 from arena.queries.source import LARGEST_MATCH, DataSource
 from arena.replay.read import read
-from arena.replay.render.pace import pace
-from arena.replay.render.ways import Ways
+from arena.replay.render.ways import Ways, pace
 from arena.replay.replay import Replay, ReplayError
 from arena.replay.steps import Course
 from arena.replay.verify import ReplayVerdict

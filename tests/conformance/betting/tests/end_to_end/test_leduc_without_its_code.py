@@ -20,6 +20,7 @@ from arena.queries.remote import connect
 from tests.cli.cli_rig import PATIENCE
 from tests.cli.test_cli_serve_web import Server, serving
 from tests.cli.web_socket import Socket
+from tests.interop.interop_rig import built
 
 pytestmark = pytest.mark.process
 
@@ -57,6 +58,65 @@ for line in sys.stdin:
                for each in json.loads(line).get("decisions", ())]
     if answers:
         print(json.dumps({"answers": answers}), flush=True)
+"""
+IN_GO = """
+package main
+
+import (
+	"encoding/json"
+	"os"
+
+	"arena.example/client"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+	"google.golang.org/protobuf/types/known/anypb"
+)
+
+type shown struct {
+	Title   string          `json:"title"`
+	Actions []string        `json:"actions"`
+	Other   json.RawMessage `json:"other"`
+}
+
+func main() {
+	var types *dynamicpb.Types
+	var decisions, rounds []shown
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	written := func(message *anypb.Any) json.RawMessage {
+		text, err := protojson.MarshalOptions{EmitUnpopulated: true, Resolver: types}.Marshal(message)
+		must(err)
+		return text
+	}
+	bot := client.Bot{Name: "gopher", Games: []string{"leduc"}}
+	bot.OnWelcome = func(welcome *client.Welcome) {
+		var set descriptorpb.FileDescriptorSet
+		must(proto.Unmarshal(welcome.Games[0].Descriptors, &set))
+		files, err := protodesc.NewFiles(&set)
+		must(err)
+		types = dynamicpb.NewTypes(files)
+	}
+	bot.Decide = func(d *client.Decision) int {
+		names := []string{}
+		for _, action := range d.Actions() {
+			names = append(names, action.Name)
+		}
+		decisions = append(decisions, shown{d.Game.Title, names, written(d.View.(*anypb.Any))})
+		return 1 // check or call
+	}
+	bot.OnRound = func(report *client.RoundReport) {
+		rounds = append(rounds, shown{Other: written(report.GetOther())})
+	}
+	options := client.Options{TokenFile: os.Args[2], NoReceipts: true, Matches: 1}
+	must(client.Run(bot, os.Args[1], options))
+	must(json.NewEncoder(os.Stdout).Encode(map[string]any{"decisions": decisions, "rounds": rounds}))
+}
 """
 VIEW = {"@type", "seat", "seats", "round", "rounds", "opener", "card", "board", "first", "second", "scores"}
 RECORD = {"@type", "opener", "cards", "board", "first", "second"}
@@ -140,6 +200,21 @@ def test_a_websocket_has_them_in_json_too(server: Server) -> None:
                 socket.say(said)
     check_views(asked, written_out=False)
     check_records(rounds + message.get("rounds", []))
+
+
+def test_the_sdk_for_go_hands_on_what_its_author_reads_by_the_catalogue(server: Server, tmp_path: Path) -> None:
+    """By protobuf's own library, as any author would."""
+    module = Path(__file__).parents[2] / "clients" / "go"
+    (tmp_path / "main.go").write_text(IN_GO)
+    for words in (("mod", "init", "gopher"), ("work", "init", ".", module), ("build", "-buildvcs=false", "-o", "bot")):
+        built("go", *words, where=tmp_path, GOFLAGS="")
+    said = json.loads(built(tmp_path / "bot", server.address, tmp_path / "token", where=tmp_path, patience=PATIENCE))
+    names = {action.name for action in LEDUC.actions}
+    for each in said["decisions"]:
+        assert each["title"] == LEDUC.title
+        assert {*each["actions"]} <= names
+    check_views(said["decisions"], written_out=True)
+    check_records(said["rounds"])
 
 
 def test_whoever_watches_is_shown_a_record(server: Server, tmp_path: Path) -> None:

@@ -71,10 +71,10 @@ async def open_arena(
     house_bots: Mapping[str, Sequence[HouseBot]] = HOUSE_BOTS,
     fit_client: FitClient | None = None,
 ) -> AsyncIterator[Arena]:
-    """Run a server for the duration of the block; the next server continues the matches that still run then.
+    """Run a server for the duration of the block. The next server continues the matches that run at its end.
 
-    `house_bots` lists the house bots of each game that fill tables, the weakest first; the strongest is the stand-in.
-    `fit_client` fits the ladders; without it they do not change.
+    `house_bots`: the house bots that fill tables, by game, the weakest first; the strongest is the stand-in.
+    `fit_client` fits the ladders; without it the ladders do not change.
     """
     house = await House.registered(config, store, house_bots)
     newest = await store.read(matches.newest)
@@ -163,7 +163,7 @@ async def open_arena(
 
 
 def _tell_of_storage(players: Players, error: StoreError | None) -> None:
-    """Notify every bot that nothing can be stored, and therefore nothing can be sent, or that storing works again."""
+    """Notify every bot that the server can neither store nor send anything, or that it can again."""
     notice = STORING if error is None else NOT_STORING
     for session in players.sessions():
         session.tell(notice)
@@ -202,14 +202,14 @@ class Arena:
         self.turns = turns
         self.publisher = publisher
         self.live = live
-        """Running matches as everybody may see them."""
+        """The public state of running matches."""
         self.started = now_us()
         """When the server started, in microseconds since 1970."""
         self.figures = figures
         """Counts and times of finished matches."""
         self.workers = workers
         self.processes = processes
-        """The further processes of the server; None if there are none."""
+        """The further processes of the server; None if it has only one process."""
         self._games = {game.name: game for game in config.games}
         self._lifecycle = lifecycle
         self._nursery = nursery
@@ -225,7 +225,7 @@ class Arena:
         return self._lifecycle.drivers
 
     async def run(self) -> None:
-        """Send heartbeats and waiting messages, and have ladders fitted, until cancelled."""
+        """Send heartbeats and waiting messages and publish ladders, until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.turns.run)
             nursery.start_soon(self.publisher.run)
@@ -237,7 +237,9 @@ class Arena:
     async def attend(
         self, link: Link, codec: MessageCodec, authorize: Callable[[], Awaitable[Bot]], hello: Hello
     ) -> None:
-        """Let a bot play on a link until it is done; `authorize` returns the bot's current row if it may play.
+        """Let a bot play on a link until its stream ends.
+
+        `authorize` returns the bot's current row if the bot may play.
 
         Raises what `authorize` raises, `trio.BrokenResourceError` if the bot vanished, `Closed` if the server ends the
         session, and StoreError.
@@ -251,7 +253,7 @@ class Arena:
             raise Closed(Reason.NO_CASUAL, text)
         bot, found = await past(self.store, self.players, authorize, hello.reports_after)
         if isinstance(link, RemoteCall) and link.over:
-            raise trio.BrokenResourceError  # its process ended since, or the bot left
+            raise trio.BrokenResourceError  # the bot has left, or the process with its connection has ended
         bot_player = self.players.enter(bot.id, bot.name, bot.owner)
         bot_player.newcomer = bot_player.newcomer and found.newcomer
         if bot_player.session is not None:
@@ -271,7 +273,7 @@ class Arena:
         try:
             await session.run(bot_player.hear)
         except trio.Cancelled:
-            self.abandon()  # the server ends, perhaps by its own fault: no bot has left
+            self.abandon()  # the server ends, perhaps because of a fault; its bots do not count as absent
             raise
         finally:
             if self.processes is not None:
@@ -313,9 +315,9 @@ class Arena:
         log.info("result void", match_id=match_id, game=game, reason=reason)
 
     async def void_results(self, bot: str, since: int, reason: str, after: int) -> tuple[int, ...]:
-        """Annul the results of a bot in its first matches after `after`; return the numbers of these matches.
+        """Annul the results of a bot in its next matches after match `after`; return the numbers of these matches.
 
-        One call annuls only a limited number of results, because nothing else can be stored meanwhile. Raises what
+        One call annuls at most `VOIDS_AT_ONCE` results, because nothing else can be stored meanwhile. Raises what
         `matches.void_results` raises.
         """
         job = partial(matches.void_results, bot=bot, since=since, reason=reason, at=now_us(), after=after)
@@ -336,7 +338,7 @@ class Arena:
         return self._lifecycle.changed
 
     async def drain(self, limit: float) -> None:
-        """Form no more matches and let running ones end; after `limit` seconds the rest are left to the next server.
+        """Form no more matches and let running matches end. After `limit` seconds, leave the rest to the next server.
 
         After that, messages of bots and missed deadlines no longer count.
         """
@@ -348,13 +350,13 @@ class Arena:
         self._lifecycle.change()
 
     def abandon(self) -> None:
-        """Leave all matches to the next server at once, like a drain with a limit of 0 s, for callers that cannot wait.
+        """Leave all matches to the next server without waiting, like a drain with a limit of 0 s.
 
-        If a drain has already left them, this does nothing.
+        If a drain has already left the matches, do nothing.
         """
         if not self._lifecycle.leaving:
             self._close()
-            with self.turns:  # notifies the server's other processes now: nothing else may begin a turn
+            with self.turns:  # notifies the server's other processes now, because no other turn may follow
                 self._lifecycle.leave()
 
     def _close(self) -> None:

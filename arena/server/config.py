@@ -1,9 +1,9 @@
 """The settings of a server, each with its unit, default, bounds and meaning.
 
-Nothing else repeats these. The flags of `arena serve`, the keys of its file, their checks and their documentation come
-from the fields below and from `Limits`, `Policy` and `TransportSettings`. A field's metadata can have `help`; `unit`
-("s", "us", "B", "B/s", "1/s", "%", or none for a plain number); `least` and `most`, by default 0 and a billion; and
-`choices` for a name.
+The options of `arena serve`, the keys of its settings file, their checks and their documentation are all generated from
+the fields below and from `Limits`, `Policy` and `TransportSettings`. A field's metadata can have `help`; `unit` ("s",
+"us", "B", "B/s", "1/s", "%", or none for a plain number); `least` and `most`, by default 0 and a billion; and `choices`
+for a name.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from engine.registry import GAMES
 from trio_grpc.limits.settings import TransportSettings
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
-"""Addresses that only programs of this machine can reach."""
+"""Addresses that only programs on this machine can reach."""
 OPEN_QUOTA: Final = Quota(40, 80, 7)
-"""The quota of pairs under open registration. Under every quota, bots count as young for the same number of days."""
+"""The quota of pairs under open registration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Offer:
     seats: tuple[int, ...]
     """Table sizes, all allowed by the game; one is drawn for every match."""
     options: Mapping[str, Option] = field(default_factory=dict)
-    """Options that differ from their defaults; valid at every one of these sizes."""
+    """Options that differ from their defaults. They are valid at every table size in `seats`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +226,7 @@ class Config:
 
 
 def quota_in_force(config: Config) -> Quota:
-    """Return the quota that applies: the server's limit on how many matches between two guests count."""
+    """Return the server's quota, which limits how many matches between two guests count."""
     day = config.pair_quota
     if day is None:
         day = OPEN_QUOTA.day if config.registration == "open" and not on_loopback(config) else 0

@@ -1,1 +1,1 @@
-"""One match from its announcement to its record: ready check, driver, persistence."""
+"""The course of one match, from its announcement to its record: ready check, driver, persistence."""

@@ -1,6 +1,7 @@
 # Compiled: every decision passes through here.
-"""The driver of one running match, which passes inputs to the `Match` and effects to the seats. It also asks the
-workers for house bots' choices and words the notices.
+"""The driver of one running match, which passes inputs to the `Match` and its effects to the seats.
+
+The driver also requests house bots' choices from the workers, and notifies bots.
 """
 
 from __future__ import annotations
@@ -55,8 +56,9 @@ if TYPE_CHECKING:
     from engine.game import RoundReport
 
 MOST_STRAYS: Final = 500
-"""Maximum number of late or unexpected answers that a match accepts from a seat: more than a slow bot can give. All of
-them are recorded."""
+"""Maximum number of late or unexpected answers that a match accepts from a seat. All of them are recorded. Even a slow
+bot sends fewer.
+"""
 
 
 class MatchDriver(SeatedMatch):
@@ -75,10 +77,10 @@ class MatchDriver(SeatedMatch):
         charged: bool = True,
         round_over: Callable[[int, RoundReport], None] | None = None,
     ) -> None:
-        """Drive a match; without a journal, an unfinished match is lost.
+        """Prepare to drive a match. Without a journal, an unfinished match is lost.
 
-        `charged`: whether mistakes count as trouble. `round_over` is called with the match's number and each round that
-        all seats have been shown.
+        `charged`: whether mistakes count as trouble. `round_over` is called with the match's number and the report of
+        each finished round.
         """
         super().__init__(
             header,
@@ -101,7 +103,7 @@ class MatchDriver(SeatedMatch):
         self._late = [False] * len(players)
         """By seat, whether its bot has been notified of a late answer."""
         self._chooses: set[int] = set()
-        """Decisions that a worker is choosing."""
+        """Numbers of the decisions for which a worker is choosing an action."""
         self._watch = watch
         self._round_over = round_over
         self._began = trio.current_time()
@@ -142,7 +144,7 @@ class MatchDriver(SeatedMatch):
             self.cut_off(now)
 
     def resume(self, inputs: Sequence[Input]) -> None:
-        """Continue a match of a dead server, with all clocks stopped until every bot is back."""
+        """Continue a match of a server that ended, with all clocks stopped until every bot has returned."""
         questions: dict[int, Ask] = {}
         for event in inputs:
             effects = self._match.receive(event)
@@ -190,7 +192,7 @@ class MatchDriver(SeatedMatch):
         return self._over
 
     def go_on(self, new: Container[Player] = ()) -> None:
-        """Let connected bots continue; those that are new to the match are notified of its beginning."""
+        """Let connected bots continue. Bots that are `new` to the match are notified of its beginning."""
         for bot_player, seat in self._seats.items():
             if bot_player.session is not None:
                 if bot_player in new:
@@ -198,7 +200,7 @@ class MatchDriver(SeatedMatch):
                 self._feed(Returned(self._instant(trio.current_time()), seat))
 
     def open_decision(self, seat: int) -> int | None:
-        """Return the decision that a seat owes; None if it owes none."""
+        """Return the open decision of a seat, or None."""
         return self._match.open_decision(seat)
 
     @property
@@ -240,7 +242,7 @@ class MatchDriver(SeatedMatch):
             bot_player.session.settle(self.match_id, answer.decision, at)
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
-        """Record that a bot left; if `in_order`, its seat goes to the stand-in at once."""
+        """Record that a bot left. With `in_order`, the stand-in takes over its seat at once."""
         seat = self._seats[bot_player]
         self.absent(bot_player)
         self._feed(Left(self._instant(now), seat, in_order))
@@ -289,8 +291,7 @@ class MatchDriver(SeatedMatch):
             self._watch(self)
 
     def _record(self, event: Input, effects: Sequence[Effect], line: str) -> None:
-        """Record an input with its effects. A fault here voids the match at its end, and disturbs nobody before
-        that."""
+        """Record an input with its effects. After an error here the match still runs to its end and is then void."""
         self._count_owed(event, effects)
         if self._fault is None:
             try:
@@ -299,7 +300,7 @@ class MatchDriver(SeatedMatch):
                 self._fault = fault
 
     def _count_owed(self, event: Input, effects: Sequence[Effect]) -> None:
-        """Start and stop counting the time for which seats owe answers."""
+        """Start and stop the measurement of how long seats owe answers."""
         owed, at = self.owed, self._match.now
         if isinstance(event, (Acted, StoodIn)) and self._match.open_decision(event.seat) != event.decision:
             owed.made(event.seat, event.decision, at)
@@ -336,9 +337,9 @@ class MatchDriver(SeatedMatch):
                 assert_never(effect)
 
     def _known_to_be_late(self, effect: Refuse | Suspend) -> bool:
-        """Return whether an answer is too late and its bot has already been notified of a late answer.
+        """Return whether an answer is too late and its bot has already been notified of an earlier late answer.
 
-        The forced decision also caused a notice, so another notice would add nothing.
+        Such a bot needs no further notice, because the forced decision also caused one.
         """
         if not (isinstance(effect, Refuse) and effect.why is Refusal.STALE and effect.time):
             return False
@@ -354,7 +355,7 @@ class MatchDriver(SeatedMatch):
                 session.notify(self._notices.to_seat(effect, self._advice(effect, session)))
 
     def _advice(self, effect: Force, session: Session) -> str:
-        """Return the advice for the author of a slow bot; empty if a notice of this session already gave it."""
+        """Return advice for the author of a slow bot; empty if an earlier notice in this session contained it."""
         bot_player = self.players[effect.seat]
         if effect.why is not Cause.TIME or not isinstance(bot_player, BotPlayer) or session.knows_it_is_slow:
             return ""
@@ -363,7 +364,7 @@ class MatchDriver(SeatedMatch):
         return advice
 
     def _put(self, ask: Ask, at: Instant, todo: list[Input]) -> None:
-        """Send a question to the player of a seat; a house bot may answer at once."""
+        """Send a question to the player of a seat. A house bot may answer at once."""
         player = self.players[ask.seat]
         if isinstance(player, BotPlayer) and not self._match.substituted(ask.seat):
             if player.session is not None:
@@ -375,7 +376,7 @@ class MatchDriver(SeatedMatch):
                 self._chooses.add(ask.decision)
 
     def _choose(self, ask: Ask) -> int | None:
-        """Return a house bot's choice; None if `_chosen` will be called with it later."""
+        """Return a house bot's choice, or None if a later call of `_chosen` will deliver it."""
         chance = hashlib.sha256(self._chance + ask.decision.to_bytes(4)).digest()
         player = self.players[ask.seat]
         bot = self._stand_in if isinstance(player, BotPlayer) else player.bot
@@ -391,13 +392,13 @@ class MatchDriver(SeatedMatch):
         return Acted(at, ask.seat, ask.decision, action)
 
     def _start(self, seat: int) -> None:
-        """Notify a seat's bot that the match begins, or of the match's state after the bot's return."""
+        """Send a seat's bot the beginning of the match, or the match's state if the bot has returned."""
         header, session = self._header, self._session(seat)
         if session is None:
             return
         accepted = (each for each in header.offers if each.seat == seat and each.outcome is OfferOutcome.ACCEPTED)
         if (offer := next(accepted, None)) is None:
-            return  # a server from before format 4 began the match and recorded no offers
+            return  # the match was begun by a server of an older format (before 4), which recorded no offers
         defaults = {option.name: option.default for option in header.game.options}
         session.start(
             MatchStart(

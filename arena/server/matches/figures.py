@@ -1,4 +1,4 @@
-"""Sums over a server's matches since its start. They change when a match ends, never on a decision."""
+"""Sums over a server's matches since its start. They change only when a match ends."""
 
 from __future__ import annotations
 

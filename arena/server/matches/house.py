@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class CannotBeRestored(Exception):  # noqa: N818 - the match is void, the server is well
-    """An earlier server's match cannot be continued; the message says why."""
+    """Raised if an earlier server's match cannot be continued. The message gives the reason."""
 
 
 class Seated(Protocol):
@@ -60,7 +60,7 @@ class House:
         self.fillers = fillers
         """The house bots that fill tables, by game; empty if the configuration turns house bots off."""
         self.searchers = searchers
-        """The house bots that search, by game, if the configuration seats them."""
+        """The house bots that search, by game; empty unless the configuration enables them."""
 
     @classmethod
     async def registered(cls, config: Config, store: Store, house_bots: Mapping[str, Sequence[HouseBot]]) -> House:
@@ -85,8 +85,8 @@ class House:
 
         Raises: CannotBeRestored: this server does not play the game.
 
-        The stand-in plays the seats of house bots that this server lacks. `enter` returns the bot with a number, name
-        and owner.
+        The stand-in replaces house bots that this server does not have. `enter` returns the bot with a given number,
+        name and owner.
         """
         game = header.game.name
         if game not in self.fillers:
@@ -105,12 +105,14 @@ class House:
         return players
 
     def searches(self, game: str, players: Sequence[Player]) -> bool:
-        """True if one of these players is the house bot that searches; only the first process has a worker for it."""
+        """Return true if one of the players is the searching house bot. Only the first process has a worker for it."""
         searching = self._search_bots.get(game)
         return any(isinstance(player, HousePlayer) and player.bot is searching for player in players)
 
     def stand_in(self, game: str, players: Sequence[Player] = ()) -> HouseBot:
-        """Return the house bot that continues for absent bots and for house bots that no longer exist: the strongest.
+        """Return the stand-in, the strongest house bot.
+
+        It plays for absent bots and for house bots that no longer exist.
 
         A searching bot stands in only at tables where it plays, since other tables should not wait for it.
         """

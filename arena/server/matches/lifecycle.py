@@ -1,7 +1,8 @@
 # Compiled: every decision passes through here.
-"""The matches of a server, each from its announcement to its record.
+"""Lifecycle of a server's matches, each from its announcement to its record.
 
-A match is a `ReadyCheck` with a timer until all its bots are ready, and after that one task. No task runs per decision.
+A match begins as a `ReadyCheck` with a timer. Once all its bots are ready, it is one task. No decision needs its own
+task.
 """
 
 from __future__ import annotations
@@ -61,12 +62,13 @@ class Observers(NamedTuple):
     rated: Callable[[Header], None]
     """Called when a match that moved ratings is stored."""
     parked: Callable[[Sequence[Bot]], None]
-    """Called when bots get no more seats; the store has already recorded it."""
+    """Called with bots that were parked. The store has already recorded it."""
     played: Callable[[SeatedMatch, ReadyCheck | None, Sequence[RatingChange]], None]
-    """Called when a match is over, before its bots are released. The ready check is None if an earlier server began the
-    match. Rating changes are by seat, or empty."""
+    """Called when a match is over, before its bots are released, with the match, its ready check, and the rating
+    changes. The ready check is None if an earlier server began the match. The rating changes are by seat, or empty.
+    """
     stuck: Callable[[float], None]
-    """Called when no match can be stored before the given instant of the server's clock."""
+    """Called when storing has failed, with the instant of the next attempt on the server's clock."""
 
 
 class Place(Beginnings, Protocol):
@@ -155,7 +157,7 @@ class MatchLifecycle:
             self._nursery.start_soon(self._finish, driver)
 
     async def take_over(self, left: Sequence[RemoteMatch], content: JournalContent) -> None:
-        """Continue here the matches of a process that ended, with all clocks stopped until every bot is back."""
+        """Continue here the matches of a process that ended, with all clocks stopped until every bot has returned."""
         for match in left:
             lines = content.lines.get(match.match_id, ())
             try:
@@ -195,7 +197,7 @@ class MatchLifecycle:
     def announce(
         self, offer: Offer, players: Sequence[Player], kind: MatchKind, replacement: Replacement
     ) -> ReadyCheck:
-        """Announce a match to its players, which are busy from now on.
+        """Announce a match to its players, which count as busy from now on.
 
         `replacement` returns another player for a seat whose bot does not accept.
         """
@@ -221,7 +223,7 @@ class MatchLifecycle:
             ready_check.call_off(STOPPED)
 
     async def clear(self, limit: float) -> None:
-        """Let running matches end; after `limit` seconds the rest are left to the next server.
+        """Let running matches end. After `limit` seconds, leave the rest to the next server.
 
         After that, messages of bots and missed deadlines no longer count.
         """
@@ -359,7 +361,8 @@ class MatchLifecycle:
                 player.offers.availability.played()
         self._observers.played(driver, ready_check, changes)
         self._release(driver.players)
-        driver.report(over, changes, entry)  # after the matchmaker, so that the next invitation leaves with it
+        # after the matchmaker, so that the report and the next invitation leave together
+        driver.report(over, changes, entry)
 
     def _release(self, players: Sequence[Player]) -> None:
         for player in players:
@@ -371,7 +374,7 @@ class MatchLifecycle:
 def _inputs_left(match_id: int, content: JournalContent) -> Sequence[Input]:
     """Return the inputs of a match of a process that ended.
 
-    Raises: CannotBeRestored: The match is void; the message is the reason.
+    Raises: CannotBeRestored: The match becomes void. The message gives the reason.
     """
     if match_id in content.damaged:
         raise CannotBeRestored(Interruption.JOURNAL_DAMAGED.in_words(A_PROCESS))

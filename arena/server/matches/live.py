@@ -1,6 +1,7 @@
-"""Running matches as everybody may see them: players, finished rounds, and the end. Every seat has received all of a
-finished round, so nothing here is secret. Like everything that leaves a server, events are published once they are
-stored. All watchers get the same batches, a few per second.
+"""Public state of running matches: players, finished rounds, and the end.
+
+Nothing here is secret, because every seat has received all of a finished round. Like all output of a server, events are
+published only after they are stored. All watchers get the same batches, a few per second.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 PUSH_INTERVAL: Final = 0.25
 """Minimum number of seconds between pushes to watchers."""
 MOST_UNREAD: Final = 2000
-"""Number of unread events at which a watcher is dropped: half a minute of a busy server."""
+"""Number of unread events at which a watcher is dropped. A busy server produces this many in half a minute."""
 RATE_PERIOD: Final = 60.0
 """Seconds over which ended matches are counted."""
 
@@ -34,12 +35,12 @@ class LiveMatch:
     __slots__ = ("bots", "game", "kind", "match_id", "rounds", "started")
 
     def __init__(self, header: Header) -> None:
-        """Copy some fields of the header, but do not keep the header, because it has the seed."""
+        """Copy some fields of the header. The header itself is not stored, because it contains the secret seed."""
         self.match_id: Final = header.match_id
         self.game: Final = header.game.name
         self.kind: Final = header.kind
         self.started: Final = header.started
-        """In microseconds since 1970."""
+        """Beginning of the match, in microseconds since 1970."""
         self.bots: Final = tuple(bot.name for bot in header.bots)
         self.rounds: Final[list[RoundReport]] = []
         """The finished rounds, in order."""
@@ -53,9 +54,9 @@ class LiveEvent:
     def __init__(self, match: LiveMatch, what: RoundReport | Over | None) -> None:
         self.match: Final = match
         self.what: Final = what
-        """A finished round, or the match's outcome; None at its beginning."""
+        """A finished round or the match's outcome; None for the match's beginning."""
         self.encoded = b""
-        """Cache of the encoded event, the same for all watchers."""
+        """Cache of the encoded event, which is the same for all watchers."""
 
 
 class Push:
@@ -66,16 +67,16 @@ class Push:
     def __init__(self, events: Sequence[LiveEvent]) -> None:
         self.events: Final = events
         self.encoded = b""
-        """Like `LiveEvent.encoded`, for watchers of all matches."""
+        """Cache of the encoded batch for watchers of all matches."""
 
 
 class LiveWatcher:
-    """A watcher with its unread pushes. Shared contents are not copied."""
+    """A watcher with its unread pushes, which all watchers share."""
 
     def __init__(self, told: int) -> None:
         """`told`: the number of events that it has already received."""
         self.dropped = False
-        """True if it left too much unread; it gets nothing more."""
+        """True if the watcher left too many events unread. It gets no more pushes."""
         self.scope: Final = trio.CancelScope()
         """Cancelled when the watcher is dropped, so that sending to it ends."""
         self._told = told
@@ -112,7 +113,7 @@ class LiveMatches:
     """All running matches of a server."""
 
     def __init__(self, turns: Turns) -> None:
-        """`turns` lets it publish events once they are stored."""
+        """`turns` calls `send` once new events are stored."""
         self._turns = turns
         self._playing: dict[int, LiveMatch] = {}
         """Running matches by number, including those whose beginning is not published yet."""
@@ -121,9 +122,9 @@ class LiveMatches:
         self._happened: list[LiveEvent] = []
         """Events that are not stored yet."""
         self._shown: list[LiveEvent] = []
-        """The stored events that wait for the next push."""
+        """Stored events that wait for the next push."""
         self._count = 0
-        """Number of events shown so far."""
+        """Number of events published so far."""
         self._watchers: dict[LiveWatcher, None] = {}
         self._ended: deque[tuple[float, str]] = deque()
         self._wake = trio.Event()
@@ -153,13 +154,13 @@ class LiveMatches:
         self._happen(match, None)
 
     def rounds(self, match_id: int) -> int:
-        """Return the number of rounds of a match that are published or about to be."""
+        """Return the number of a match's finished rounds, including rounds that are about to be published."""
         match = self._playing[match_id]
         about = [each for each in self._happened if each.match is match and each.what is not None]
         return len(match.rounds) + len(about)
 
     def round_over(self, match_id: int, report: RoundReport) -> None:
-        """Publish a round that all seats are being shown."""
+        """Publish a finished round, whose report all seats get, too."""
         self._happen(self._playing[match_id], report)
 
     def over(self, match_id: int, over: Over) -> None:
@@ -187,7 +188,7 @@ class LiveMatches:
 
     @contextmanager
     def watch(self) -> Iterator[LiveWatcher]:
-        """Yield a watcher that gets all events after the state of `running` at the block's beginning."""
+        """Yield a watcher that gets every event since the block began. `running` is the state before these events."""
         watcher = LiveWatcher(self._count)
         self._watchers[watcher] = None
         try:

@@ -34,14 +34,17 @@ _FORCES: Final[Mapping[Cause, tuple[NoticeKind, str]]] = {
     Cause.TIME: (NoticeKind.FORCED_BY_TIME, "time ran out"),
     Cause.ILLEGALITY: (NoticeKind.FORCED_BY_ILLEGALITY, "too many answers were not legal"),
 }
-"""Texts by cause of a forced decision. A suspended seat needs none: its bot was notified of the suspension."""
+"""Kind and text of the notice for each cause of a forced decision. A suspended seat needs no text, because its bot has
+been notified of the suspension.
+"""
 
 
 def too_slow(policy: Policy, times: Sequence[int], capacity: int) -> str:
     """Return advice for a late bot's author that compares its decision times with its limits.
 
-    Return "" if most of its decisions are quick enough, since then the trouble is something else. `times`: think times
-    of its own decisions in microseconds. `capacity`: the number of matches that it plays at once; 0 if unknown.
+    Return "" if most decisions were quick enough, because then the bot's speed is not the problem. `times`: the think
+    times of the bot's own decisions, in microseconds. `capacity`: the number of matches that it plays at once; 0 if
+    unknown.
     """
     median = sorted(times)[len(times) // 2] if times else policy.soft_limit
     if median < policy.soft_limit:
@@ -54,7 +57,7 @@ def too_slow(policy: Policy, times: Sequence[int], capacity: int) -> str:
 
 
 class NoticeTexts:
-    """A writer of one match's notices."""
+    """Writer of the notices of one match."""
 
     def __init__(self, match_id: int, bots: Sequence[str], stand_in: str, actions: Sequence[Action]) -> None:
         self._match_id = match_id

@@ -1,6 +1,6 @@
-"""Match persistence: a match's beginning, journal and result, and the matches that a dead server left.
+"""Match persistence: stores each match's beginning, journal and result, and loads the matches that a dead server left.
 
-A write that fails is retried until it succeeds; until then nothing that depends on it is published.
+A failed write is retried until it succeeds. Until then, no message that depends on it is sent.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from engine.game import Option
 
 RETRY: Final = 2.0
-"""Seconds between attempts to store."""
+"""Number of seconds between attempts to store a match."""
 Figures: TypeAlias = tuple[float, float, float, float, tuple[tuple[int, int], ...]]
-"""A rating and its deviation, before and after a match, and the seats with which the pair's quota is spent."""
+"""A seat's rating and its deviation, before and after a match, and the seats with which its bot has spent the quota."""
 
 log = structlog.get_logger(__name__)
 
@@ -75,7 +75,7 @@ class Recording(Protocol):
         """Notify the match's bots that the result cannot be stored yet."""
 
     def troubles(self, over: Over) -> list[bool | None]:
-        """By seat, true if the match counts as trouble for its bot; None if it neither counts nor clears trouble."""
+        """By seat: True if the match counts as trouble for its bot, False if it ends a series of trouble, else None."""
 
     def draft(self) -> Draft:
         """The replay without its ratings. Raises the exception that recording raised, if any."""
@@ -91,7 +91,7 @@ class Beginnings(Protocol):
         """Store the header of a new match. Raises: StoreError."""
 
     def forget(self, match_id: int) -> None:
-        """Remove a prepared match that does not begin."""
+        """Remove the header of a match that does not begin."""
 
 
 class Recorded(NamedTuple):
@@ -99,7 +99,7 @@ class Recorded(NamedTuple):
 
     over: Over
     changes: tuple[live.RatingChange, ...]
-    """By seat; empty if the match is void."""
+    """The rating changes by seat; empty if the match is void."""
     parked: tuple[bots.Bot, ...]
     """Bots that get no more seats."""
     entry: LogEntry | None
@@ -149,7 +149,7 @@ class MatchPersistence:
         log.debug("match began", match_id=header.match_id, game=header.game.name, bots=names)
 
     async def unfinished(self) -> Sequence[Unfinished]:
-        """Return the matches that an earlier server left running; those with an unreadable journal become void."""
+        """Return the matches that an earlier server left running. A match with an unreadable journal becomes void."""
         found = []
         for number, lines in self._store.unfinished.items():
             try:
@@ -216,7 +216,10 @@ class MatchPersistence:
         return _entry(entry)
 
     async def _write_end(self, job: Job) -> Any:
-        """Write the end of a match; calls return in their order, so that reports have the order of their leaves."""
+        """Write the end of a match.
+
+        Calls return in the order in which they began, so bots get reports in the log's order.
+        """
         before, written = self._last_end, trio.Event()
         self._last_end = written
         try:
@@ -248,7 +251,7 @@ def _finish(
 ) -> Any:
     """Store the result, its effects on ladder and parking, and its log entry in one transaction.
 
-    Arguments and results are plain tuples, since pickling objects of a class takes many times as long.
+    Arguments and results are plain tuples, because pickling instances of classes takes many times as long.
     """
     result = Over(*over)
     changes = matches.finish(

@@ -1,4 +1,4 @@
-"""Pruning of old replays, a few at a time so that results need not wait."""
+"""Pruning of old replays, a few at a time, so that it does not delay the storing of results."""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@ with friends to sit with them. So an invitation names neither match nor opponent
 differ from seat to seat. Match, seat and names follow when everybody is ready. Challenges are the exception: their
 invitations name all bots, and they are not rated.
 
-Nobody should wait for a bot that does not come. If a bot declines, its seat is offered at once to the next bot or the
-house. If it is silent, that happens after `offer` seconds, while its own invitation stays open. The first bot that is
-ready gets the seat, and a later one gets a notice. After `seat` seconds the match takes any player that is sure to
-come, usually a house bot, or is called off. A bot that fails pauses, longer each time, and plays its next match with
-house bots; it loses no rating.
+Nobody should wait for a bot that does not come. If a bot declines, its seat is offered at once to another bot or a
+house bot. If it is silent, that happens after `offer` seconds, while its own invitation stays open. The first bot that
+is ready gets the seat, and any other gets a notice. After `seat` seconds the match takes any player that is sure to
+come, usually a house bot, or is called off. A bot that fails to answer pauses, longer each time, and plays its next
+match with house bots; it loses no rating.
 
 A check ends exactly once, in `_settle`, with all seats taken or with a `failure`. Then the lifecycle begins the match
 or withdraws the invitations, and `dissolve` cuts the links between bots and check. It is ugly that these links exist on
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from engine.game import Game, Option
 
 Replacement: TypeAlias = "Callable[[ReadyCheck, bool], Player | None]"
-"""Returns another player for a seat of a match, or None if there is none. With True, only one that is sure to come."""
+"""Function that finds another player for a seat of a match, or returns None. If the second argument is true, it returns
+only a player that is sure to come.
+"""
 Concluded: TypeAlias = "Callable[[int | None, str | None], None]"
 """Called with the number of the match that begins, or the reason why no match begins."""
 NO_NONCE: Final = bytes(NONCE_BYTES)
@@ -54,14 +56,14 @@ SALT_BYTES: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class ReadyLimits:
-    """The longest waits of a match for its bots, in seconds from an invitation."""
+    """Limits on the time for which a match waits for its bots, in seconds after an invitation."""
 
     answer: float
-    """Silence after which the invitation has failed."""
+    """Time after which an unanswered invitation has failed."""
     offer: float
-    """Silence after which the seat is also offered to another player."""
+    """Time after which the seat of a silent bot is also offered to another player."""
     seat: float
-    """The longest wait for one seat."""
+    """Maximum time until a seat must have a player."""
 
 
 @dataclass(slots=True)
@@ -73,7 +75,7 @@ class _Invited:
     invitation_id: int
     salt: bytes
     waiting_since: float
-    """The instant since which the bot had been waiting for a seat."""
+    """The time at which the bot began to wait for a seat."""
 
 
 class ReadyCheck:
@@ -105,7 +107,7 @@ class ReadyCheck:
         self.wakes_at = math.inf
         self.timer_id = 0
         self.failure: str | None = None
-        """The reason why the match does not take place, naming a bot only in challenges; None if it may take place."""
+        """The reason why the match does not take place, or None. It names a bot only in challenges."""
         self.concluded: Concluded = lambda _, __: None
         """Called once it is certain whether the match takes place."""
         self._offers: dict[int, SeatOffer] = {}
@@ -120,15 +122,14 @@ class ReadyCheck:
         self._replacement = replacement
         asked_for = [player for player in players if isinstance(player, BotPlayer) and player.casual]
         self.charged = kind is MatchKind.RATED or (kind is MatchKind.CASUAL and not asked_for)
-        """True if mistakes in the match count as trouble, which they do not in requested casual matches and
-        challenges."""
+        """True if mistakes in the match count as trouble: not in challenges and requested casual matches."""
         self._names = tuple([player.name for player in players]) if kind is MatchKind.CHALLENGE else ()
         for seat, player in enumerate(players):
             self._offer(seat, player, now)
 
     @property
     def players(self) -> tuple[Player, ...]:
-        """Players by seat, once every seat is taken; before that, those who have accepted, and the house bots."""
+        """The house bots and the bots that have accepted, by seat: all players, once every seat is taken."""
         return tuple([player for player in self._takers if player is not None])
 
     @property
@@ -143,7 +144,7 @@ class ReadyCheck:
 
     @property
     def nonces(self) -> tuple[bytes, ...]:
-        """16 bytes per seat; zeros for house bots."""
+        """The bots' nonces of 16 bytes, by seat; zeros for house bots."""
         return tuple(self._nonces)
 
     def invite_all(self) -> None:
@@ -168,7 +169,7 @@ class ReadyCheck:
             )
 
     def ready(self, bot_player: BotPlayer, nonce: bytes) -> None:
-        """Give a seat to a bot that accepts it; the first nonce counts."""
+        """Give a seat to a bot that accepts it. Only its first nonce counts."""
         invited = self._invited[bot_player]
         if self._takers[invited.seat] is None:
             self._nonces[invited.seat] = nonce or NO_NONCE
@@ -177,9 +178,9 @@ class ReadyCheck:
             self._settle_if_full()
 
     def forgo(self, bot_player: BotPlayer, now: float, how: OfferOutcome, charged: bool = True) -> None:
-        """Offer the seat of a bot that left or declined to another player; no effect once the match has its bots.
+        """Offer the seat of a bot that left or declined to another player. Has no effect after the check has ended.
 
-        `charged`: whether the invitation counts as failed; that of a challenge never does.
+        `charged`: whether the invitation counts as failed. An invitation to a challenge never does.
         """
         if not self._waits:
             return
@@ -204,7 +205,7 @@ class ReadyCheck:
         self._settle()
 
     def on_timer(self, now: float) -> None:
-        """Offer the seats that are still open to others; call the match off if no seat can wait longer."""
+        """Offer open seats to other players. Call the match off if a seat has been open for too long."""
         last = now >= self._last_call
         self.deadline = math.inf if last else self._last_call
         for seat, taker in enumerate(self._takers):
@@ -213,7 +214,7 @@ class ReadyCheck:
         self._settle_if_full()
 
     def withdraw(self) -> None:
-        """Notify the invited bots that the match does not take place; they keep the time for which they have waited."""
+        """Notify the invited bots that the match does not take place. Their waiting times continue."""
         for bot_player, invited in self._invited.items():
             bot_player.offers.withdrawn(
                 bot_player, invited.invitation_id, f"the match does not take place: {self.failure}"
@@ -249,8 +250,7 @@ class ReadyCheck:
         return any(invited.seat == seat for invited in self._invited.values())
 
     def _refill(self, seat: int, now: float, or_else: str | None, at_once: bool = False) -> None:
-        """Offer a seat to another player; if there is none and a reason is given, call the match off for that
-        reason."""
+        """Offer a seat to another player. If there is none, call the match off for the reason `or_else`, if given."""
         player = self._replacement(self, at_once)
         if player is None:
             if or_else is not None:
@@ -263,7 +263,7 @@ class ReadyCheck:
             self.invite(player)
 
     def _take(self, seat: int, player: Player) -> None:
-        """Give a seat to a player; other invited bots learn of it when they answer."""
+        """Give a seat to a player. Other bots invited to it are notified when they answer."""
         self._takers[seat] = player
         for other, invited in list(self._invited.items()):
             if invited.seat == seat and other is not player:
@@ -283,7 +283,7 @@ class ReadyCheck:
 
     @property
     def _silence(self) -> str:
-        """Return the reason for calling the match off when it can wait no longer."""
+        """Return the reason for calling the match off because bots did not answer."""
         if self.kind is not MatchKind.CHALLENGE:
             return "not every bot accepted in time"
         silent = [each.name for each in self._invited if each not in self._takers]

@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""A match with its players, in whichever process it is played: its messages to bots, and its cost to them."""
+"""A match with its players, played in this process or another: its messages to bots, and the troubles it counts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class SeatedMatch:
-    """A match that has begun and is not stored yet."""
+    """A match that has begun and whose result is not stored yet."""
 
     def __init__(self, header: Header, players: Sequence[Player], charged: bool, notices: NoticeTexts) -> None:
         """`charged`: whether mistakes count as trouble."""
@@ -43,7 +43,7 @@ class SeatedMatch:
         self._charged = charged
         self._notices = notices
         self.absences = [0] * len(players)
-        """By seat, the number of its bot's absence; 0 if it is not absent."""
+        """By seat, the number of its bot's current absence; 0 if the bot is present."""
         self._seats = {player: seat for seat, player in enumerate(players) if isinstance(player, BotPlayer)}
 
     @property
@@ -76,7 +76,7 @@ class SeatedMatch:
 
     @property
     def tells_paces(self) -> Sequence[bool]:
-        """By seat, true if its bot made enough decisions itself for measuring its pace."""
+        """By seat, true if its bot made enough decisions to measure its pace."""
         return [2 * seat.missed < seat.decisions for seat in self.thinking]
 
     @property
@@ -111,7 +111,7 @@ class SeatedMatch:
         raise NotImplementedError
 
     def report(self, over: Over, changes: Sequence[live.RatingChange], entry: LogEntry | None = None) -> None:
-        """Send the bots the result and its log entry; without `changes` the match was not rated."""
+        """Send the bots the result and its log entry. `changes` is empty if the match was not rated."""
         for bot_player, seat in self._seats.items():
             if bot_player.session is not None:
                 rating = RatingMove(changes[seat].before.value, changes[seat].after.value) if changes else None
@@ -131,11 +131,13 @@ class SeatedMatch:
                 )
 
     def absent(self, bot_player: BotPlayer) -> None:
-        """Remember a bot's absence, which may count as trouble."""
+        """Record the number of a bot's absence, which may count as trouble."""
         self.absences[self._seats[bot_player]] = bot_player.playing.absence
 
     def troubles(self, over: Over) -> list[bool | None]:
-        """By seat, whether the match counts as trouble for its bot; None if the same absence has already counted."""
+        """By seat, whether the match counts as trouble for its bot; None if the absence has already counted in another
+        match.
+        """
         if not self._charged:
             return [None] * len(over.troubled)
         troubles: list[bool | None] = list(over.troubled)

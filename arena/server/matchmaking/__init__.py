@@ -1,1 +1,1 @@
-"""From waiting bots to tables: a queue for each game, and the matchmaker that empties them."""
+"""The queue of waiting bots for each game, and the matchmaker that seats them at tables."""

@@ -1,7 +1,7 @@
 """Challenges: matches between named bots, from the request until they begin or fail.
 
-Nobody gains by one: it is not rated, moves no balance and does not affect matchmaking. Bots opt in. Each bot gets one
-at a time and a limited number per hour.
+Nobody gains from a challenge: it is not rated, changes no balance and does not affect matchmaking. Bots opt in. Each
+bot gets one challenge at a time, and a limited number per hour.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 WAITS: Final = 30.0
 """Maximum number of seconds for which a challenge waits until all its bots have room."""
 RESTS: Final = 300.0
-"""Number of seconds for which a bot reserves no further place after it has reserved one for a challenge in vain."""
+"""Number of seconds for which a bot reserves no place after it reserved one for a challenge that failed."""
 
 
 class BadChallenge(Refused):
-    """This server cannot play such a match; the message says why."""
+    """Raised if this server cannot play such a match. The message gives the reason."""
 
 
 class NotChallenged(Refused):
-    """A challenge leads to no match now; the message names the cause."""
+    """Raised if a challenge cannot lead to a match now. The message names the cause."""
 
 
 class TooManyChallenges(Refused):
-    """Too many challenges from one owner's bots or to one bot."""
+    """Raised after too many challenges from one owner's bots, or to one bot."""
 
     def __init__(self, words: str, wait: float) -> None:
         super().__init__(f"{words}; try again in {math.ceil(wait / 60)} min")
@@ -49,21 +49,21 @@ class Challenge:
     def __init__(self, game: str, players: Sequence[Player], until: float) -> None:
         self.game = game
         self.players = players
-        """The challenger first."""
+        """The players of the match, the challenger first."""
         self.guests: Sequence[BotPlayer] = [each for each in players if isinstance(each, BotPlayer)]
         self.until = until
-        """The end of its wait for room, in seconds of the server's clock."""
+        """The time until which the challenge waits for room, in seconds of the server's clock."""
         self.waits = True
-        """True if it is waiting for room."""
+        """True if the challenge waits until all its bots have room."""
         self.kept: Sequence[BotPlayer] = ()
-        """The guests that reserve a place for it while it waits."""
+        """The guests that reserve a place while the challenge waits."""
         self.match_id: int | None = None
         self.failure = ""
         """The reason why there is no match."""
         self.concluded = trio.Event()
 
     def conclude(self, match_id: int | None, failure: str | None) -> None:
-        """Conclude it with a match that begins, or with a failure."""
+        """Conclude the challenge: `match_id` is the match that begins; if there is none, `failure` gives the reason."""
         self.match_id, self.failure = match_id, failure or ""
         self.concluded.set()
 
@@ -78,11 +78,11 @@ class Challenges:
         self._received = HourlyAllowance(config.limits.challenges_per_bot / HOUR)
         self._open: list[Challenge] = []
         self._resting: dict[int, float] = {}
-        """By bot, the time until which it reserves no place."""
+        """By bot, the time until which it reserves no places for challenges."""
 
     @property
     def deadline(self) -> float:
-        """The end of the first wait; infinite if no challenge waits."""
+        """The earliest time at which a waiting challenge fails; infinite if no challenge waits."""
         return min([each.until for each in self._open if each.waits], default=math.inf)
 
     def open(
@@ -197,7 +197,7 @@ class Challenges:
         challenge.conclude(None, why)
 
     def _give_up(self, challenge: Challenge, now: float) -> None:
-        """Release reserved places; bots that reserved one in vain rest before the next challenge."""
+        """Release the places reserved for a failed challenge. Their bots reserve no other places for a while."""
         if challenge.waits:
             for guest in challenge.kept:
                 if guest is not challenge.players[0] and guest.free(self._matches_per_bot) > 0:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from arena.server.sessions.players import Players
 
 Announce: TypeAlias = "Callable[[Offer, Sequence[Player], MatchKind, Replacement], ReadyCheck]"
-"""Called with each new table; its players are busy from then on."""
+"""Function that is called with each new table. The table's players count as busy from then on."""
 
 
 class PlayedMatch(Protocol):
@@ -69,7 +69,7 @@ class PlayedMatch(Protocol):
 
 
 def _nobody(ready_check: ReadyCheck, at_once: bool) -> None:
-    """Return no replacement, because a match with house bots makes sense only with the bot that it was made for."""
+    """Return no replacement, because a table of one bot and house bots is formed only for that bot."""
 
 
 class Matchmaker:
@@ -89,7 +89,7 @@ class Matchmaker:
         At the end of a turn, `turns` calls `send`, which forms tables.
         """
         self.deadline = math.inf
-        """The time of the next attempt even if nothing changes, in seconds of the server's clock."""
+        """The time of the next attempt to form tables if nothing changes before, in seconds of the server's clock."""
         self.wakes_at = math.inf
         self.timer_id = 0
         self._players = players
@@ -116,10 +116,9 @@ class Matchmaker:
     def match_ended(
         self, match: PlayedMatch, ready_check: ReadyCheck | None, changes: Sequence[RatingChange] = ()
     ) -> None:
-        """Record that a match ended: update its bots' paces, and restart the waiting time of those that were at
-        capacity.
+        """Record that a match ended: update its bots' paces. If a bot was at capacity, restart its waiting time.
 
-        `changes` are the changes of ratings, by seat, if it moved any.
+        `changes`: the changes of ratings by seat; empty if the match was not rated.
         """
         now, rules = trio.current_time(), self._players.pace_rules
         paces = [player.offers.pace if isinstance(player, BotPlayer) else None for player in match.players]
@@ -136,28 +135,30 @@ class Matchmaker:
                 player.offers.release_expected(ready_check)
                 if not queue.pool.has_room(player):
                     player.offers.waiting_since[match.game] = now
-                if (
-                    match.kind is MatchKind.RATED
-                ):  # otherwise a bot that chooses its casual matches could influence its rated opponents
+                # A bot could use casual matches to influence whom it meets in rated matches.
+                if match.kind is MatchKind.RATED:
                     player.offers.pace.earn(match.last_match.seconds, waited)
                     player.offers.last_match = match.last_match
 
     def spent(self, game: str, one: int, other: int, again: int) -> None:
-        """Record that two bots, given by number, have spent their quota until the day `again`."""
+        """Record that two bots, given by number, have spent their quota. From the day `again` their results count."""
         self._queues[game].spent.spend(one, other, again)
 
     def rated(self, game: str, match_values: MatchValues[int]) -> None:
-        """Use a game's new match values by bot number: how much the ladder gains from a match of each bot."""
+        """Use a game's new match values: by bot number, how much the ladder gains from a match of each bot."""
         for bot_player in self._players:
-            bot_player.offers.pending[game] = bot_player.busy  # in all games: few bots play several, so this is quick
+            bot_player.offers.pending[game] = bot_player.busy  # matches of all games count; few bots play several games
         self._queues[game].rated(match_values)
 
     def open(self, seat: Announce) -> None:
-        """Begin to form tables; `seat` is called with each."""
+        """Begin to form tables. `seat` is called with each table."""
         self._seat = seat
 
     def close(self, until: float = math.inf) -> None:
-        """Form no tables before an instant of the server's clock; the latest instant of all calls applies."""
+        """Form no tables before the instant `until` of the server's clock.
+
+        If called repeatedly, the latest instant applies.
+        """
         self._open_from = max(self._open_from, until)
         if math.isinf(until):
             self._challenges.refuse("the server is stopping", trio.current_time())
@@ -167,7 +168,7 @@ class Matchmaker:
         return self._casual.given and any(self._fillers[game] for game in games)
 
     async def challenge(self, challenger: str, opponents: Sequence[str], game: str) -> int:
-        """Have a bot challenge others; return the number of the match that begins.
+        """Let a bot challenge others; return the number of the match that begins.
 
         Raises: BadChallenge, NotChallenged, TooManyChallenges.
         """
@@ -203,7 +204,9 @@ class Matchmaker:
             self._watch(self)
 
     def replacement(self, ready_check: ReadyCheck, at_once: bool) -> Player | None:
-        """Return a player for an open seat: the bot that has waited longest, or a house bot; see `Replacement`."""
+        """Return a player for an open seat, as described at `Replacement`: the bot that has waited longest, or a house
+        bot.
+        """
         queue, table = self._queues[ready_check.game.name], ready_check.candidates
         if not at_once and (bot_player := queue.longest_waiting(table)) is not None:
             bot_player.offers.expect(ready_check, queue.expected([*table, bot_player], bot_player, trio.current_time()))
@@ -266,7 +269,10 @@ class Matchmaker:
         return not bot_player.casual or self._casual.take(bot_player, now)
 
     def _next(self, queue: Queue, now: float) -> Table[Player] | None:
-        """Return the next table of a game, of a random size; once a bot's patience is over, of any possible size."""
+        """Return the next table of a game.
+
+        Its size is random, but once a bot's patience is over, any possible size will do.
+        """
         sizes = queue.sizes
         self._chance.shuffle(sizes)
         patient = now < queue.pool.due(now)

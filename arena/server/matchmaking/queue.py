@@ -43,7 +43,7 @@ class SpentPairs:
             self._again.setdefault(own, {})[against] = again
 
     def of(self, bot: int, today: int) -> Sequence[int]:
-        """Return the bots with which a bot has spent its quota, and forget those that count again."""
+        """Return the bots with which a bot has spent its quota, and forget pairs whose results count again."""
         known = self._again.get(bot)
         if known is None:
             return ()
@@ -62,10 +62,10 @@ class Queue:
     ) -> None:
         self.offer = offer
         self.match_values: MatchValues[int] = MatchValues()
-        """By bot, across versions, how much the ladder gains from its next match."""
+        """By bot, counting all its versions as one, how much the ladder gains from its next match."""
         self.pool: Pool[Player] = Pool(house, chance, config.patience, quota_in_force(config).bounds)
         self.spent = SpentPairs()
-        """Pairs of bots that sit together only if nobody else waits."""
+        """Pairs of bots that have spent their quota. They meet only if no other bot waits."""
         self._players = players
         self._game = offer.game.name
         self._house = house
@@ -81,7 +81,7 @@ class Queue:
 
     @property
     def sizes(self) -> list[int]:
-        """The table sizes for which enough owners are here, waiting or not."""
+        """The table sizes for which bots of enough different owners are connected, waiting or not."""
         return [size for size in self.offer.seats if self._house or size <= self.pool.owners]
 
     @property
@@ -90,12 +90,12 @@ class Queue:
         return len(self._waiting) + len(self._on_trial)
 
     def update(self, bot_player: BotPlayer) -> None:
-        """Update a bot that connected, left, was parked, or has more or less room."""
+        """Update the state of a bot that connected, left or was parked, or whose room has changed."""
         session = bot_player.session
         here = session is not None and not bot_player.parked and self._game in session.hello.games
         here = (
             here and bot_player.offers.availability.invitable
-        )  # a bot that pauses will not come soon, so nobody waits for it
+        )  # other bots need not wait for a bot that pauses, because it will not be free soon
         room = bot_player.room(self._matches_per_bot) if here else 0
         on_trial = room > 0 and bool(self._house) and (bot_player.offers.on_trial or bot_player.casual)
         if on_trial:
@@ -132,7 +132,7 @@ class Queue:
         if came:
             for other in spent:
                 if other in self.pool:
-                    self.update(other)  # a bot that has returned is one of theirs, too
+                    self.update(other)  # for those bots, this bot is also one with a spent quota
 
     def _spent_with(self, bot_player: BotPlayer) -> frozenset[BotPlayer]:
         """Return the connected bots with which a bot has spent its quota."""
@@ -140,13 +140,15 @@ class Queue:
         return frozenset([each for each in others if each is not None])
 
     def rated(self, match_values: MatchValues[int]) -> None:
-        """Use new match values: at once for waiting bots, for others when they have room again."""
+        """Use new match values: at once for waiting bots, and for other bots when they have room again."""
         self.match_values = match_values
         for bot_player in list(self._waiting):
             self.update(bot_player)
 
     def expected(self, table: Sequence[Player], bot_player: BotPlayer, now: float) -> Expected:
-        """Return the wait and the end that a bot should expect of a match with the players of a table."""
+        """Return how long a bot should expect to wait for others in a match at this table, and when the match should
+        end.
+        """
         decisions = self._decisions.get(len(table)) or max(self._decisions.values(), default=0.0)
         paces = {each: each.offers.pace_now or 0.0 for each in table if isinstance(each, BotPlayer)}
         own = paces.get(bot_player, 0.0)
@@ -182,8 +184,8 @@ class Queue:
     def longest_waiting(self, table: Sequence[Player]) -> BotPlayer | None:
         """Return the bot that has waited longest and whose owner is not at the table; None if there is none.
 
-        Bots that have spent a quota with a player there come last. The bot must not be much slower than the others; at
-        a table with a slow bot, it must have the balance for that bot.
+        Bots that have spent a quota with a player at the table come last. The bot must not be much slower than these
+        players. At a table with a slow player, its balance must cover the wait for that player.
         """
         there = [player for player in table if isinstance(player, BotPlayer)]
         owners = {each.owner for each in there}

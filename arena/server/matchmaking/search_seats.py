@@ -1,4 +1,4 @@
-"""Seats for the house bots that search, at most one per table, within their share of a core.
+"""Seats for the house bots that search: at most one per table, limited by a share of a core.
 
 The cost of a choice is known only afterwards. So a searching bot gets a seat while its earned time exceeds the time
 already spent and the expected cost of the running tables. It replaces another house bot. It never sits in a bot's first
@@ -26,7 +26,8 @@ class Announced(Protocol):
     """An announced match."""
 
     concluded: Callable[[int | None, str | None], None]
-    """Called once it is certain whether the match takes place, with the match's number or the reason why not."""
+    """Callback for the outcome of the announcement: the match's number, or the reason for calling it off.
+    """
 
 
 class SearchSeats:
@@ -40,12 +41,14 @@ class SearchSeats:
         self._earned = 0.0
         self._since: float | None = None
         self._tables: set[Announced] = set()
-        """The tables with a searching bot, until the match is over."""
+        """The tables with a searching bot whose match is not over."""
         self._ended = 0
 
     def taken(self, players: Sequence[Player], game: str, now: float) -> Sequence[Player] | None:
-        """Return the players of a rated table with a searching bot in place of another house bot.
-        Return None if there is no time for it."""
+        """Return the players of a rated table, with one house bot replaced by a searching bot.
+
+        Return None if the earned time does not suffice.
+        """
         house = [seat for seat, player in enumerate(players) if isinstance(player, HousePlayer)]
         searcher = self._searchers.get(game)
         if searcher is None or not house or any(player.newcomer for player in players):

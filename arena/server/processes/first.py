@@ -52,19 +52,19 @@ if TYPE_CHECKING:
 
 MODULE: Final = "arena.api.further_process"
 FIRST: Final = 1
-"""The number of the process that decides."""
+"""Number of the first process."""
 LONG_ENOUGH: Final = 10.0
-"""Number of seconds of running after which a process that ends is restarted at once: its start did not kill it."""
+"""A process that ran for this many seconds before it ended is restarted at once, because its start worked."""
 
 log = structlog.get_logger(__name__)
 _chance: Final = secrets.SystemRandom()
 
 
 class PlayedMatches(Protocol):
-    """The matches of the server, as the further processes need them."""
+    """Interface to the server's matches for the further processes."""
 
     def get(self, match_id: int) -> SeatedMatch | None:
-        """Return a match that is being played, in whichever process."""
+        """Return a match that is being played in any process; None if no match has this number."""
 
     async def take_over(self, left: Sequence[RemoteMatch], content: JournalContent) -> None:
         """Continue here the matches of a process that ended, from the content of its journal."""
@@ -85,26 +85,27 @@ class FurtherProcess:
         journal: Path,
         orphaned: Callable[[RemoteMatch], None],
     ) -> None:
-        """`orphaned` is called with a match that was to begin in this process, if the process has ended."""
+        """If the process ends, `orphaned` is called with each match that was about to begin in it."""
         self.orphaned = orphaned
         self.storing = True
-        """True if it can write its journal, as far as it has reported."""
+        """True if, by its last report, the process can write its journal."""
         self.number = number
         self.journal = journal
-        """The folder of its journal."""
+        """The folder of the process's journal."""
         self.line = line
         self.giving = giving
-        """The socket through which connections are given to it."""
+        """The socket through which the process receives connections."""
         self.pid = pid
         self.connections: Counter[Origin] = Counter()
-        """Number of connections that it serves, by origin."""
+        """Number of connections that the process serves, by origin."""
         self.calls: dict[int, RemoteCall] = {}
         self.matches: dict[int, RemoteMatch] = {}
         self.prepared: dict[int, tuple[trio.Event, list[str]]] = {}
-        """Matches whose beginning it is asked to store, each with an event for its reply and a list for errors."""
+        """Matches whose beginning the process is storing, each with an event for the reply and a list for errors.
+        """
 
     async def begin(self, header: Header) -> None:
-        """Have it store the beginning of a match in its journal. Raises: StoreUnusable."""
+        """Have the process store the beginning of a match in its journal. Raises: StoreUnusable."""
         done, wrong = trio.Event(), list[str]()
         self.prepared[header.match_id] = done, wrong
         self.line.call("process", header.match_id, "prepare", header_line(header))
@@ -116,12 +117,14 @@ class FurtherProcess:
             raise StoreUnusable(self.journal, wrong[0])
 
     def forget(self, match_id: int) -> None:
-        """Have it release a match whose beginning was stored but that does not begin."""
+        """Have the process forget a match whose beginning it has stored, because the match does not begin."""
         self.line.call("process", match_id, "stored")
 
     def play(self, header: Header, players: Sequence[Player], charged: bool, stand_in: str) -> RemoteMatch:
-        """Have it play a match whose beginning it has stored; if it has ended since, the first process plays the
-        match."""
+        """Have the process play a match whose beginning it has stored.
+
+        If it has ended, the first process plays the match.
+        """
         match = RemoteMatch(header, players, charged, self.line, stand_in)
         if self.line.over:
             self.orphaned(match)
@@ -177,7 +180,7 @@ class FurtherProcesses:
 
     @property
     def storing(self) -> bool:
-        """True if all of them can write their journals, as far as is known."""
+        """True if, by their last reports, all further processes can write their journals."""
         return all(process.storing for process in self._up.values())
 
     def listening(self, sockets: Sockets) -> None:
@@ -208,8 +211,10 @@ class FurtherProcesses:
         self._own.pop(session.number, None)
 
     def share(self, accepted: socket.socket, address: PeerAddress, origin: Origin, kept: int) -> bool:
-        """Give a connection to the process that has the fewest, unless that is this process; return whether it was
-        given."""
+        """Give a connection to the process with the fewest connections.
+
+        Return False if that is this process, which keeps it.
+        """
         process = min(self._up.values(), key=lambda each: each.connections.total(), default=None)
         if process is None or not self._serves or process.connections.total() > kept:
             return False
@@ -219,7 +224,7 @@ class FurtherProcesses:
         return True
 
     async def _run_one(self, number: int, up: trio.Event) -> bool:
-        """Start a process and let it serve until it ends; return whether it ran for long enough."""
+        """Start a process and let it serve until it ends; return whether it ran for at least `LONG_ENOUGH`."""
         started = trio.current_time()
         giving, taking = sharing.pair()
         with giving, taking:
@@ -299,7 +304,7 @@ class FurtherProcesses:
             await self._matches.take_over(left, read_further_journal(self._config.data, process.number))
 
     def _orphaned(self, match: RemoteMatch) -> None:
-        """Play here a match whose process ended before the match began, so that nothing has happened in it yet."""
+        """Play a match here from its beginning, because its process ended before the match began."""
         nothing = JournalContent({match.match_id: [header_line(match.header)]}, frozenset())
         self._nursery.start_soon(self._matches.take_over, [match], nothing)
 
@@ -314,7 +319,7 @@ class FurtherProcesses:
                 getattr(self, f"_process_{method}")(process, number, *arguments)
 
     def _to_match(self, process: FurtherProcess, match_id: int, method: str, arguments: tuple[Any, ...]) -> None:
-        """Forward a bot's call to its match, in whichever process it is played; ignore it if the match is over."""
+        """Forward a bot's call to its match, in any process. If the match is over, ignore the call."""
         match = self._matches.get(match_id)
         if isinstance(match, RemoteMatch):
             match.line.call("match", match_id, method, *arguments)
@@ -345,7 +350,7 @@ class FurtherProcesses:
         self._nursery.start_soon(self._answer, process, call)
 
     async def _answer(self, process: FurtherProcess, call: RemoteCall) -> None:
-        """Answer a bot's call of `Play`, and have it closed with the resulting status."""
+        """Answer a bot's call of `Play`, and have the call closed with the resulting status."""
         end: tuple[str, str, bytes] | None = None
         try:
             await self._play(call)
@@ -376,7 +381,7 @@ class FurtherProcesses:
                 call.ended(Closed(Reason[reason], text, wait))
 
     def _process_prepared(self, process: FurtherProcess, match_id: int, wrong: str) -> None:
-        """Record that the beginning of a match is stored, or why it could not be."""
+        """Record that a process has stored the beginning of a match, or the error `wrong`."""
         if (waiting := process.prepared.get(match_id)) is not None:
             done, why = waiting
             if wrong:
@@ -405,7 +410,7 @@ class FurtherProcesses:
         self._replaced.set()
 
     def _process_storing(self, process: FurtherProcess, number: int, error: str) -> None:
-        """Record that a process cannot store anything at the moment, or that it can again."""
+        """Record whether a process can store; `error` is the reason if it cannot."""
         process.storing = not error
         if error:
             log.error("a process of the server cannot write its journal", process=process.number, error=error)

@@ -1,8 +1,8 @@
 # Compiled: every decision passes through here.
 """A further process of a server, which holds the conversations of the bots connected to it and plays matches.
 
-It forwards everything but answers to the first process. The first process tells it which matches to play, what to send
-to its bots, and when a conversation is over. It ends with the first process, however that ends.
+It forwards everything but answers to the first process. The first process decides which matches it plays, which
+messages it sends to its bots, and when a conversation is over. It ends when the first process ends, for any reason.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ServedCall:
         self.begun = trio.Event()
         self.closed = trio.Event()
         self.end: tuple[str, str, bytes] | None = None
-        """The status with which it is closed, with text and details; None for OK."""
+        """The status with which the call is closed, with text and details; None for OK."""
 
 
 class Further:
@@ -144,7 +144,7 @@ class Further:
         except Closed as closed:
             end = (closed.reason.name, str(closed), closed.wait)
         except trio.Cancelled:
-            end = None  # the first process has closed the call, or this process ends: the bot has not left
+            end = None  # the first process has closed the call, or this process ends; the bot itself has not left
             raise
         finally:
             if end is not None:
@@ -196,7 +196,7 @@ class Further:
                 getattr(self, f"_process_{method}")(number, *arguments)
 
     def _to_match(self, driver: MatchDriver, method: str, arguments: tuple[Any, ...]) -> None:
-        """Forward to a match an event that arrived in another process."""
+        """Forward an event that arrived in another process to a match."""
         match method, arguments:
             case "left", (bot_id, at, in_order):
                 if (bot_player := self._bots.get(bot_id)) is not None and driver.seats(bot_player):
@@ -216,7 +216,7 @@ class Further:
                 tell_match(driver, self._bots.get, self.line, method, arguments)
 
     def _to_session(self, call: ServedCall, method: str, arguments: tuple[Any, ...]) -> None:
-        """Handle a call of the first process to a session here."""
+        """Handle a call from the first process that is addressed to a session of this process."""
         session = call.session
         match method, arguments:
             case "trust", ():
@@ -339,7 +339,7 @@ class Further:
             self._bots.pop(bot_player.bot_id, None)
 
     def _session(self, bot_player: BotPlayer, number: int) -> Session | None:
-        """Return a bot's session if it has this number."""
+        """Return a bot's session if the session has this number; otherwise None."""
         if not number:
             return None
         if (call := self._calls.get(number)) is not None:
@@ -350,8 +350,7 @@ class Further:
         return RemoteSession(elsewhere, self._codec, Hello((), 0, ""), self.turns, self.line, number)
 
     def _tell_of_storage(self, error: StoreError | None) -> None:
-        """Notify every bot here that nothing can be stored, and therefore nothing can be sent, or that storing works
-        again."""
+        """Notify every bot here that the server can neither store nor send anything, or that it can again."""
         self.line.call_at_once("process", 0, "storing", "" if error is None else str(error))
         notice = STORING if error is None else NOT_STORING
         for bot_player in self._bots.values():

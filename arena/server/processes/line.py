@@ -1,8 +1,8 @@
 # Compiled: every decision passes through here.
 """The connection between two processes of a server. It carries calls, each with its addressee, several in one frame.
 
-Calls made in a turn leave at its end, once everything that led to them is stored. Instants are sent in the clock that
-all processes of a machine share.
+Calls made in a turn leave at its end, once everything that led to them is stored. Instants are converted to the clock
+that all processes of a machine share.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from trio_grpc.http2.sharing import Sockets
 
 NUMBERS: Final = 40
-"""Number of low bits that number a session within its process; the higher bits are the process's number."""
+"""A session's number consists of the process's number and, in this many low bits, a number within the process."""
 SOON: Final = 0.005
 """Maximum number of seconds for which a call that is not urgent waits for an urgent one."""
 
@@ -38,7 +38,7 @@ class ProcessCall(NamedTuple):
 
 
 class ProcessLine:
-    """This process's end of the connection; its calls leave with turns."""
+    """This process's end of the connection. Its calls leave at the end of a turn."""
 
     def __init__(self, channel: Channel, turns: Turns, watch: Callable[[ProcessLine], None]) -> None:
         """`watch` is called when the deadline may have moved."""
@@ -72,7 +72,7 @@ class ProcessLine:
             self._watch(self)
 
     def call_at_once(self, to: str, number: int, method: str, *arguments: Any) -> None:
-        """Send a call ahead of the waiting ones, which may not be stored yet; it must not depend on them."""
+        """Send a call ahead of the waiting calls, whose causes may not be stored yet. It must not depend on them."""
         if not self._over:
             self.channel.send([(to, number, method, arguments)])
 
@@ -84,8 +84,8 @@ class ProcessLine:
     def send(self) -> None:
         """Send the waiting calls, now that everything that led to them is stored.
 
-        Remote sessions that also send in this turn come first, so that a bot's messages and its matches' calls leave
-        together.
+        Remote sessions that also send in this turn send first, so that a bot's messages leave together with calls about
+        its matches.
         """
         if not self._last:
             self._last = True

@@ -1,7 +1,7 @@
 # Compiled: every decision passes through here.
 """A bot's call of `Play` to another process of the server, represented in the first process, which answers it.
 
-Until the bot's first message it is like any other stream; then it becomes a `RemoteSession`.
+Until the bot's first message, the call is like any other stream. Then it becomes a `RemoteSession`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class RemoteCall:
 
     def __init__(self, line: ProcessLine, number: int, token: str, peer: str, received_at: float) -> None:
         self.number = number
-        """The number of the session that it may become."""
+        """The number of the session that the call may become."""
         self.peer = peer
         self.metadata: Mapping[str, str] = {"authorization": f"Bearer {token}"}
         self.received_at = received_at

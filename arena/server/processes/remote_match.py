@@ -1,8 +1,8 @@
 # Compiled: every decision passes through here.
 """A match that another process plays, represented in the first process and in the process of a bot's connection.
 
-Neither of these knows the match's state. They forward the bots' messages to the process that plays it, with times of
-arrival.
+Neither process knows the match's state. They forward the bots' messages, with times of arrival, to the process that
+plays it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PlayedOnHere(Exception):  # noqa: N818 - no error
-    """The process that played a match has ended; the match continues here."""
+    """Raised if the process that played a match has ended, so that the match continues here."""
 
     def __init__(self, driver: SeatedMatch) -> None:
         super().__init__()
@@ -37,14 +37,14 @@ class PlayedOnHere(Exception):  # noqa: N818 - no error
 
 
 class SeatedPlayer(NamedTuple):
-    """The player of a seat, as another process knows it."""
+    """Description of a seat's player for another process."""
 
     id: int
     name: str
     owner: str
     house: bool
     session: int
-    """The number of its session; 0 if it has no session."""
+    """The number of the player's session; 0 without a session."""
     lost: bool
     """The bot's `BotPlayer.lost`."""
 
@@ -64,8 +64,10 @@ class MatchElsewhere:
         self._line = line
 
     def answered(self, at: float, bot_player: BotPlayer, answer: Answer) -> None:
-        """Forward an answer. Until the match says otherwise, it counts as legal for sending the bot's next
-        questions."""
+        """Forward an answer.
+
+        Until the match rejects it, the answer counts as legal, so the bot may get its next questions.
+        """
         told = self._line.told(at)
         self._line.call("match", self._match_id, "answered", bot_player.bot_id, told, answer.decision, answer.action)
         if bot_player.session is not None:
@@ -90,7 +92,7 @@ class MatchElsewhere:
 
 
 class RemoteMatch(SeatedMatch):
-    """A match that a further process plays, represented in the first process: its players and its end."""
+    """A match that a further process plays, represented in the first process by its players and its result."""
 
     def __init__(
         self, header: Header, players: Sequence[Player], charged: bool, line: ProcessLine, stand_in: str
@@ -98,7 +100,7 @@ class RemoteMatch(SeatedMatch):
         names = [player.name for player in players]
         super().__init__(header, players, charged, NoticeTexts(header.match_id, names, stand_in, header.game.actions))
         self.line = line
-        """The connection to the process that plays it."""
+        """The connection to the process that plays the match."""
         self._over: Over | None = None
         self._draft: Draft | None = None
         self._fault = ""
@@ -109,9 +111,9 @@ class RemoteMatch(SeatedMatch):
         self._ended = trio.Event()
         self._moved: PlayedOnHere | None = None
         self.new: list[BotPlayer] = []
-        """Bots that returned after its process had ended."""
+        """Bots that returned after the match's process had ended."""
         self.elsewhere = MatchElsewhere(self.match_id, line)
-        """The destination of answers to it."""
+        """The destination of answers to the match."""
         for bot_player in self._seats:
             bot_player.playing.running[self.match_id] = self
 
@@ -152,7 +154,7 @@ class RemoteMatch(SeatedMatch):
         self.line.call("process", self.match_id, "freeze")
 
     async def played(self) -> Over:
-        """Wait for the end of the match and return its outcome. Raises: PlayedOnHere: its process ended first."""
+        """Wait for the end of the match and return its outcome. Raises: PlayedOnHere: its process has ended."""
         await self._ended.wait()
         if self._moved is not None:
             raise self._moved
@@ -229,7 +231,7 @@ class RemoteMatch(SeatedMatch):
         self.line.call("match", self.match_id, "cut_off", [bot_player.bot_id for bot_player in lost], told)
 
     def returned(self, now: float, bot_player: BotPlayer) -> None:
-        """Report that a bot has returned, and where it is connected."""
+        """Report that a bot has returned, with the number of its session."""
         if self.line.over:
             self.new.append(bot_player)
         told = self.line.told(now)

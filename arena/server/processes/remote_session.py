@@ -47,7 +47,7 @@ class RemoteSession(Session):
         self._told_round_trip = round_trip
 
     async def run(self, hear: Callable[[BotMessage], None]) -> None:
-        """Wait until the bot's last message; until then its messages go to `hear`. Raises what `Session.run` raises.
+        """Call `hear` with each message of the bot, until its last. Raises what `Session.run` raises.
 
         The other process ends the session and reports how it ended.
         """
@@ -81,7 +81,7 @@ class RemoteSession(Session):
         self._line.call("session", self.number, "leave")
 
     def tell(self, notice: Notice) -> None:
-        """Have a notice sent at once, ahead of the waiting messages, on which it must not depend."""
+        """Have a notice sent at once, ahead of the waiting messages. The notice must not depend on these messages."""
         if not self._over:
             message = Outgoing()
             message.notices.append(notice)

@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""Calls from another process to a bot that is connected here, and to a match that is played here."""
+"""Handling of calls from another process to a bot that is connected here or to a match that is played here."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class MatchHere(Protocol):
 
 
 def tell_bot(session: Session, sent_to: Callable[[int], Sent | None], method: str, arguments: tuple[Any, ...]) -> None:
-    """Send a bot a message of a match that another process plays; `sent_to` finds the callback for a sent question."""
+    """Send a bot a message of a match that another process plays. `sent_to` returns callbacks for sent questions."""
     match method, arguments:
         case "say", (encoded, asks, _, _, questions):
             if encoded:
@@ -55,8 +55,7 @@ def tell_match(
     method: str,
     arguments: tuple[Any, ...],
 ) -> None:
-    """Report to a match an action of a bot in another process, or that a question was sent; `bot` finds a bot by
-    number."""
+    """Report to a match what a bot did in another process, or that a question was sent. `bot` finds a bot by number."""
     match method, arguments:
         case "answered", (bot_id, at, decision, action):
             if (bot_player := bot(bot_id)) is not None and match.seats(bot_player):

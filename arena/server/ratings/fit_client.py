@@ -2,7 +2,7 @@
 
 The process starts with the server and reads the results in the background, so that the first fit is quick. It is
 replaced when it ends, or when it is silent for much longer than its last answers took. Requests for unpublished ladders
-queue for a limited time; a published ladder waits for at most one of them.
+queue for a limited time. A fit for publication waits for at most one such request.
 """
 
 from __future__ import annotations
@@ -23,25 +23,27 @@ from arena.processes.helper import HelperFailed, helper, keep
 from arena.scheduling.information_gain import MatchValues
 
 Request: TypeAlias = tuple[str, int] | str | None
-"""A request to the process: for the ladder of a game and table size, or for a game's match values. None means: read."""
+"""A request to the process: a game and table size for a ladder, or a game for its match values. None asks it only to
+read all results.
+"""
 MODULE: Final = "arena.server.ratings.fit_process"
 LEAST_LIMIT: Final = 15.0
-"""Minimum number of seconds of silence before a process is killed, since the machine may be busy."""
+"""Minimum number of seconds without an answer before the process is killed; less could be due to a busy machine."""
 FIRST_LIMIT: Final = 60.0
-"""The same limit while the duration of answers is unknown."""
+"""Number of seconds without an answer before the process is killed, if it has not answered before."""
 LONGEST_LIMIT: Final = 3600.0
 USUAL_TIMES: Final = 10.0
-"""A process may be silent for this many times the duration of the longest of its last answers."""
+"""The limit without an answer is this multiple of the longest duration among the last answers."""
 REMEMBERED: Final = 5
 """Number of answers whose durations are remembered."""
 ASIDE: Final = 30.0
-"""Maximum number of seconds for which a request for an unpublished ladder waits for its turn."""
+"""Maximum number of seconds for which a request for an unpublished ladder waits in the queue."""
 
 log = structlog.get_logger(__name__)
 
 
 class NotFitted(Exception):  # noqa: N818 - the name says what is the matter
-    """No ladder is available now; the message says why."""
+    """Raised if no ladder is available now. The message gives the reason."""
 
 
 class FitClient(Protocol):
@@ -49,10 +51,10 @@ class FitClient(Protocol):
 
     @property
     def warm(self) -> bool:
-        """True if it has read all results, so that a fit is quick."""
+        """True if the process has read all results, so that a fit is quick."""
 
     async def ready(self) -> None:
-        """Wait until the next fit could begin at once, or until there is no process."""
+        """Wait until a fit could begin at once, or until the process has ended."""
 
     async def fit(self, game: str, seats: int = 0) -> Ladder:
         """Return a game's ladder after its last event; with `seats`, only of tables of that size.
@@ -81,7 +83,7 @@ async def open_fit_client(directory: Path, quota: Quota = NO_QUOTA) -> AsyncIter
 
 
 class _Limit:
-    """The longest wait for an answer. It follows the last answers' times and doubles after each silence."""
+    """Time limit for an answer. It follows the durations of the last answers, and doubles each time it is exceeded."""
 
     def __init__(self) -> None:
         self._took: Final = deque[float](maxlen=REMEMBERED)
@@ -93,7 +95,7 @@ class _Limit:
         return float(min(LONGEST_LIMIT, usual * 2**self._silences))
 
     def answered(self, seconds: float) -> None:
-        """Remember the duration of an answer."""
+        """Record the duration of an answer."""
         self._took.append(seconds)
         self._silences = 0
 
@@ -158,7 +160,7 @@ class _FitProcess:
         """Send a request and return its answer; the caller must hold `_turn`. Raises: NotFitted."""
         if self._calls is None:
             raise NotFitted(self._trouble)
-        await self._calls.answered()  # otherwise abandoned requests would pile up
+        await self._calls.answered()  # without this wait, cancelled requests would pile up
         self._calls.limit = self._fitting.seconds
         self._busy = what, trio.current_time()
         try:
@@ -193,7 +195,7 @@ class _FitProcess:
         finally:
             became_warm, self.warm, self._calls = self.warm, False, None
             if became_warm:
-                self._started = trio.Event()  # the next one follows at once
+                self._started = trio.Event()  # the next process starts at once
             else:
                 self._started.set()
         return became_warm

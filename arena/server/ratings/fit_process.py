@@ -1,11 +1,11 @@
-"""The process that fits ladders, a helper of its server.
+"""The program of the process that fits ladders for a server.
 
     python -m arena.server.ratings.fit_process DIRECTORY QUOTA …
 
-It reads the database and never writes. A request with a game and a number of seats returns that ladder, or a text that
-says why there is none. A game alone returns the match values of its published ladder, whose computation would keep the
-server's own process busy. None makes it read all results, so that later requests are quick. QUOTA … are the fields of
-`arena.ladder.ladder.Quota`, in order.
+It reads the database and never writes. A request with a game and a number of seats returns that ladder, or a text with
+the reason why there is none. A game alone returns the match values of its published ladder, because computing them
+would block the server's own process. None only makes it read all results, so that later requests are quick. QUOTA … are
+the fields of `arena.ladder.ladder.Quota`, in order.
 """
 
 from __future__ import annotations

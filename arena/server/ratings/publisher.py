@@ -1,5 +1,7 @@
-"""The ladder publisher, which has ladders fitted when there are new results and publishes them. No match waits for
-it."""
+"""The ladder publisher, which has ladders fitted when there are new results, and publishes them.
+
+Matches never wait for it.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ LAST_FIT: Final = 1.0
 RETRY: Final = 10.0
 """Seconds after which a fit that failed is tried again."""
 FIRST_FIT: Final = 10
-"""Number of results after which a game is first fitted; a young ladder is fitted again each time they have doubled."""
+"""Number of results after which a game is first fitted. A young ladder is fitted again each time the number has
+doubled.
+"""
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +47,7 @@ class Unfitted(NamedTuple):
     """The reason why a fit of a game's newest results failed."""
 
     since: int
-    """Instant of the first failed attempt."""
+    """Time of the first failed attempt."""
     why: str
     """The reason for the last failure."""
 
@@ -58,7 +62,7 @@ class LadderPublisher:
         fit_client: FitClient | None,
         rated: Callable[[str, MatchValues[int]], None],
     ) -> None:
-        """Publish ladders; without a fit client none is ever published, and the ladder shows the live ratings.
+        """Publish ladders. Without a fit client, no ladder is ever published, and users see the live ratings.
 
         `rated` is called with each new ladder's match values.
         """
@@ -67,11 +71,11 @@ class LadderPublisher:
         self._fit_client = fit_client
         self._rated = rated
         self._news: Counter[str] = Counter()
-        self._replays: Counter[str] = Counter()  # new baselines, which wait for the next fit
+        self._replays: Counter[str] = Counter()  # number of new baselines by game; they wait for the next fit
         self._through: dict[str, int] = {}
         """By game, the number of the last event in its published ladder."""
         self._unfitted: dict[str, Unfitted] = {}
-        self._rested_at = 0.0  # until then results wait
+        self._rested_at = 0.0  # new results wait until then
         self._due = trio.Event()
         self._turn = trio.Lock()
         self.fits: dict[str, Durations] = {game.name: Durations() for game in config.games}
@@ -81,7 +85,7 @@ class LadderPublisher:
 
     @property
     def warm(self) -> bool:
-        """True if the fitting process runs and has loaded what it needs."""
+        """True if the fitting process runs and has read all results."""
         return self._fit_client is not None and self._fit_client.warm
 
     def recorded(self, game: str) -> None:
@@ -120,14 +124,14 @@ class LadderPublisher:
                 await self._due.wait()
             self._due = trio.Event()
             self._rested_at = math.inf
-            await self._fit_client.ready()  # starting is not fitting and needs no rest
+            await self._fit_client.ready()  # the rest after a fit must not count the time to start the process
             began = trio.current_time()
             wait = self._config.fit_seconds if await self._fit_news() else RETRY
             now = trio.current_time()
             self._rested_at = now + self._config.fit_rest * (now - began)
 
     async def last(self) -> None:
-        """Fit new results once more before the server stops, if that is quick."""
+        """Fit new results once more before the server stops, unless the fit takes too long."""
         if self._fit_client is not None and self._fit_client.warm:
             with trio.move_on_after(LAST_FIT):
                 await self._fit_news()
@@ -197,6 +201,6 @@ class LadderPublisher:
             newest = events.newest(connection, game)
             new[game] = newest - publishing.through(connection, game)
             if newest and publishing.quota(connection, game) != quota_in_force(self._config):
-                new[game] = max(1, new[game])  # another quota gives another ladder for the same results
+                new[game] = max(1, new[game])  # a changed quota gives a different ladder from the same results
             replays[game] = baselines.newest(connection, game) - publishing.replayed(connection, game)
         return +new, +replays

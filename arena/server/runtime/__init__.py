@@ -1,1 +1,1 @@
-"""Turns, timers and the wall clock: the parts of the server that wait and read time."""
+"""Turns, timers and the wall clock."""

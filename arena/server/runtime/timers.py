@@ -1,9 +1,9 @@
 # Compiled: every decision passes through here.
 """Timers: one heap of all deadlines, and the one task that waits for them.
 
-Only the newest entry of an object counts. When its deadline moves later, the entry stays and is checked again when it
-is due, so that a decision answered in time costs the heap nothing. The heap holds only numbers, so that a finished
-match can be freed before its last deadline.
+Only the newest entry of an object counts. If its deadline moves to a later time, the entry stays and is checked again
+when it is due. So a decision that is answered in time costs no heap operation. The heap contains only numbers, so that
+a finished match can be freed before its last deadline.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 
 class TimerOwner(Protocol):
-    """An object with a deadline of its own."""
+    """An object with a deadline."""
 
     wakes_at: float
-    """When its entry in the heap is due, in seconds of the server's clock; infinite without one. Set by `Timers`."""
+    """Time at which the object's entry in the heap is due, in seconds of the server's clock; infinite without an entry.
+    Set by `Timers`.
+    """
     timer_id: int
     """The number of that entry. Set by `Timers`."""
 
@@ -32,11 +34,11 @@ class TimerOwner(Protocol):
         """The instant at which `on_timer` should be called; infinite for never."""
 
     def on_timer(self, now: float) -> None:
-        """Act on the deadline; called at that instant or later."""
+        """Act on the deadline. Called at the deadline or later."""
 
 
 class Timers:
-    """A caller of `on_timer` of each watched object at its deadline."""
+    """Scheduler that calls `on_timer` of each watched object at its deadline."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[float, int]] = []

@@ -17,8 +17,8 @@ nothing is due, with a commit before each round. A sender that became due again 
 one: its newest event is not stored yet.
 
 If the commit fails, the turn ends without sending. The senders stay due, `run` retries after a pause, and `tell` sends
-bots a notice outside of this order, the only message that does not depend on the journal. The ugly part: state has
-already changed by then, in memory. We do not roll it back; we only make sure that nobody sees it before it is stored.
+bots a notice outside of this order, the only message that does not depend on the journal. The ugly part: by then the
+state in memory has already changed. We do not roll it back. We only make sure that nobody sees it before it is stored.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Sender(Protocol):
 
 
 class Turns:
-    """A collector of senders during a turn, which calls them at its end."""
+    """Collector of the senders of a turn, which calls them at the turn's end."""
 
     def __init__(
         self, commit: Callable[[], None], retry: float, tell: Callable[[StoreError | None], None] | None = None

@@ -1,4 +1,4 @@
-"""Accounts of registered bots: names, tokens, parking, bans. Changes take effect at once, for open sessions too."""
+"""Accounts of registered bots: names, tokens, parking, bans. Changes take effect at once, also for open sessions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Accounts:
         self._registrations = Registrations(limits.registrations_per_address)
         self._changes = 0
         self._authenticated: dict[bytes, bots.Bot] = {}
-        """Cache of bots by the hash of their token, cleared at each change."""
+        """Cache of bots by the hash of their token. Each change of an account clears it."""
 
     async def authenticate(self, token: str) -> bots.Bot | None:
         """Return the bot that has this token at the moment of returning; None if no bot has it. Raises: OwnerBanned."""
@@ -49,7 +49,7 @@ class Accounts:
                 found = await self._store.read(partial(bots.authenticate, token=token))
             except UnknownToken:
                 return None
-            if changes == self._changes:  # otherwise it may have been read before the token was revoked
+            if changes == self._changes:  # after a change of accounts, the token that was read may be revoked
                 if len(self._authenticated) >= REMEMBERED:
                     self._authenticated.clear()
                 self._authenticated[key] = found
@@ -78,9 +78,8 @@ class Accounts:
             if origin is not None:
                 self._registrations.give_back(origin)
         else:
-            log.debug(
-                "bot registered", bot=name, owner=registered.bot.owner
-            )  # strangers chose these names and their number
+            # at the debug level, because strangers choose these names and their number
+            log.debug("bot registered", bot=name, owner=registered.bot.owner)
         return registered
 
     async def invite(self, owner: str) -> str:
@@ -104,7 +103,7 @@ class Accounts:
         return bot
 
     async def ban(self, owner: str, reason: str) -> None:
-        """Ban an owner and close the streams of the owner's bots; house bots play on for them.
+        """Ban an owner and close the streams of the owner's bots. House bots continue their matches.
 
         Raises what `moderation.ban` raises."""
         why = await self._store.write(partial(moderation.ban, owner=owner, reason=reason, at=now_us()))
@@ -131,7 +130,7 @@ class Accounts:
         log.info("bot shown", bot=bot.name, reason=reason)
 
     async def delete(self, name: str, reason: str) -> None:
-        """Delete a bot and close its stream; house bots play on for it. Raises what `moderation.delete` raises."""
+        """Delete a bot and close its stream; house bots continue its matches. Raises what `moderation.delete` does."""
         bot = await self._store.write(partial(moderation.delete, name=name, reason=reason, at=now_us()))
         self._changed()
         if (bot_player := self._players.get(bot.id)) is not None:

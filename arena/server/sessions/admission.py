@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from arena.store.bots.bots import Bot
 
 CONNECTS_SAVED: Final = 60.0
-"""Seconds for which a bot's unused connections are saved up."""
+"""Number of seconds for which a bot's unused allowance of connections is saved up."""
 
 
 class Admission:
-    """The number of open streams; a stream counts as soon as its token has been checked."""
+    """Counter of open streams. A stream counts as soon as its token has been checked."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -54,11 +54,11 @@ class Admission:
 
 
 class Unauthenticated(Exception):  # noqa: N818 - a decision, not an error
-    """A token is missing or unknown; the text gives the remedy and never repeats the token."""
+    """Raised if a token is missing or unknown. The text gives the remedy and never repeats the token."""
 
 
 class NotPermitted(Exception):  # noqa: N818 - a decision, not an error
-    """A token does not allow a request; the text names the token that does."""
+    """Raised if a token does not allow a request. The text names the token that does."""
 
 
 class Authorization:
@@ -82,12 +82,15 @@ class Authorization:
         return bot
 
     async def require_operator(self, token: str, only: str) -> None:
-        """Raise `NotPermitted` unless the token is the operator's; `only`: words for the operator's privilege."""
+        """Raise `NotPermitted` unless the token is the operator's. `only`: the beginning of the error's text."""
         if not self._is_operator(token):
             raise NotPermitted(f"{only}: send the token in operator.token of the server's data directory")
 
     async def require_control(self, token: str, name: str) -> None:
-        """Raise `NotPermitted` unless the token is the operator's or the bot's own; strangers learn no names."""
+        """Raise `NotPermitted` unless the token is the operator's or the bot's own.
+
+        The error does not reveal whether the bot exists.
+        """
         if self._is_operator(token):
             return
         bot = await self._authenticate(token)

@@ -1,7 +1,7 @@
 """A bot's answers to invitations, and whether it may get further ones. This record outlives the bot's sessions.
 
-A bot that declines an invitation, or does not answer in time, pauses for 1 s, doubled each time up to 60 s, until it
-has played a match. While it owes an answer it gets no other invitation.
+A bot that declines an invitation, or does not answer in time, pauses for 1 s. The pause doubles with each further
+failure, up to 60 s, until the bot has played a match. While it owes an answer it gets no other invitation.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ class Availability:
         """Failed invitations since it last played a match."""
         self._paused_until = math.inf
         self._unanswered: dict[int, float] = {}
-        """Unanswered invitations whose seats are gone, by number, each with the time until which an answer is
-        awaited."""
+        """Unanswered invitations whose seats others have taken, by number, each with the time until which its answer is
+        awaited.
+        """
 
     @property
     def invitable(self) -> bool:
@@ -51,7 +52,7 @@ class Availability:
 
     @property
     def deadline(self) -> float:
-        """The end of a pause, or of the wait for an answer; infinite if there is neither."""
+        """The end of the bot's pause, or of the wait for an answer; infinite if there is neither."""
         return min(self._paused_until, *self._unanswered.values(), math.inf)
 
     def on_timer(self, now: float) -> None:
@@ -65,13 +66,13 @@ class Availability:
             self._changed()
 
     def owe_answer(self, invitation_id: int, until: float) -> None:
-        """Keep waiting for an answer to an invitation whose seat is gone."""
+        """Keep waiting for an answer to an invitation whose seat another player has taken."""
         self._unanswered[invitation_id] = until
         self._watch(self)
         self._changed()
 
     def answer(self, invitation_id: int) -> bool:
-        """Accept a late answer to an invitation; return False if none was owed."""
+        """Accept a late answer to an invitation. Return False if the bot owed no such answer."""
         if self._unanswered.pop(invitation_id, None) is None:
             return False
         self._changed()

@@ -1,4 +1,4 @@
-"""The features of the protocol that clients and this server may have beyond its first version."""
+"""Optional features of the protocol, which clients and this server may have beyond its first version."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ FEATURES: Collection[str] = ()
 
 
 def held(understood: Collection[str]) -> tuple[str, ...]:
-    """Return those of the features that a client understands which this server has, too."""
+    """Return the features that both a client and this server have. `understood`: the client's features."""
     return tuple(name for name in understood if name in FEATURES)

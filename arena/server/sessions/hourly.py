@@ -1,4 +1,4 @@
-"""An hourly allowance for each of many keys, saved up for an hour, such as that of registrations per address."""
+"""Hourly allowances by key, for example the number of registrations by address."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from arena.store.base.errors import Refused
 
 HOUR: Final = 3600.0
 MOST_REMEMBERED: Final = 10_000
-"""Number of keys above which those with a full allowance are forgotten."""
+"""If there are more keys than this, keys with a full allowance are forgotten."""
 
 
 class HourlyAllowance:
     """The remaining allowance of each key."""
 
     def __init__(self, rate: float) -> None:
-        """Allow `rate` per second, 0 for none, saved up for an hour."""
+        """Allow `rate` uses per second. Unused allowances are saved up for an hour. A rate of 0 allows no use."""
         self._rate = rate
         self._left: dict[str, TokenBucket] = {}
 
     def take(self, who: str, now: float) -> bool:
-        """Count one more use; return False and count nothing if none is left."""
+        """Count one more use, or return False if the allowance is spent."""
         if who not in self._left and len(self._left) >= MOST_REMEMBERED:
             self._left = {each: left for each, left in self._left.items() if not left.is_full(now)}
         return self._left.setdefault(who, TokenBucket(self._rate, HOUR)).take(1, now)
 
     def wait(self, who: str, now: float) -> int:
-        """Return the whole seconds until a use is available; an hour if none ever will be."""
+        """Return the whole seconds until a use is available: an hour if the rate is 0."""
         bucket = self._left.get(who)
         wait = 0.0 if bucket is None else bucket.wait(1, now)
         return int(HOUR) if math.isinf(wait) else math.ceil(wait)
@@ -40,7 +40,7 @@ class HourlyAllowance:
 
 
 class TooManyRegistrations(Refused):
-    """Too many registrations from one address."""
+    """Raised after too many registrations from one address."""
 
     def __init__(self, registrations_per_address: int, wait: float) -> None:
         super().__init__(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from arena.store.store import Store
 
 EVERY: Final = 10.0
-"""Seconds between saves; a killed server loses the changes since the last one."""
+"""Number of seconds between saves. A killed server loses the changes since its last save."""
 LAST_SAVE: Final = 1.0
 """Maximum number of seconds that the last save may take when the server stops."""
 
@@ -31,7 +31,7 @@ class KeptPaces:
         self._store = store
         self._players = players
         self._saved: dict[int, tuple[float, float, float]] = {}
-        """By bot, the stored pace, instant of the server's clock, and balance."""
+        """By bot, its stored pace, the time of the pace's measurement on the server's clock, and its balance."""
 
     async def load(self) -> None:
         """Load what an earlier server stored. Raises: StoreError."""
@@ -68,7 +68,7 @@ class KeptPaces:
             self._saved = known
 
     def _known(self) -> dict[int, tuple[float, float, float]]:
-        """Return the values to store. The costs of running matches are charged again when these are over."""
+        """Return the values to store, without the expected costs of running matches, which are charged later."""
         paid = {player.bot_id: sum(each.wait for each in player.offers.expected.values()) for player in self._players}
         return {
             bot: (*told, pace.balance + paid.get(bot, 0.0))

@@ -1,7 +1,8 @@
 # Compiled: every decision passes through here.
 """Messages between bots and the server, independent of any encoding.
 
-Messages used in every decision have their own `__init__`: compiled, a named tuple takes eight times as long.
+Messages used in every decision define `__init__`, because in the compiled build named tuples take eight times as long
+to create.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Hello(NamedTuple):
     client: str
     version: str = ""
     reports_after: int | None = None
-    """The number of the leaf of the last report that the bot has; None if it wants no past reports."""
+    """Number of the log leaf of the last report that the bot has; None if it wants no past reports."""
     casual: bool = False
     """True if it wants only casual matches."""
     challenges: bool = False
@@ -72,9 +73,9 @@ class BotMessage:
     capacity: int | None
     """The bot's new capacity."""
     declined: Sequence[int]
-    """Invitations that it does not accept, by number."""
+    """Numbers of the invitations that the bot declines."""
     resumed: Sequence[int]
-    """Matches in which it was suspended and is ready to choose again."""
+    """Numbers of the matches in which the bot was suspended and is ready to choose again."""
     leaves: bool
     """True if the bot signs off."""
     size: int
@@ -111,9 +112,9 @@ class Welcome:
     games: tuple[Game, ...]
     policy: Policy
     ready_limit: float
-    """Seconds in which to accept an invitation."""
+    """Number of seconds in which the bot must accept an invitation."""
     offer_limit: float
-    """Seconds without an answer after which the seat is also offered to another bot."""
+    """Number of seconds without an answer after which the seat is also offered to another bot."""
     seat_limit: float
     """Maximum number of seconds that a match waits for a seat."""
     park_after: int
@@ -126,7 +127,7 @@ class Welcome:
     log: LogState | None = None
     """The log of results; None if the server has none."""
     features: tuple[str, ...] = ()
-    """The features that hold on this stream."""
+    """The features that both sides use on this stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,10 +217,10 @@ class Notice:
     text: str
     match_id: int | None = None
     seat: int | None = None
-    """The seat that the notice is about, if it is not the bot's own."""
+    """The seat that the notice is about; None for the bot's own seat."""
     decision: int | None = None
     rejected_action: int | None = None
-    """The action that the bot sent and the server did not take."""
+    """The action that the bot sent and the server rejected."""
     chosen_action: int | None = None
     """The action that the server chose for the bot."""
     legal: Sequence[int] = ()
@@ -229,11 +230,11 @@ class Notice:
     late: int | None = None
     """Lateness of the answer."""
     return_time: int | None = None
-    """Time in which the absent bot may come back before a house bot plays its seat."""
+    """Time in which the absent bot may return before a house bot plays for it."""
     hold: int | None = None
-    """The longest time for which the clocks stand still."""
+    """Maximum time for which the clocks are stopped."""
     casual_wait: int | None = None
-    """Time until the owner's next casual match."""
+    """Time until a bot of this owner may play the next casual match."""
     invitation_id: int | None = None
 
 
@@ -271,8 +272,9 @@ class MatchOver:
     interrupted: str
     kind: MatchKind
     spoilt: tuple[bool, ...] = ()
-    """By seat, true if house bots played so much of it that the result moves no opponent's rating. Empty if the match
-    was interrupted, or began under an older rule."""
+    """By seat, true if house bots made so many of its decisions that the seat's result changes no opponent's rating.
+    Empty if the match was interrupted, or began under an older rule.
+    """
     entry: LogEntry | None = None
     """The result's entry in the log; None on a server without a log."""
 
@@ -289,7 +291,7 @@ class Outgoing:
     rounds: list[RoundOver]
     reports: list[MatchOver]
     closed: list[tuple[int, int]]
-    """Matches and decisions, by number, that were asked of the bot but made without its answer."""
+    """Questions, by numbers of match and decision, that the bot got but that were decided without its answer."""
     heartbeat: int | None
     encoded: bytes
     """A message from another process, as encoded bytes for the bot."""
@@ -311,7 +313,7 @@ class Outgoing:
 
     @property
     def asks(self) -> int:
-        """Number of answers that the message asks for, including that of a suspended bot."""
+        """Number of answers that the message asks for, including answers of suspended seats."""
         asks = len(self.questions) + len(self.invitations) + (self.heartbeat is not None) + self.encoded_asks
         if self.notices:
             asks += sum(notice.kind is NoticeKind.SUSPENDED for notice in self.notices)
@@ -319,7 +321,7 @@ class Outgoing:
 
     @property
     def routine(self) -> bool:
-        """True if it holds only questions and rounds, as nearly all messages do."""
+        """True if the message contains only questions and rounds. Nearly all messages do."""
         return (
             not (self.notices or self.reports or self.invitations or self.starts or self.closed)
             and self.heartbeat is None
@@ -343,7 +345,9 @@ class Link(Protocol):
         """Time of arrival of the latest delivered message, in seconds of the server's clock."""
 
     def shortest_round_trip(self) -> float | None:
-        """Return the shortest recent time in which the bot's system acknowledged bytes, in seconds; None if unknown."""
+        """Return the shortest recent time in which the bot's operating system acknowledged data, in seconds; None if
+        unknown.
+        """
 
     def hand_over(self, message: bytes) -> None:
         """Send a message; the link must not be busy. Raises `trio.BrokenResourceError` if the bot is gone."""
@@ -357,7 +361,7 @@ class Link(Protocol):
 
 
 class MessageCodec(NamedTuple):
-    """An encoding of messages; a session itself has none."""
+    """The encoding of messages, on which sessions do not depend."""
 
     decode: Callable[[bytes, float], BotMessage]
     """Decode a message, given its time of arrival.
@@ -366,8 +370,9 @@ class MessageCodec(NamedTuple):
     """
     encode: Callable[[Outgoing], bytes]
     split: Callable[[bytes, int], list[bytes]] = lambda encoded, _: [encoded]
-    """Divide an encoded message into messages of at most so many bytes, except for one part that is larger by itself.
-    Their parts have the order in which a bot handles them."""
+    """Divide an encoded message into messages of at most the given number of bytes. Only a single part that exceeds
+    this size makes a larger message. The parts stay in the order in which a bot handles them.
+    """
 
 
 class Closed(Exception):  # noqa: N818 - a decision, not an error

@@ -1,4 +1,4 @@
-"""The reports that a connecting bot has missed, and the state of the log."""
+"""Reports that a connecting bot has missed, and the state of the log."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Past(NamedTuple):
-    """One committed state of the store."""
+    """A bot's past reports and the log, from one committed state of the store."""
 
     reports: Sequence[MatchOver]
-    """Reports that the bot asks for, in the order of their leaves."""
+    """Reports that the bot asks for, in the order of their log leaves."""
     newcomer: bool
     """True if the bot has not finished a match."""
     log_state: LogState | None
@@ -33,7 +33,7 @@ class Past(NamedTuple):
 async def past(
     store: Store, players: Players, authorize: Callable[[], Awaitable[Bot]], reports_after: int | None
 ) -> tuple[Bot, Past]:
-    """Return a bot and its past up to this instant: every later report will be given to its session.
+    """Return a bot and its past up to this instant. Its session will get every later report.
 
     Raises what `authorize` raises, and StoreError.
     """
@@ -43,14 +43,14 @@ async def past(
         ended_before = 0 if player is None else player.playing.ended
         running = () if player is None else tuple(player.playing.running)
         found = await store.read(partial(_read, bot_id=bot.id, reports_after=reports_after, running=running))
-        bot = await authorize()  # catches a ban since the first check; a later ban will find the session
+        bot = await authorize()  # detects a ban since the first check; a later ban closes the session
         unchanged = player is players.get(bot.id) and (player is None or player.playing.ended == ended_before)
-        if found is not None and unchanged:  # otherwise a match has ended since, or is about to be reported
+        if found is not None and unchanged:  # if not, a match has ended in the meantime, so read again
             return bot, found
 
 
 def _read(connection: Connection, bot_id: int, reports_after: int | None, running: Collection[int]) -> Past | None:
-    """Return the past; None if a match that counts as running is over in this state of the store."""
+    """Return the past; None if a match in `running` is already over in this state of the store."""
     if ended.any_over(connection, running):
         return None
     over = [] if reports_after is None else ended.after(connection, bot_id, reports_after)

@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 
 CROSSING: Final = 256
 """Number of withdrawn invitations and finished matches that are remembered, because a bot's answer may still be on its
-way. It is at least the number that a bot plays at once."""
+way. A bot cannot play more matches at once.
+"""
 
 
 class Expected(NamedTuple):
-    """The expected duration and cost of a match."""
+    """Expected cost and end of a match."""
 
     wait: float
-    """Seconds for which the bot will wait for much slower bots."""
+    """Number of seconds for which the bot will wait for much slower bots."""
     end: float
     """The expected end of the match, in seconds of the server's clock."""
 
@@ -45,7 +46,7 @@ class PendingMatch(Protocol):
     """A match that waits for its bots to be ready."""
 
     def invite(self, bot_player: BotPlayer) -> None:
-        """Send a bot its invitation, again if needed."""
+        """Send a bot its invitation, or send it again."""
 
     def ready(self, bot_player: BotPlayer, nonce: bytes) -> None:
         """Count a bot as ready."""
@@ -61,15 +62,17 @@ class BotOffers:
         self.availability = availability
         self.pace = pace
         self.invitations: dict[int, PendingMatch] = {}
-        """The matches to which it is invited, by number of the invitation."""
+        """The matches to which the bot is invited, by the number of the invitation."""
         self.reserved = 0
         """Number of places reserved for challenges that wait for another bot."""
         self.waiting_since: dict[str, float] = {}
-        """By game, the instant at which it last began to wait for a seat, in seconds of the server's clock."""
+        """By game, the time at which the bot last began to wait for a seat, in seconds of the server's clock."""
         self.pending: Counter[str] = Counter()
-        """By game, the number of its seats whose results, as far as the scheduler knows, are not on the ladder yet."""
+        """By game, the number of the bot's seats whose results are not on the ladder yet, as far as the scheduler
+        knows.
+        """
         self.last_match: LastMatch | None = None
-        """The last match it played; None if it has got a seat since."""
+        """The last match that the bot played; None if it has got another seat since then."""
         self.expected: dict[Hashable, Expected] = {}
         """Expected duration and cost, by match."""
         self._withdrawn: deque[int] = deque(maxlen=CROSSING)
@@ -77,32 +80,33 @@ class BotOffers:
 
     @property
     def on_trial(self) -> bool:
-        """True if its next match should be with house bots, if there are any, because its last invitation failed or its
-        pace is unknown."""
+        """True if the bot's next match should be with house bots, because its last invitation failed or its pace is
+        unknown.
+        """
         return self.availability.doubtful or not self.pace.known
 
     @property
     def pace_now(self) -> float | None:
-        """Mean time in seconds for which it owes a decision, decayed until now; None if unknown."""
+        """The bot's pace: the mean number of seconds for which it owes a decision, decayed until now; or None."""
         return self.pace.at(trio.current_time())
 
     @property
     def free_at(self) -> float:
-        """The expected end of the first of its matches to finish; −∞ if unknown."""
+        """The expected end of the bot's match that should finish first; −∞ if unknown."""
         return min([expected.end for expected in self.expected.values()], default=-math.inf)
 
     def wait_from(self, now: float) -> None:
-        """Restart its waiting time in every game that it plays."""
+        """Restart the bot's waiting time in every game that it plays."""
         self.waiting_since = dict.fromkeys(self.waiting_since, now)
 
     def seated(self, now: float, game: str) -> None:
-        """Record that it got a seat."""
+        """Record that the bot got a seat."""
         self.waiting_since[game] = now
         self.pending[game] += 1
         self.last_match = None
 
     def unseated(self, match: Hashable, game: str, waiting_since: float | None, rated: bool) -> None:
-        """Record that it lost a seat without playing; `waiting_since` restores its waiting time."""
+        """Record that the bot lost a seat without playing. `waiting_since` restores its waiting time."""
         self.release_expected(match)
         if rated:
             self.pending[game] = max(0, self.pending[game] - 1)
@@ -110,12 +114,12 @@ class BotOffers:
             self.waiting_since[game] = waiting_since
 
     def expect(self, match: Hashable, expected: Expected) -> None:
-        """Charge its balance at once for the expected cost of a match."""
+        """Charge the bot's balance in advance for the expected cost of a match."""
         self.expected[match] = expected
         self.pace.pay(expected.wait)
 
     def release_expected(self, match: Hashable) -> None:
-        """Refund the expected cost of a match that is over or that the bot does not play."""
+        """Refund the expected cost of a match that is over or called off."""
         if (expected := self.expected.pop(match, None)) is not None:
             self.pace.pay(-expected.wait)
 
@@ -125,7 +129,7 @@ class BotOffers:
             pending.invite(bot_player)
 
     def forgo(self, bot_player: BotPlayer, now: float, charged: bool) -> None:
-        """Record that the bot left; `charged`: whether its invitations count as failed."""
+        """Record that the bot left. `charged`: whether its open invitations count as failed."""
         for pending in list(self.invitations.values()):
             pending.forgo(bot_player, now, OfferOutcome.LEFT, charged)
 
@@ -148,11 +152,11 @@ class BotOffers:
                 self._unknown(bot_player, ready.invitation_id)
 
     def begun(self, invitation_id: int) -> None:
-        """Remember that an invitation's match has begun, so that another Ready for it is no mistake."""
+        """Record that an invitation's match has begun, so that another Ready for it does not count as a mistake."""
         self._begun.append(invitation_id)
 
     def withdrawn(self, bot_player: BotPlayer, invitation_id: int, text: str) -> None:
-        """Send the withdrawal of an invitation; an answer that crosses it on the way is no mistake."""
+        """Withdraw an invitation and notify the bot. An answer that is already on its way counts as no mistake."""
         self._withdrawn.append(invitation_id)
         bot_player.notify(Notice(NoticeKind.WITHDRAWN, text, invitation_id=invitation_id))
 
@@ -184,7 +188,7 @@ class RunningMatch(Protocol):
         """Let a suspended bot play again."""
 
     def left(self, now: float, bot_player: BotPlayer, in_order: bool = False) -> None:
-        """Count a bot as absent; if `in_order`, its seat goes to the stand-in at once."""
+        """Count a bot as absent. With `in_order`, the stand-in takes over its seat at once."""
 
     def cut_off(self, now: float) -> None:
         """Stop all clocks until the bots that the server lost have returned."""
@@ -198,13 +202,15 @@ class BotMatches:
 
     def __init__(self) -> None:
         self.running: dict[int, RunningMatch] = {}
-        """The matches it plays, by number."""
+        """The matches that the bot plays, by number."""
         self.ended = 0
-        """Number of its matches that are over."""
+        """Number of the bot's finished matches."""
         self.absence = 0
-        """The number of its latest absence, from 1."""
+        """The number of the bot's latest absence, from 1."""
         self._counted_absence = 0
-        """The number of the latest absence that counted as trouble. Each counts once, however many seats it left."""
+        """The number of the latest absence that counted as trouble. Each absence counts only once, in one of the bot's
+        matches.
+        """
         self._ended: deque[int] = deque(maxlen=CROSSING)
 
     def hear(self, bot_player: BotPlayer, message: BotMessage) -> None:
@@ -222,13 +228,13 @@ class BotMatches:
                 match.answered(message.at, bot_player, answer)
 
     def end(self, match_id: int) -> None:
-        """Remove a finished match. Answers that crossed the report on the way are no mistake."""
+        """Remove a finished match. Answers that are already on their way do not count as mistakes."""
         if self.running.pop(match_id, None) is not None:
             self.ended += 1
             self._ended.append(match_id)
 
     def leave(self, bot_player: BotPlayer, now: float, in_order: bool = False) -> None:
-        """Count the bot as absent from all its matches; if `in_order`, its seats are handed over at once."""
+        """Count the bot as absent from all its matches. With `in_order`, stand-ins take over its seats at once."""
         for match in list(self.running.values()):
             match.left(now, bot_player, in_order)
 
@@ -238,7 +244,7 @@ class BotMatches:
             match.returned(now, bot_player)
 
     def count_absence(self, absence: int) -> bool:
-        """Count an absence as trouble; return False if it has already counted."""
+        """Count an absence as trouble. Return False if it has already counted."""
         first = absence != self._counted_absence
         self._counted_absence = absence
         return first
@@ -268,31 +274,32 @@ class BotPlayer:
         self.name = name
         self.owner = owner
         self.version = ""
-        """The version that it named when it last connected."""
+        """The version that the bot reported when it last connected."""
         self.parked = False
-        """True if it gets no seats."""
+        """True if the bot is parked: it gets no seats."""
         self.newcomer = True
-        """True if it has not finished a match yet."""
+        """True if the bot has not finished a match yet."""
         self.session: Session | None = None
         self.lost = False
-        """True if its session ended with a process of the server, and it has not returned yet."""
+        """True if the bot lost its session because a process of the server ended, and has not returned yet."""
         self.offers = BotOffers(availability or Availability(lambda: None, lambda _: None), pace or Pace(PaceRules()))
         self.playing = BotMatches()
         self._changed = changed
 
     @property
     def casual(self) -> bool:
-        """True if it plays only casual matches."""
+        """True if the bot plays only casual matches."""
         return self.session is not None and self.session.hello.casual
 
     @property
     def busy(self) -> int:
-        """Number of seats that it holds or was offered."""
+        """Number of seats that the bot has or was offered."""
         return len(self.offers.invitations) + len(self.playing.running)
 
     def free(self, matches_per_bot: int) -> int:
-        """Return the number of further matches that it can play now: at most `matches_per_bot`, one on trial, or 0 if
-        it is gone or may not be invited.
+        """Return the number of further matches that the bot can play now, so that it plays at most `matches_per_bot`.
+
+        A bot on trial plays only one. A bot that is gone or may not be invited plays none.
         """
         if self.session is None or not self.offers.availability.invitable:
             return 0
@@ -300,11 +307,11 @@ class BotPlayer:
         return max(0, (min(most, 1) if self.offers.on_trial else most) - self.busy)
 
     def room(self, matches_per_bot: int) -> int:
-        """Return the number of free places that are not reserved."""
+        """Return the number of the bot's free places that are not reserved."""
         return max(0, self.free(matches_per_bot) - self.offers.reserved)
 
     def changed(self) -> None:
-        """Notify the matchmaker that it has more or less room."""
+        """Notify the matchmaker that the bot's room has changed."""
         self._changed(self)
 
     def notify(self, notice: Notice) -> None:
@@ -326,7 +333,7 @@ class BotPlayer:
             self._changed(self)
 
     def connected(self, now: float, session: Session) -> None:
-        """Begin a session and send open decisions and invitations."""
+        """Begin a session, and send the bot its open decisions and invitations."""
         self.session, self.lost = session, False
         self.version = session.hello.version
         self.offers.waiting_since = dict.fromkeys(session.hello.games, now)
@@ -334,7 +341,7 @@ class BotPlayer:
         self.playing.returned(self, now)
 
     def disconnected(self, now: float, session: Session) -> None:
-        """End a session; if it was the current one, the bot is gone from its matches."""
+        """End a session. If it was the bot's current session, the bot is absent from its matches."""
         if self.session is session:
             self.session = None
             self.playing.absence += 1
@@ -342,34 +349,34 @@ class BotPlayer:
             self.playing.leave(self, now)
 
     def cut_off(self, now: float) -> None:
-        """End its session, which was lost with a process of the server; the caller notifies its matches."""
+        """End the bot's session, which was lost with a process of the server. The caller notifies the bot's matches."""
         self.session, self.lost = None, True
         self.playing.absence += 1
         self.offers.availability.expect_no_answer()
         self.offers.forgo(self, now, charged=False)
 
     def expel(self, now: float, reason: Reason, why: str) -> None:
-        """Hand over all its seats, since it cannot return, and close its stream if it is connected."""
+        """Give all the bot's seats to stand-ins, because it cannot return, and close its stream if it is connected."""
         self._hand_over(now)
         if self.session is not None:
             self.session.close(reason, why)
         self._changed(self)
 
     def _leave(self, now: float) -> None:
-        """Hand over all its seats, and end its session as the bot signs off."""
+        """Give all the bot's seats to stand-ins and end its session, because the bot has signed off."""
         if self.session is not None:
             self._hand_over(now)
             self.session.leave()
 
     def _hand_over(self, now: float) -> None:
-        """Refuse further seats and let house bots play its present ones."""
+        """Refuse further seats, and let house bots take over the bot's present seats."""
         if self.session is not None:
             self.session.capacity = 0
         self.offers.forgo(self, now, charged=False)
         self.playing.leave(self, now, in_order=True)
 
     def shut_out(self, why: str) -> None:
-        """Close its stream because of flooding."""
+        """Close the bot's stream because of flooding."""
         if self.session is not None:
             self.session.close(Reason.FLOODING, why)
 
@@ -390,7 +397,7 @@ class HousePlayer:
     bot_id: int
     bot: HouseBot
     plays_for: str = ""
-    """Name of the house bot whose seat it plays because this server lacks that bot; empty if it plays its own."""
+    """Name of a missing house bot that this bot replaces; empty if it plays for itself."""
 
     @property
     def name(self) -> str:
@@ -404,7 +411,7 @@ class HousePlayer:
 
     @property
     def newcomer(self) -> bool:
-        """False, because this only matters for bots that may leave."""
+        """Always false, because this only matters for bots that may leave."""
         return False
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Players:
-    """A registry that holds each bot until it has left and its matches are over."""
+    """Registry of bots. A bot stays in it until it has left and its matches are over."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class Players:
         return len(self._players)
 
     def on_change(self, tell: Callable[[BotPlayer], None]) -> None:
-        """Call a listener for every bot that comes, leaves, is parked or resumed, or has more or less room."""
+        """Call `tell` with every bot that connects, leaves, is parked or resumed, or whose room changes."""
         self._on_change = tell
 
     def get(self, bot_id: int) -> BotPlayer | None:
-        """Return the bot with a number; None if it is not here."""
+        """Return the bot with a number; None if it is not in the registry."""
         return self._players.get(bot_id)
 
     def enter(self, bot_id: int, name: str, owner: str) -> BotPlayer:
@@ -73,7 +73,7 @@ class Players:
         return known
 
     def _available_again(self, bot_id: int) -> None:
-        """Let a bot wait for a seat from now on, if it is here."""
+        """Restart a bot's waiting time, if the bot is in the registry."""
         if (player := self._players.get(bot_id)) is not None:
             player.offers.wait_from(trio.current_time())
             self.changed(player)
@@ -87,7 +87,7 @@ class Players:
         self._on_change(player)
 
     def release(self, player: BotPlayer) -> None:
-        """Forget a bot that has left and plays nothing. If it stays, it may now have more room."""
+        """Forget a bot that has left and plays no matches. Otherwise report that its room may have changed."""
         if player.session is None and not player.busy:
             self._players.pop(player.bot_id, None)
         self.changed(player)

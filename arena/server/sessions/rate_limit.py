@@ -1,5 +1,5 @@
 # Compiled: every decision passes through here.
-"""Token buckets that limit a bot's messages. They fill with time, and each message takes from them.
+"""Token buckets that limit a bot's messages. They fill over time, and each message uses part of their content.
 
 Answers to questions are free at any speed, so playing fast never meets a limit.
 """
@@ -10,8 +10,9 @@ import math
 from typing import Final
 
 UNSOLICITED_SAVED: Final = 200.0
-"""Number of seconds for which the allowance of unsolicited messages is saved up, because a bot that returns after a
-long time has a lot to send."""
+"""Number of seconds for which the allowance of unsolicited messages is saved up. A bot that returns after a long time
+has many to send.
+"""
 BYTES_SAVED: Final = 16.0
 """Number of seconds for which the allowance of bytes is saved up."""
 
@@ -25,7 +26,7 @@ class TokenBucket:
         self._at = -math.inf
 
     def take(self, amount: float, now: float) -> bool:
-        """Take an amount; return False and take nothing if less is left."""
+        """Take an amount. If the bucket contains less, take nothing and return False."""
         if now > self._at:
             self._left = min(self._most, self._left + self._rate * (now - self._at))
             self._at = now
@@ -35,7 +36,7 @@ class TokenBucket:
         return True
 
     def wait(self, amount: float, now: float) -> float:
-        """Return the seconds until an amount is available; infinite if never."""
+        """Return the number of seconds until an amount is available; infinite if it never will be."""
         self.take(0, now)
         return max(0.0, amount - self._left) / self._rate if amount <= self._most else math.inf
 
@@ -60,11 +61,11 @@ class RateLimit:
         self._bytes = TokenBucket(byte_rate, BYTES_SAVED)
 
     def asked(self, things: int) -> None:
-        """Allow the answers to a number of questions."""
+        """Allow answers to the given number of questions."""
         self._unsolicited.give(things)
 
     def exceeded(self, things: int, size: int, at: float) -> str:
-        """Count a message of `size` bytes with a number of items; return the exceeded limit in words, or ""."""
+        """Count a message of `size` bytes with `things` items. Return a description of the exceeded limit, or ""."""
         if not self._unsolicited.take(max(1, things), at):
             much = f"more than {self._unsolicited_rate:g} answers and other things a second that nobody asked for"
             return f"flooding: {much} (unsolicited_rate); answer each decision once, and say nothing else often"

@@ -1,9 +1,9 @@
 # Compiled: every decision passes through here.
 """The round-trip time to a bot: the shortest of its recent answers' times.
 
-A bot can answer late but never early, so the shortest of many times is nearest to the truth. Late answers gain a bot
-nothing, whether it delays heartbeats or answers them only between decisions. Answers to decisions limit the round trip
-just as heartbeats do. So do the operating system's own measurements, which no bot program can influence.
+A bot can answer late but never early, so the shortest of many times is nearest to the truth. A bot gains nothing from
+delaying its answers to heartbeats, because answers to decisions limit the round trip as well. So do the operating
+system's own measurements, which no bot program can influence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import deque
 from typing import Final
 
 ROUND_TRIPS: Final = 9
-"""Number of answered heartbeats, each with the answers before it, over which the shortest time is taken."""
+"""Number of the latest answered heartbeats that the shortest time covers, with the answers between them."""
 MOST_UNANSWERED: Final = 9
 """Maximum number of heartbeats whose answers are awaited; older ones are forgotten."""
 
@@ -28,16 +28,16 @@ class RoundTrip:
         """The round trip; None before the first heartbeat is answered."""
         self._sent: deque[int] = deque(maxlen=MOST_UNANSWERED)
         self._latest: deque[float] = deque(maxlen=ROUND_TRIPS)
-        self._shortest = math.inf  # since the answer to the latest heartbeat
+        self._shortest = math.inf  # shortest time since the answer to the latest heartbeat
 
     def beat(self, now: float) -> int:
-        """Return the number of the heartbeat that is sent at an instant."""
+        """Return the number of a heartbeat that is sent now."""
         number = round(now * 1e6)
         self._sent.append(number)
         return number
 
     def beaten(self, at: float, number: int, acknowledged: float | None) -> None:
-        """Measure with the answer to a heartbeat; unknown and repeated numbers are ignored.
+        """Use the answer to a heartbeat as a measurement. Unknown and repeated numbers are ignored.
 
         `acknowledged`: the shortest recent time in which the bot's system acknowledged bytes; None if unknown.
         """
@@ -51,7 +51,7 @@ class RoundTrip:
         self.seconds = min(self._latest)
 
     def answered(self, took: float) -> None:
-        """Measure with the time between a decision and its answer."""
+        """Use the time between a decision and its answer, in seconds, as a measurement."""
         if took < self._shortest:
             self._shortest = took
             if self.seconds is not None and took < self.seconds:

@@ -1,9 +1,11 @@
 # Compiled: every decision passes through here.
-"""A bot's conversation. Its messages are handled on arrival; messages to it are sent at the end of a turn.
+"""A bot's conversation with the server.
 
-Questions that become due while the bot owes answers wait. They go out together when it owes none, or when they are half
-of its capacity. So a bot with many matches thinks about one half while the server plays the other, and batches need no
-timer. Everything else goes out at once.
+Messages from the bot are handled on arrival; messages to it are sent at the end of a turn.
+
+Questions that become due while the bot owes answers wait. They are sent together when it owes no answer, or when their
+number reaches half of its capacity. So a bot with many matches thinks about one half while the server plays the other,
+and batches need no timer. All other messages are sent at the end of the turn.
 """
 
 from __future__ import annotations
@@ -68,9 +70,9 @@ class Session:
         self.capacity = hello.capacity
         """The bot's capacity."""
         self.number = 0
-        """Number among the sessions of all processes of the server; 0 if there is only one process."""
+        """The session's number, unique over all processes of the server; 0 if there is only one process."""
         self.knows_it_is_slow = False
-        """True if a notice has named the time that the bot's decisions take."""
+        """True if a notice has already said how long the bot's decisions take."""
         self._round_trip = RoundTrip()
         self._codec = codec
         self._turns = turns
@@ -82,10 +84,12 @@ class Session:
         self._in_flight: dict[tuple[int, int], float] = {}
         """Unanswered questions, each with the instant at which the transport accepted it."""
         self._rest: deque[bytes] = deque()
-        """Encoded messages that go out before all others: the rest of one that was too large."""
-        self._held = False  # messages wait for the one before to leave
+        """Encoded messages to be sent before all others: the remaining parts of a message that was too large."""
+        self._held = False  # True if waiting messages may leave only after the previous message
         self._handed_over_at = link.received_at
-        """Instant at which the transport accepted the latest message; before the first, that of the hello."""
+        """Time at which the transport accepted the latest message to the bot; at first, the time at which the hello
+        arrived.
+        """
         self._over = False
         self._end: Exception | None = None
         self._leaving = False  # True once the bot has signed off
@@ -174,13 +178,13 @@ class Session:
         self._letter().reports.append(report)
 
     def say(self, encoded: bytes, asks: int) -> None:
-        """Queue an encoded message from another process, which asks the bot a number of questions."""
+        """Queue an encoded message from another process. `asks`: the number of its questions."""
         letter = self._letter()
         letter.encoded += encoded
         letter.encoded_asks += asks
 
     def beat(self, now: float) -> None:
-        """Queue a heartbeat; its number is the instant in microseconds, so that the answer gives the round trip."""
+        """Queue a heartbeat. Its number is the current time in microseconds, so the answer yields the round trip."""
         self._letter().heartbeat = self._round_trip.beat(now)
 
     def beaten(self, at: float, number: int) -> None:
@@ -188,7 +192,7 @@ class Session:
         self._round_trip.beaten(at, number, self.link.shortest_round_trip())
 
     def ask(self, match_id: int, ask: Asked, sent: Sent) -> None:
-        """Queue a question to go out with others, unless the bot already has it; `sent` is called when it leaves."""
+        """Queue a question to be sent with others, unless the bot already has it. `sent` is called when it leaves."""
         key = (match_id, ask.decision)
         if key in self._in_flight:
             sent(trio.current_time(), ask.seat, ask.decision, self._lag())
@@ -204,12 +208,12 @@ class Session:
             self._round_trip.answered(answered_at - sent)
 
     def withdraw(self, match_id: int, decision: int) -> None:
-        """Drop a question that was decided without the bot's answer; notify the bot if it already has the question."""
+        """Drop a question that was decided without the bot's answer. Notify the bot if it already has the question."""
         if self._drop(match_id, decision) is not None:
             self._letter().closed.append((match_id, decision))
 
     def _drop(self, match_id: int, decision: int) -> float | None:
-        """Drop a question; return the instant at which it was sent, None if it was not."""
+        """Drop a question; return the time at which it was sent, or None if it was not sent."""
         key = (match_id, decision)
         self._questions.pop(key, None)
         sent = self._in_flight.pop(key, None)
@@ -222,12 +226,11 @@ class Session:
         return round((self._round_trip.seconds or 0.0) * 1e6)
 
     def _most(self) -> int:
-        """Return the maximum number of questions in one message: half of the bot's capacity, while it thinks about the
-        rest."""
+        """Return the maximum number of questions in one message: half of the bot's capacity."""
         return max(1, (self.capacity + 1) // 2)
 
     def _may_ask(self) -> bool:
-        """Return whether questions should go out now."""
+        """Return whether questions should be sent now."""
         return bool(self._questions) and (not self._in_flight or len(self._questions) >= self._most())
 
     def send(self) -> None:
@@ -238,7 +241,8 @@ class Session:
         if self._over:
             return
         if self.link.busy:
-            if not self._held:  # the scope's deadline guards it: a timer for each message would cost much more
+            # the scope's deadline guards this wait, because a timer per message would cost much more
+            if not self._held:
                 self._held = True
                 self._scope.deadline = min(self._scope.deadline, self._handed_over_at + SEND_LIMIT)
             return
@@ -264,14 +268,14 @@ class Session:
             self._turns.due(self)
 
     def _letter(self) -> Outgoing:
-        """Return the next message, to be filled; it is sent at the end of the turn."""
+        """Return the next message, to which the caller adds. It is sent at the end of the turn."""
         if self._waiting is None:
             self._waiting = Outgoing()
         self._turns.due(self)
         return self._waiting
 
     def _next(self) -> dict[tuple[int, int], tuple[Asked, Sent]]:
-        """Remove and return the questions that go out now."""
+        """Remove and return the questions to be sent now."""
         if not self._may_ask():
             return {}
         asked, most = self._questions, self._most()
@@ -290,7 +294,7 @@ class Session:
         message, asked = self._waiting, self._next()
         if message is None:
             if not asked:
-                return  # the questions that were due were withdrawn
+                return  # all questions that were due have been withdrawn
             message = Outgoing()
         else:
             self._waiting = None
@@ -309,7 +313,10 @@ class Session:
     def _first_part(
         self, message: Outgoing, asked: dict[tuple[int, int], tuple[Asked, Sent]]
     ) -> tuple[bytes, dict[tuple[int, int], tuple[Asked, Sent]]]:
-        """Return the first part of a message that is too large, and its questions; the others wait again."""
+        """Return the first part of a message that is too large, and the questions in it.
+
+        The other questions wait again.
+        """
         _remove(message, asked)
         if encoded := self._codec.encode(message):
             self._questions = {**asked, **self._questions}
@@ -347,7 +354,7 @@ class Session:
 
 
 def _add(message: Outgoing, asked: dict[tuple[int, int], tuple[Asked, Sent]]) -> None:
-    """Add questions to a message that has none."""
+    """Add questions to a message without questions."""
     for (match_id, _), (ask, _) in asked.items():
         if isinstance(ask, EncodedAsk):
             message.encoded += ask.encoded

@@ -1,9 +1,9 @@
-"""Baselines: while workers are idle, house bots replay the deals of rated matches for the luck column, one match after
-another in the order of results.
+"""Baselines for the luck column: while workers are idle, house bots replay the deals of rated matches, in the order of
+the results.
 
-The queue is limited. While it is full, matches get no baseline; nor do matches whose replay fails. A server that stops
-or is killed leaves the last ones to its successor. The server's own thread replays nothing, so there are no baselines
-without workers.
+The queue is limited. Matches that end while it is full get no baseline, and neither do matches whose replay fails. A
+server that stops or is killed leaves the queued matches to the next server. The server's own thread replays nothing, so
+there are no baselines without workers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from engine.game import Game, Option
 
 MOST_WAITING: Final = 256
-"""Maximum number of matches that wait for a baseline, and that a starting server looks for."""
+"""Maximum number of matches that wait for a baseline. A starting server looks for at most as many."""
 RETRY: Final = 2.0
 """Seconds between attempts to store."""
 
@@ -81,13 +81,13 @@ class Baselines:
                 log.warning("the workers are busy: a match gets no luck baseline", match_id=header.match_id)
 
     async def run(self) -> None:
-        """Replay until cancelled; first the matches that an earlier server left."""
+        """Replay until cancelled, beginning with the matches that an earlier server left."""
         left = [number for game in self._house for number in await self._left(game)]
         for number in left:
             if (deals := await self._stored(number)) is not None:
                 await self._replay(deals)
         async for deals in self._waiting:
-            if deals.match_id not in left:  # it ended before the search
+            if deals.match_id not in left:  # the search in the store found this match, too
                 await self._replay(deals)
 
     async def _left(self, game: str) -> tuple[int, ...]:

@@ -1,10 +1,9 @@
 # Compiled: every decision passes through here.
 """The workers of a server, which choose for house bots and replay deals to relieve the server's own thread.
 
-The server's thread answers questions that are cheaper to answer than to hand over, and all questions while no worker is
-available. The questions of a turn leave at its end, and a worker's answers are handled in one turn. A question over
-which two workers died is answered with the first legal action. So no failure of a worker delays a match by more than
-`worker.LIMIT`.
+The server's thread answers a question itself if that is cheaper than handing it over, or if no worker is available. The
+questions of a turn leave at its end, and a worker's answers are handled in one turn. A question over which two workers
+died is answered with the first legal action. So no failure of a worker delays a match by more than `worker.LIMIT`.
 """
 
 from __future__ import annotations
@@ -40,26 +39,29 @@ BATCH: Final = 64
 MOST_WAITING: Final = 512
 """Maximum number of questions that wait for a worker; beyond that, the server answers them itself."""
 AWAY: Final = 100e-6
-"""Maximum number of seconds that this thread may spend on a choice. Handing a choice over costs the thread some 30 µs,
-since the answer needs its own turn, makes messages to bots smaller and comes late. Longer thoughts would delay
-everybody else."""
+"""Maximum number of seconds that this thread may spend on a choice. A longer choice would delay everybody else. Handing
+a choice over costs the thread some 30 µs, and the late answer needs an extra turn and makes messages to bots smaller.
+"""
 WEIGHT: Final = 1 / 64
 """Weight of the latest choice made in this thread in the mean of a bot's times."""
 FADING: Final = 1 / 4096
-"""Decay of that mean with each choice by a worker, so that one slow moment is forgotten."""
+"""Decay of this mean with each choice made by a worker, so that the effect of one slow choice fades."""
 
 log = structlog.get_logger(__name__)
 
 
 class ReplayFailed(Exception):  # noqa: N818 - the name says what is the matter
-    """The deals could not be replayed; the message says why."""
+    """Raised if the deals could not be replayed. The message gives the reason."""
 
 
 class WorkerPool:
-    """The worker processes, which are started when the first is needed; without any, this thread does everything."""
+    """The pool of worker processes, which start when they are first needed.
+
+    Without workers, this thread does everything.
+    """
 
     def __init__(self, house_workers: int, turns: Turns, away: float = AWAY) -> None:
-        """`turns` lets it send waiting questions; choices that take longer than `away` seconds go to workers."""
+        """`turns` calls `send` when questions wait. Choices that take longer than `away` seconds go to workers."""
         self._house_workers = house_workers
         self._turns = turns
         self._away = away
@@ -68,8 +70,8 @@ class WorkerPool:
         self._latest: dict[tuple[HouseBot, str, int, int, int], Ask] = {}
         """The latest question with several legal actions, by `_kind`."""
         self._places = {bot: place for place, bot in enumerate(CHOOSERS)}
-        self._workers: list[Worker] = []  # those that are up
-        self._idle: list[Worker] = []  # those that owe no choice
+        self._workers: list[Worker] = []  # the workers that run
+        self._idle: list[Worker] = []  # the workers that owe no choice
         self._thoughts: deque[Thought] = deque()
         self._errands: deque[Errand] = deque()
         self._numbers = count()
@@ -94,11 +96,13 @@ class WorkerPool:
     def choose(
         self, bot: HouseBot, match_id: int, ask: Ask, kind: str, chance: bytes, later: Callable[[Ask, int], None]
     ) -> int | None:
-        """Return a house bot's choice, an action of a `kind`; None if `later` will be called with it.
+        """Return a house bot's choice, or None if `later` will be called with it.
 
-        If the bot fails, the choice is the first legal action, so that the table goes on. With only one legal action,
-        the bot repeats its latest choice of that kind, without effect; otherwise its speed would reveal to opponents
-        that it had no choice. Kinds that never offer a choice are public knowledge.
+        `kind`: the kind of the legal actions.
+
+        If the bot fails, the choice is the first legal action, so that the match goes on. With only one legal action,
+        the bot repeats its latest choice of that kind, and the result is discarded. Otherwise its speed would reveal to
+        opponents that it had no choice. This is unnecessary for kinds that never offer a choice.
         """
         alike, thought_over = _kind(bot, kind, ask), ask
         if len(ask.legal) > 1:
@@ -131,7 +135,7 @@ class WorkerPool:
         while thoughts and self._idle:
             batch = [thoughts.popleft()]
             while not batch[0].failures and len(batch) < BATCH and thoughts and not thoughts[0].failures:
-                batch.append(thoughts.popleft())  # a question over which a worker died is sent alone
+                batch.append(thoughts.popleft())  # a question at which a worker died is sent alone
             self._idle.pop().think(batch)
 
     async def baseline(
@@ -169,7 +173,7 @@ class WorkerPool:
         return results[0]
 
     async def _run_one(self) -> bool:
-        """Start a worker when one is needed, run it until it ends, and return whether it ever was ready."""
+        """Start a worker when one is needed, and run it until it ends. Return whether it was ever ready."""
         await self._wanted.wait()
         try:
             async with helper(MODULE) as process:
@@ -219,13 +223,13 @@ class WorkerPool:
             self._turns.due(self)
 
     def _send_out(self) -> None:
-        """Send waiting replays to workers that have none."""
+        """Send waiting replays to workers without a replay."""
         for worker in self._workers:
             if self._errands and worker.errand is None:
                 worker.run(self._errands.popleft())
 
     def _again(self, errand: Errand) -> None:
-        """Repeat the replay over which a worker died, or let it fail."""
+        """Repeat a replay at which a worker died, or let it fail."""
         failures = errand.failures + 1
         if failures < FAILURES:
             self._errands.appendleft(errand._replace(failures=failures))
@@ -236,7 +240,7 @@ class WorkerPool:
         """Repeat or answer the questions that a dead worker owed."""
         waiting = [*(thought._replace(failures=thought.failures + 1) for thought in owed), *self._thoughts]
         self._thoughts.clear()
-        self._latest.clear()  # a question over which a worker died is not repeated as a decoy
+        self._latest.clear()  # never repeat a question at which a worker died as a decoy
         for thought in waiting:
             if thought.failures >= FAILURES:
                 _tell(thought, f"{thought.failures} workers ended over it")
@@ -250,12 +254,12 @@ class WorkerPool:
         self._turns.due(self)
 
     async def _give_up_later(self) -> None:
-        """Limit the wait for a new worker to the time that an answer may take."""
+        """Wait for a new worker at most as long as an answer may take."""
         await trio.sleep(LIMIT)
         self._give_up()
 
     def _give_up(self) -> None:
-        """Answer waiting questions if there is no worker, because one has died and the next did not start."""
+        """Answer the waiting questions here if a worker has died and no new worker has started."""
         if self._thoughts and not self._workers:
             waiting = list(self._thoughts)
             self._thoughts.clear()
@@ -274,9 +278,8 @@ class WorkerPool:
 
 
 def _kind(bot: HouseBot, kind: str, ask: Ask) -> tuple[HouseBot, str, int, int, int]:
-    """Return the public part of a question on which the answer's time depends.
-    It consists of bid or play, cards in hand, seats, and the position in the trick, as far as a game's views have
-    these.
+    """Return the public properties of a question on which the time of an answer depends: bid or play, number of cards
+    in hand, number of seats, and position in the trick.
     """
     seats = getattr(ask.view, "seats", 1)
     return bot, kind, len(getattr(ask.view, "hand", b"")), seats, len(getattr(ask.view, "plays", b"")) % seats

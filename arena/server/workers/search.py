@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 YIELDING: Final = 5
 """The process's `nice` value. Bots wait for it, so fits have an even lower priority."""
 LIMIT: Final = 20.0
-"""Seconds after which a search counts as hung, and longest wait for a new process; generous, since it yields to other
-processes."""
+"""Number of seconds after which a search counts as hung, and maximum wait for a new process. It is generous, because
+the process has a low priority.
+"""
 FEW: Final = 2
-"""Maximum number of waiting choices at which the process is not behind."""
+"""Number of waiting choices up to which the process can still begin a new choice soon."""
 
 log = structlog.get_logger(__name__)
 
@@ -41,9 +42,9 @@ class SearchWorker:
     def __init__(self, turns: Turns, tell: Callable[[Thought, Answer], None]) -> None:
         """`tell` delivers an answer."""
         self.spent = 0.0
-        """Seconds that choices have taken so far: processor time and waiting for a core."""
+        """Total wall-clock time of all choices so far, in seconds."""
         self.down = False
-        """True if the last attempt to start it failed."""
+        """True if the last attempt to start the process failed."""
         self._turns = turns
         self._tell = tell
         self._worker: Worker | None = None
@@ -58,7 +59,7 @@ class SearchWorker:
         return int(self._worker is not None)
 
     def ready(self) -> bool:
-        """Return whether it would begin a new choice soon; start it if it does not run."""
+        """Return whether the process would begin a new choice soon. Start the process if it does not run."""
         self._wanted.set()
         return self._worker is not None and len(self._thoughts) <= FEW
 
@@ -102,7 +103,7 @@ class SearchWorker:
         return LIMIT if worker is not None and worker.thoughts else math.inf
 
     async def _run_one(self) -> bool:
-        """Start the process when it is needed, run it until it ends, and return whether it ever was ready."""
+        """Start the process when it is needed, and run it until it ends. Return whether it was ever ready."""
         await self._wanted.wait()
         try:
             async with helper(MODULE) as process:
@@ -126,7 +127,7 @@ class SearchWorker:
         return True
 
     def _lost(self, owed: Sequence[Thought]) -> None:
-        """Repeat or answer the question over which the process died."""
+        """Repeat or answer the question at which the process died."""
         with self._turns:
             for thought in owed:
                 self._settle_account()

@@ -21,9 +21,9 @@ MODULE: Final = "arena.house.worker"
 LIMIT: Final = 5.0
 """Seconds after which a worker that owes answers counts as hung."""
 REPLAY_LIMIT: Final = 60.0
-"""The same limit for a worker that only replays deals."""
+"""Seconds after which a worker that only replays deals counts as hung."""
 FAILURES: Final = 2
-"""Number of workers that may die over the same question."""
+"""Number of workers that may die at the same question."""
 
 
 class Thought(NamedTuple):
@@ -35,7 +35,7 @@ class Thought(NamedTuple):
     question: Question
     later: Callable[[Ask, int], None]
     failures: int = 0
-    """Number of workers that died before they answered."""
+    """Number of workers that died at this question."""
 
 
 class Errand(NamedTuple):
@@ -61,17 +61,17 @@ class Worker:
         return self.helper.pid
 
     def think(self, thoughts: Sequence[Thought]) -> None:
-        """Send it a batch; it must have none."""
+        """Send the worker a batch of questions. The worker must not have another batch."""
         self.thoughts = thoughts
         self._send([thought.question for thought in thoughts])
 
     def run(self, errand: Errand) -> None:
-        """Send it a replay; it must have none."""
+        """Send the worker a replay. The worker must not have another replay."""
         self.errand = errand
         self._send(errand.request)
 
     def patience(self) -> float:
-        """Return the number of seconds for which it may currently be silent."""
+        """Return the number of seconds for which the worker may be silent at the moment."""
         if self.thoughts:
             return LIMIT
         return math.inf if self.errand is None else REPLAY_LIMIT

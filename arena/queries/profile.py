@@ -52,6 +52,8 @@ class MatchPoints:
     points: float
     """Points above the mean of the others at the table."""
     place: int
+    spoilt: bool = False
+    """True if house bots played too much of its seat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ def profile(rows: Iterable[MatchRow], typed: str) -> BotProfile | None:
             if seat.bot != bot or seat.place is None:
                 continue
             points = _above(row.seats, number)
-            matches.append(MatchPoints(row.match_id, points, seat.place))
+            matches.append(MatchPoints(row.match_id, points, seat.place, seat.spoilt))
             by_seat[len(row.seats), number].append((seat.place, points))
             wins += seat.place == 1
             forced += seat.forced

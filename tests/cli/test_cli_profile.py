@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from arena.cli.bots.profile import drawn_profile
 from arena.queries.profile import MatchPoints, SeatRecord, lost, profile
 from arena.store.base.rows import MatchRow, MatchState, SeatRow
 from tests.cli.cli_rig import arena, let_play, serving, shown
@@ -44,8 +47,18 @@ def test_a_profile_sums_up_the_matches_that_count() -> None:
     )
     assert [(each.opponent, each.matches, each.score) for each in found.opponents] == [("bob", 3, 0.5), ("cid", 2, 1.0)]
     assert found.opponents[1].error == pytest.approx((4 / 6 * 2 / 6 / 6) ** 0.5), "two of two are no certainty"
-    assert found.best == (MatchPoints(5, 8.0, 1), MatchPoints(4, 3.0, 1), MatchPoints(3, -9.0, 2))
+    assert found.best == (MatchPoints(5, 8.0, 1), MatchPoints(4, 3.0, 1), MatchPoints(3, -9.0, 2, spoilt=True))
     assert found.worst == found.best[::-1]
+
+
+def test_a_profile_in_words_has_times_as_people_read_them_and_names_who_played_on() -> None:
+    found = profile(MATCHES, "ann")
+    assert found is not None
+    console = Console(width=120)
+    with console.capture() as text:
+        console.print(drawn_profile(replace(found, think_95_us=3_010_000)))
+    assert "95 % of decisions within 3.01 s" in text.get()
+    assert "2 ⚠ played on" in text.get()
 
 
 def test_the_error_of_points_is_that_of_their_mean() -> None:

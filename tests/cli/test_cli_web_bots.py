@@ -14,12 +14,14 @@ from statistics import fmean
 
 import pytest
 import trio
+from sqlalchemy import update
 
 from arena.queries.directory import open_directory
 from arena.queries.source import DataSource
 from arena.replay.read import read
 from arena.replay.render.show import renderer_of
 from arena.replay.steps import Course
+from arena.store import schema
 from arena.store.base.rows import MatchState
 from arena.store.matches import matches
 from arena.store.moderation import moderation
@@ -87,6 +89,21 @@ def test_faults_lead_to_the_first_choice_that_was_made_for_it(data: Path) -> Non
     assert (answer.status, answer.headers["location"]) == (303, f"/matches/{number}/steps/{first}?seat=1")
     none = pages.get(f"/matches/{number}/faults?seat=9")
     assert (none.status, "the server made no choice for seat 9" in none.text) == (404, True)
+
+
+def test_a_match_that_a_house_bot_played_on_is_among_the_faults_and_named_wherever_it_stands(tmp_path: Path) -> None:
+    path = directory_of(tmp_path / "data", 3, errs=False)
+    seat = schema.match_seats.c
+    with open_to_amend(path) as connection:
+        connection.execute(update(schema.match_seats).where(seat.seat == 1).values(spoilt=1, forced=0, place=3))
+    pages = pages_of(path)
+    text = pages.get("/bots/bot-1").text
+    assert '/faults?seat=1">Match 1</a>: a house bot played on</li>' in text
+    assert re.search(
+        r'Best matches: <a href="/matches/1">1</a> \([^<]*<span class="ink-red">a house bot played on', text
+    )
+    for wanted in ("faults=1", "lost=1", "faults=1&lost=1"):
+        assert '<a href="/matches/1">1</a>' in pages.get(f"/matches?bot=bot-1&{wanted}").text
 
 
 def test_opponents_lead_to_the_matches_against_them(data: Path) -> None:

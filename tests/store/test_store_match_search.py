@@ -49,6 +49,7 @@ def fill(connection: Connection, count: int) -> list[MatchRow]:
                     places=[1 + sum(other > score for other in scores) for score in scores],
                     forced=[chance.choice([0, 0, 3]) for _ in players],
                     counts=[True] * len(players),
+                    spoilt=[chance.random() < 0.2 for _ in players],
                     at=1000 * number + 1,
                     replay=replay,
                 )
@@ -71,7 +72,7 @@ def fits(row: MatchRow, wanted: MatchFilter) -> bool:
             not wanted.seats or len(row.seats) == wanted.seats,
             wanted.since is None or at >= wanted.since,
             wanted.until is None or at < wanted.until,
-            not wanted.faults or any(seat.forced for seat in own),
+            not wanted.faults or any(seat.forced or seat.spoilt for seat in own),
             not wanted.lost or any((seat.place or 0) > 1 and seat.place == last for seat in own),
             wanted.state is None or row.state is wanted.state,
         ]

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from arena.analysis.timeline_words import duration
 from arena.cli.ladder.table import flags_table
 from arena.cli.terminal.fitted_table import framed
 from arena.cli.terminal.tables import bot_name
@@ -37,7 +38,7 @@ def _in_words(profile: BotProfile) -> Text:
     if profile.bids:
         text.append(f"; {profile.kept} of its last {profile.bids} bids kept")
     if profile.think_95_us is not None:
-        text.append(f"; 95 % of decisions within {profile.think_95_us / 1000:,.3g} ms")
+        text.append(f"; 95 % of decisions within {duration(profile.think_95_us)}")
     if profile.forced:
         text.append(f"; {profile.forced} decisions were made for it", style="red")
     if profile.spoilt:
@@ -89,7 +90,8 @@ def _extremes(profile: BotProfile) -> Table:
 
 def _add_matches(table: Table, rows: Sequence[MatchPoints]) -> None:
     for each in rows:
-        table.add_row(str(each.match_id), _signed(each.points), str(each.place))
+        played_on = " ⚠ played on" if each.spoilt else ""
+        table.add_row(str(each.match_id), _signed(each.points), f"{each.place}{played_on}")
     table.add_section()
 
 

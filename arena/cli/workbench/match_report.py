@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+from arena.analysis.timeline_words import duration
 from arena.cli.terminal.fitted_table import FittedTable, TableColumn
 from arena.cli.terminal.plot import Point, plot
 from arena.local.match.comparison import Comparison, Measure, within
@@ -189,7 +190,7 @@ def _both(subject: Subject, comparison: Comparison) -> RenderableType:
 
 
 def _milliseconds(microseconds: float) -> str:
-    return f"{microseconds / 1000:.3g} ms"
+    return duration(round(microseconds)) if microseconds >= 1e5 else f"{microseconds / 1000:.3g} ms"
 
 
 def _by_seat(points: Sequence[float | None]) -> str:

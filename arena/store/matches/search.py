@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, and_, exists, func, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, and_, exists, func, or_, select
 
 from arena.store import schema
 from arena.store.base.errors import Refused, UnknownBot
@@ -43,7 +43,7 @@ class MatchFilter:
     until: int | None = None
     """Bounds of the instant at which the match began: at `since` or later, before `until`."""
     faults: bool = False
-    """True to select matches in which the server made decisions for `bot`."""
+    """True to select matches in which the server made decisions for `bot` or house bots played too much of it."""
     lost: bool = False
     """True to select matches in which `bot` came last; a tie of all seats does not count."""
     state: MatchState | None = None
@@ -122,7 +122,7 @@ def _conditions(wanted: MatchFilter, bot: int | None, opponent: int | None) -> l
     own = schema.match_seats.alias("own")
     here = and_(own.c.match_id == _MATCHES.id, own.c.bot_id == bot)
     if wanted.faults:
-        conditions.append(exists().where(here, own.c.forced > 0))
+        conditions.append(exists().where(here, or_(own.c.forced > 0, own.c.spoilt > 0)))
     if wanted.lost:
         other = schema.match_seats.alias("other")
         worse = exists().where(other.c.match_id == own.c.match_id, other.c.place > own.c.place)

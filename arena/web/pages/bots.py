@@ -41,8 +41,9 @@ class InGame(NamedTuple):
     history: tuple[RatedRow, ...]
     versions: tuple[VersionRow, ...]
     matches: tuple[MatchRow, ...]
-    faults: tuple[tuple[int, int, int], ...]
-    """The newest matches with forced decisions: match, seat, and number of such decisions."""
+    faults: tuple[tuple[int, int, int, bool], ...]
+    """The newest matches in which others decided for it: match, seat, number of forced decisions, whether house bots
+    played too much of the seat."""
 
     @property
     def curve(self) -> Markup:
@@ -128,11 +129,11 @@ def _in_game(source: DataSource, game: str, name: str) -> InGame | None:
     history = source.history(found.bot, game, LAST)
     versions = source.versions(found.bot, game, VERSIONS)
     faults = [
-        (row.match_id, number, seat.forced)
+        (row.match_id, number, seat.forced, seat.spoilt)
         for row in rows
         if row.state is MatchState.FINISHED and not row.pruned
         for number, seat in enumerate(row.seats)
-        if seat.bot == found.bot and seat.forced
+        if seat.bot == found.bot and (seat.forced or seat.spoilt)
     ]
     return InGame(game, found, history, versions, tuple(islice(rows, LISTED)), tuple(faults[:LISTED]))
 

@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage coverage-all test-quick test-long check format pictures bench bench-clients compiled test-compiled bundle test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
+.PHONY: help setup lock demo test coverage coverage-all test-quick test-long check format pictures docs bench bench-clients compiled test-compiled bundle test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -82,6 +82,13 @@ format: .venv/.ready ## Put the code in shape
 pictures: .venv/.ready ## The README's pictures, from a real demo
 	$(BIN)/arena demo --seconds 20 --data build/pictures
 	$(BIN)/python docs/pictures.py build/pictures
+
+docs: .venv/.docs ## The pages as a site, below build/docs
+	@$(BIN)/python tools/documentation.py
+.venv/.docs: .venv/.ready
+	@$(EXPORT) --only-group docs --output-file .venv/docs.txt
+	@$(UV) pip install --quiet --requirements .venv/docs.txt
+	@touch $@
 
 compiled: build/compiled/.ready ## The sources of engine, matches and house bots, compiled with mypyc into build/compiled
 build/compiled/.ready: .venv/.compile tools/compile.py $(shell find engine trio_grpc arena clients/python/arena_client/v1 -name '*.py*')

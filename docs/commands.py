@@ -13,7 +13,7 @@ PAGE = Path(__file__).with_name("commands.md")
 INTRODUCTION = """\
 # Commands
 
-Every verb of `arena`, with an example. `arena VERB --help` has all its options.
+For everyone at a terminal. Every verb of `arena`, with an example. `arena VERB --help` has all its options.
 
 - Verbs that read results work on a running server (`--server HOST:PORT`) or on a data directory (`--data DIR`).
 - Verbs that print a table also print it as `--json`. The help lists the keys.

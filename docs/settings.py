@@ -12,9 +12,9 @@ PAGE = Path(__file__).with_name("settings.md")
 INTRODUCTION = """\
 # Settings
 
-Everything that an operator decides about a server. A setting has one name: `byte_rate` is `--byte-rate` on the command
-line of `arena serve` and `byte_rate` in a file. A flag overrides the file (`--config FILE`), and the file overrides the
-default. `arena serve --print-config` prints all settings in effect, as a file to start from:
+For operators: everything that they decide about a server. A setting has one name: `byte_rate` is `--byte-rate` on the
+command line of `arena serve` and `byte_rate` in a file. A flag overrides the file (`--config FILE`), and the file
+overrides the default. `arena serve --print-config` prints all settings in effect, as a file to start from:
 
     arena serve --print-config > arena.toml
     arena serve --config arena.toml --patience 5

@@ -1,15 +1,23 @@
-"""What documents name is there: files, modules, commands, and members of classes and messages; none has an old name."""
+"""What documents name is there: files, modules, commands, and members of classes and messages; none has an old name.
+
+The site of the pages has all of them, and its links lead somewhere.
+"""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections import defaultdict
+from html import unescape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
+from urllib.parse import unquote
 
 import pytest
+
+from tools import documentation
 
 ROOT: Final = Path(__file__).parents[1]
 DOCUMENTS: Final = [
@@ -37,6 +45,13 @@ OLD_NAMES: Final = (
     "arena/wire",
 )
 """Words of earlier times for what the code calls otherwise now."""
+
+NOT_FOR_SOMEBODY: Final = {
+    "README.md",
+    "CHANGELOG.md",
+    *(f"engine/{game}/rules.en.md" for game in ("nullern", "sixth_sense")),
+}
+"""Pages that begin with something else than for whom they are."""
 
 ids = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 
@@ -141,3 +156,53 @@ def test_every_word_of_the_glossary_has_its_module() -> None:
     assert [
         word for word, meaning, module in words if not (meaning.endswith(".") and CODE.fullmatch(module.split(",")[0]))
     ] == []
+
+
+def test_the_site_has_four_groups_and_every_document_in_one() -> None:
+    groups = documentation.groups()
+    assert [*groups] == ["Play", "Write a bot", "Run a server", "Work on it"]
+    pages = [page for group in groups.values() for page in group]
+    assert len(pages) == len({*pages})
+    documents = {str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")} - {documentation.INDEX}
+    assert documents | {"README.md", "CONTRIBUTING.md"} <= {*pages}
+
+
+def test_every_page_of_the_site_begins_with_for_whom_it_is() -> None:
+    pages = {documentation.INDEX, *(page for group in documentation.groups().values() for page in group)}
+    first = {page: (ROOT / page).read_text().split("\n\n")[1] for page in pages - NOT_FOR_SOMEBODY}
+    assert {page: text for page, text in first.items() if not text.startswith("For ")} == {}
+
+
+def test_every_link_of_what_the_site_is_built_from_leads_to_a_file_of_it(tmp_path: Path) -> None:
+    documentation.stage(tmp_path)
+    links = {
+        (page, link)
+        for page in tmp_path.rglob("*.md")
+        if "files" not in page.relative_to(tmp_path).parts[:1]
+        for link in re.findall(r"\]\((?!https?:)([^)#]+)", re.sub(documentation.FENCE, "", page.read_text()))
+    }
+    assert len(links) > 200
+    assert [(str(page), link) for page, link in links if not (page.parent / link).is_file()] == []
+    tree = re.findall(r"^/(.*)$", (tmp_path / "index.md").read_text(), re.MULTILINE)
+    assert {documentation.document_name(page) for group in documentation.groups().values() for page in group} <= {*tree}
+
+
+@pytest.mark.skipif(
+    not (documentation.PACKAGE / "site" / "index.html").is_file() and os.environ.get("CI") != "true",
+    reason="make docs has not built the site",
+)
+def test_every_link_within_the_built_site_leads_somewhere_and_nothing_is_loaded_from_elsewhere() -> None:
+    site = documentation.PACKAGE / "site"
+    texts = {page: page.read_text() for page in site.rglob("*.html")}
+    marks = {page: {*re.findall(r'\sid="([^"]+)"', text)} for page, text in texts.items()}
+    wrong = []
+    for page, text in texts.items():
+        for link in {*re.findall(r'\s(?:href|src|srcset)="(?!\w+:)([^"]*)"', text)}:
+            path, _, mark = unescape(link).partition("#")
+            target = (page.parent / unquote(path.partition("?")[0])).resolve() if path else page
+            if not target.is_file() or (mark and target.suffix == ".html" and unquote(mark) not in marks[target]):
+                wrong.append((str(page.relative_to(site)), link))
+    assert wrong == []
+    loaded = re.compile(r'<(?:script|img|source|iframe|link)\b[^>]*\s(?:src|srcset|href)="(?:https?:)?//[^"]*"')
+    assert [found for text in texts.values() for found in loaded.findall(text)] == []
+    assert len(texts) > 100

@@ -6,13 +6,13 @@ python tools/vendor.py --check    only check that each file is unchanged, withou
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tarfile
 from base64 import b64encode
 from hashlib import sha256, sha512
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).parents[1]
@@ -56,25 +56,34 @@ def changed() -> list[str]:
     ]
 
 
-def fetch(package: Vendored) -> None:
-    """Write the files of one package.
+def downloaded(package: Vendored) -> Path:
+    """Return the archive of a package as npm has it; it is downloaded at most once.
 
     Raises:
-        SystemExit: The package does not have the expected digest.
+        SystemExit: There is no npm, or the package does not have the expected digest.
     """
-    with TemporaryDirectory() as folder:
+    folder = ROOT / "build" / "npm"
+    archive = folder / f"{package.name}-{package.version}.tgz"
+    if not archive.is_file():
+        if shutil.which("npm") is None:
+            raise SystemExit(f"npm is needed to fetch {package.name} {package.version}, and there is none here")
+        folder.mkdir(parents=True, exist_ok=True)
         subprocess.run(["npm", "pack", "--silent", f"{package.name}@{package.version}"], check=True, cwd=folder)  # noqa: S607
-        archive = next(Path(folder).glob("*.tgz"))
-        found = b64encode(sha512(archive.read_bytes()).digest()).decode()
-        if found != package.integrity:
-            raise SystemExit(f"{package.name} {package.version} has SHA-512 {found}, not {package.integrity}")
-        (ROOT / package.folder).mkdir(parents=True, exist_ok=True)
-        with tarfile.open(archive) as files:
-            for name in package.files:
-                content = files.extractfile(f"package/{name}")
-                if content is None:
-                    raise SystemExit(f"{package.name} {package.version} has no file {name}")
-                (ROOT / package.folder / name).write_bytes(content.read())
+    found = b64encode(sha512(archive.read_bytes()).digest()).decode()
+    if found != package.integrity:
+        raise SystemExit(f"{archive} has SHA-512 {found}, not {package.integrity}: delete it and try again")
+    return archive
+
+
+def fetch(package: Vendored) -> None:
+    """Write the files of one package. Raises: SystemExit: It cannot be fetched, or lacks a file."""
+    (ROOT / package.folder).mkdir(parents=True, exist_ok=True)
+    with tarfile.open(downloaded(package)) as files:
+        for name in package.files:
+            content = files.extractfile(f"package/{name}")
+            if content is None:
+                raise SystemExit(f"{package.name} {package.version} has no file {name}")
+            (ROOT / package.folder / name).write_bytes(content.read())
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Attribution of blame for troubles in a match. The rules, in the order in which they are applied:
 
 1. The server: any trouble of a house bot's seat, an interruption, the hold after a restart.
-2. The bot: refused answers and decisions forced because of them, except late answers (rule 5).
+2. The bot: refused answers, and decisions forced because of refused answers, except late answers (rule 5).
 3. The bot: an absence that it announced (signing off), and a house bot's choices meanwhile. The bot or the network: any
 other absence and the choices meanwhile, as a crashed bot and a broken connection look alike; and a decision lost to
 time during an absence, or without any message from the bot until it vanished.
@@ -44,11 +44,11 @@ class PresenceRecord(NamedTuple):
     signs: Sequence[tuple[Instant, Sign]]
     """The signs in order, each with its instant."""
     lost_while_gone: frozenset[int]
-    """Numbers of the decisions lost to time during its absences."""
+    """Numbers of the decisions lost to time during the bot's absences."""
 
 
 def with_blame(seat: SeatTimeline, presence: PresenceRecord, policy: Policy) -> SeatTimeline:
-    """Attribute blame for all troubles of a timeline, and add events for the questions that waited."""
+    """Attribute blame for all troubles of a timeline, and add events for questions that were sent too late."""
     decisions = _decisions(seat.decisions, presence, policy)
     events = [_with_blame(event, decisions, presence) for event in seat.events]
     events += _waiting_events(seat, policy)
@@ -75,7 +75,7 @@ def _decisions(decisions: Sequence[Decision], presence: PresenceRecord, policy: 
                 blame = _blame_for_absence(_made(decision), presence)
             case Cause.ILLEGALITY:
                 by_bot = any(answer.at == decision.made for answer in decision.answers)
-                blame = Blame.BOT if by_bot else Blame.SERVER  # the server, for a stand-in's illegal choice
+                blame = Blame.BOT if by_bot else Blame.SERVER  # an illegal choice of a stand-in is the server's fault
             case _:
                 assert_never(decision.forced)
         blamed[decision.number] = replace(decision, blame=blame)
@@ -98,7 +98,7 @@ def _blame_for_lateness(decision: Decision, presence: PresenceRecord, policy: Po
 
 
 def _blame_for_absence(at: Instant, presence: PresenceRecord) -> Blame:
-    """Apply rule 3 to events during an absence or at its beginning."""
+    """Apply rule 3 to an event during an absence or at its beginning."""
     departures = [sign for when, sign in presence.signs if when <= at and sign is not Sign.ANSWER]
     return Blame.BOT if departures and departures[-1] is Sign.LEAVE else Blame.EITHER
 

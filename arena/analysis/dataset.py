@@ -1,7 +1,7 @@
-"""A folder of decisions as Parquet files, one for each game and table size, and an index of them, written last.
+"""A dataset of decisions: a folder with one Parquet file for each game and table size, and an index, written last.
 
 A row is a decision that a bot made itself: its view, its choice and the outcome. Rows are written and read a few
-thousand at a time, so memory does not limit their number. Writing needs pyarrow; reading needs numpy, too.
+thousand at a time, so memory does not limit their number. Writing needs pyarrow. Reading also needs numpy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engine.game import Game
 from engine.registry import GAMES
 
 INDEX: Final = "dataset.json"
-"""The index of the files; a folder without it is incomplete."""
+"""Name of the index of the files. A folder without it is incomplete."""
 ROWS: Final = 4096
 """Number of rows written together."""
 FORMAT: Final = 1
@@ -47,7 +47,7 @@ class DecisionRow(NamedTuple):
 
 
 def decision_rows(replay: Replay, bot: str = "") -> Iterator[DecisionRow]:
-    """Yield the decisions of a finished match that its bots, or the one named `bot`, made themselves, in order.
+    """Yield in order the decisions of a finished match that its bots made themselves; with `bot`, only that bot's.
 
     Choices of the server or a stand-in are left out. An interrupted match yields none, because it has no places.
     """
@@ -82,7 +82,7 @@ def decision_rows(replay: Replay, bot: str = "") -> Iterator[DecisionRow]:
 
 
 class DatasetError(ValueError):
-    """The folder does not contain a complete dataset; the message names the folder and the problem."""
+    """Raised if a folder does not contain a complete dataset. The message names the folder and the problem."""
 
 
 class DatasetWriter:
@@ -242,7 +242,7 @@ class DecisionBatch(NamedTuple):
 
 
 def batches(folder: Path, table: str, size: int = ROWS) -> Iterator[DecisionBatch]:
-    """Yield the decisions of a table, such as "nullern-4", in batches; the last one may be smaller.
+    """Yield the decisions of a table, such as "nullern-4", in batches. The last batch may be smaller.
 
     Raises DatasetError like `dataset_files`, and also for an unknown table, for observations or actions of another
     version of the game, and for damaged pages of a file.

@@ -1,4 +1,6 @@
-"""The review of a match: each seat's points compared with a house bot's on the same cards, and costly choices."""
+"""The review of a match: each seat's points compared with a house bot's points on the same cards,
+and costly choices.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ MOST: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class RoundPoints:
-    """One seat's round compared with the house bot's."""
+    """One seat's points in a round, compared with the house bot's."""
 
     round: int
     """Number of the round, from 0."""
@@ -34,12 +36,12 @@ class RoundPoints:
     house: int
     """The house bot's points on the same cards in the same seat."""
     kept: bool | None
-    """True if it took the tricks that it had bid or predicted; None in a game without bids."""
+    """True if the seat took the tricks that it had bid or predicted; None in a game without bids."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeatReview:
-    """One seat's match compared with the house bot's."""
+    """One seat's points in a match, compared with the house bot's."""
 
     seat: int
     bot: str
@@ -60,8 +62,9 @@ class SeatReview:
 
     @property
     def kept(self) -> str:
-        """Number of rounds in which it took the tricks that it had bid, and number of all rounds; empty in a game
-        without bids."""
+        """Number of rounds in which the seat took the tricks that it had bid, and number of all rounds; empty in a game
+        without bids.
+        """
         bids = [each.kept for each in self.rounds if each.kept is not None]
         return f"{sum(bids)} of {len(bids)}" if bids else ""
 
@@ -96,7 +99,10 @@ class GameReview:
         ]
 
     def costly(self, seat: int, looked: Callable[[float], None] = lambda _: None) -> tuple[Costly, ...]:
-        """Find the costliest choices of a seat, or read the stored ones; `looked` is called with the progress."""
+        """Find the costliest choices of a seat, or read them if they are stored.
+
+        `looked` is called with the progress.
+        """
         key = self._key(f"seat {seat}")
         found = _read(key)
         if found is None:
@@ -152,7 +158,7 @@ def _read(key: str) -> tuple[Costly, ...] | None:
 
 
 def _store(key: str, found: Sequence[Costly]) -> None:
-    """Store the choices for the next time; if that fails, they are recomputed then."""
+    """Store the choices for the next time. If that fails, they will be computed again."""
     with suppress(OSError):
         _file(key).parent.mkdir(parents=True, exist_ok=True)
         _file(key).write_text(json.dumps([each._asdict() for each in found]))

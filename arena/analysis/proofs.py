@@ -27,7 +27,7 @@ class LogSource(Protocol):
 
 
 class NotProved(Exception):  # noqa: N818 - the name says it
-    """The replay contradicts its proofs, or there is no proof; the message says why."""
+    """Raised if a replay contradicts its proofs or has no proof. The message gives the reason."""
 
 
 class LogProof(NamedTuple):
@@ -38,7 +38,7 @@ class LogProof(NamedTuple):
     number: int
     """Number of the leaf with the result."""
     size: int
-    """Number of leaves under the shown head."""
+    """Number of leaves under the head that is shown."""
     void: str
     """The reason why the result was annulled; empty if it stands."""
 
@@ -46,7 +46,7 @@ class LogProof(NamedTuple):
 def find_receipt(replay: Replay, directory: Path) -> Receipt:
     """Return the receipt of a replay's match from a file, or from the files of a directory.
 
-    Bots of several servers may have receipts of matches with the same number. One that agrees with the replay is
+    Bots of several servers may have receipts of matches with the same number. A receipt that agrees with the replay is
     preferred. Raises NotProved.
     """
     files = sorted(directory.glob("*.receipts")) if directory.is_dir() else [directory]
@@ -82,7 +82,7 @@ def compare_receipt(replay: Replay, receipt: Receipt) -> None:
 
 
 def compare_log(replay: Replay, source: LogSource, receipt: Receipt | None = None) -> LogProof:
-    """Compare a replay with the current log; given a receipt, also check that the log continues the receipt's head.
+    """Compare a replay with the current log. With a receipt, also check that the log continues the receipt's head.
 
     Raises: NotProved.
     """

@@ -1,12 +1,12 @@
-"""The review of a seat: its points compared with a house bot's on the same cards, and its costliest choices.
+"""The review of a seat: its points compared with a house bot's points on the same cards, and its costliest choices.
 
 A choice is compared with the other legal ones by playing the round to its end from worlds that fit the seat's view
-(`Game.sample`), with house bots in all seats. Its cost is the gain of the best other choice, averaged over the same
-worlds for both. The gain is in points of the round, less the mean of the others' points. There are three sets of
-worlds, because a choice that is selected with some worlds looks costlier in those worlds than it is. The first set
-determines the best other choice and the candidates, the second the choices that are named, and the third their cost.
-Close to the end of a round, worlds are solved (`engine.endings`) instead of played by house bots. If there are only a
-few worlds, all are solved, so that the cost is exact.
+(`Game.sample`), with house bots in all seats. Its cost is the gain of the best other choice, averaged over worlds that
+are the same for both choices. The gain is in points of the round, minus the mean of the others' points. There are three
+sets of worlds, because a choice that is selected with some worlds looks costlier in those worlds than it is. The first
+set determines the best other choices and the candidates. The second determines which choices are reported, and the
+third their cost. Close to the end of a round, worlds are solved (`engine.endings`) instead of played by house bots. If
+there are only a few worlds, all are solved, so that the cost is exact.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from engine.points import points_above
 Worth: TypeAlias = Callable[[RoundReport], Sequence[int]]
 """A function that returns the worth of a round by seat, in points, including later costs."""
 Draws: TypeAlias = Callable[[str], Chance]
-"""A function that returns a source of random numbers for a text; equal texts give equal numbers."""
+"""A function that returns a source of random numbers for a text. Equal texts give equal numbers."""
 
 FIRST_WORLDS: Final = 16
 """Number of worlds in which all choices of a seat are compared."""
 WORLDS: Final = 200
-"""Number of worlds for selecting the named choices, and of fresh ones for measuring their cost."""
+"""Number of worlds for selecting the reported choices, and again of other worlds for measuring their cost."""
 CLOSELY: Final = 3
-"""Number of candidates for each named choice."""
+"""Number of candidates for each reported choice."""
 ENDING_LINES: Final = 200
-"""Maximum number of lines of play after a choice for its position to count as an ending."""
+"""A position counts as an ending if at most this many lines of play follow each choice."""
 ALL_WORLDS: Final = 4_000
-"""Maximum number of worlds of an ending for which all are solved."""
+"""If an ending has at most this many worlds, all of them are solved."""
 CLEAR: Final = 2.0
 """Number of standard errors above which a cost is significant."""
 
@@ -86,11 +86,10 @@ def costly(
     seed: str,
     looked: Callable[[float], None] = lambda _: None,
 ) -> tuple[Costly, ...]:
-    """Find the costliest choices of a seat's own bot, the costliest first; fewer than `most` if no others are
-    significant.
+    """Find up to `most` significantly costly choices of a seat's own bot, the costliest first.
 
-    A cost is measured in worlds that had no part in its selection, so its interval may include 0. Equal `seed`s give
-    equal results. `looked` is called with the progress.
+    The cost of a choice is measured in worlds that had no part in its selection, so its interval may include 0. Equal
+    `seed`s give equal results. `looked` is called with the progress.
     """
     own = [number for number in range(1, len(course.steps)) if _chose(course.steps, number, seat)]
     table, compared = _Table(course.replay.header.game, bot, worth, draws), []
@@ -152,13 +151,13 @@ class _Table:
     ) -> tuple[int, float, float]:
         """Return the better action, its gain and the gain's standard error.
 
-        The action is the one selected before, unless all worlds were solved.
+        The better action is `better`, unless all worlds were solved.
         """
         solver, view = EndingSolver(self._worth, ENDING_LINES), state.view(seat)
         try:
             solver.values(state)
             solved = solved_worlds(self._game, view, solver, self._draws(seed), most=ALL_WORLDS, drawn=WORLDS)
-        except ValueError:  # no ending, or not in every world
+        except ValueError:  # the position is not an ending, or not in every world
             values = self.values(state, seat, (action, better), seed, WORLDS)
             return better, *_difference(values[better], values[action])
         if not solved.exact:
@@ -179,7 +178,7 @@ class _Table:
         return found
 
     def _brings(self, state: State[SeatView, RoundReport], action: int, seat: int, chance: Chance) -> float:
-        """Play a choice and the rest of the round; return the seat's points less the mean of the others' points."""
+        """Play a choice and the rest of the round; return the seat's points minus the mean of the others' points."""
         number = state.round
         state.apply(action, seat)
         over = state.round != number or state.player == OVER

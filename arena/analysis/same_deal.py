@@ -1,7 +1,7 @@
-"""Two matches on one deal, compared round by round up to the first choice that differs.
+"""Comparison of two matches on one deal, round by round up to the first choice that differs.
 
-A round's cards follow from the deal alone, so each round begins alike, whatever happened before; only the points so far
-may differ.
+A round's cards depend only on the deal. So each round begins in the same way in both matches, except for the points so
+far.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from engine.game import RoundReport
 
 
 class DealsDiffer(ValueError):  # noqa: N818 - the name says what is the matter
-    """The two replays are not of one deal; the message says what differs."""
+    """Raised if two replays have different deals. The message names the difference."""
 
 
 class ChosenOtherwise(NamedTuple):
-    """A seat with a different choice in the same position."""
+    """A seat that chose differently in the same position."""
 
     seat: int
     one: Made
@@ -28,7 +28,7 @@ class ChosenOtherwise(NamedTuple):
 
 
 class RoundTwice(NamedTuple):
-    """A round that was played twice; an interrupted match lacks reports."""
+    """A round that was played twice. The report of an interrupted match's round may be missing."""
 
     round: int
     """Number of the round, from 0."""

@@ -1,7 +1,7 @@
-"""The timeline of each seat of a match: every decision from due to made, and every trouble with its cause.
+"""The timeline of each seat of a match: when every decision was due, sent and made, and every trouble with its cause.
 
-This module has values only: `arena.analysis.timeline_builder` computes them and `arena.analysis.blame` attributes
-blame. Instants are microseconds since the match began.
+This module only defines types. `arena.analysis.timeline_builder` computes the values, and `arena.analysis.blame`
+attributes blame. Instants are microseconds since the match began.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AnswerReceived(NamedTuple):
     refused: Refusal | None
     """The reason for a refusal; None if the answer was applied."""
     late_by: int
-    """Microseconds between the loss of the decision to time and the answer; 0 if it was not lost."""
+    """Number of microseconds by which the answer came after the decision was lost to time; 0 if it was not lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,42 +56,50 @@ class Decision:
     due: Instant
     """Instant at which the seat was first asked."""
     soft: int
-    """Microseconds of the soft limit at that instant."""
+    """The soft limit when the seat was first asked, in microseconds."""
     bank: int
-    """Microseconds in the bank at that instant."""
+    """Time in the bank when the seat was first asked, in microseconds."""
     sendings: tuple[Sending, ...] = ()
-    """Times at which it was sent to the bot: again after each absence; empty if it was made for the bot beforehand."""
+    """Times at which the question was sent to the bot: again after each absence. Empty if the decision was made for the
+    bot before.
+    """
     answers: tuple[AnswerReceived, ...] = ()
     made: Instant | None = None
-    """Instant at which it was made; None if it was open when the match was interrupted."""
+    """Time at which the decision was made; None if it was open when the match was interrupted."""
     action: int | None = None
     forced: Cause | None = None
-    """The reason why it was made for the bot; None if the bot made it."""
+    """The reason why the decision was made for the bot; None if the bot made it."""
     spent: int = 0
-    """Microseconds spent on the clock, from sending on, less the round trip up to the allowance."""
+    """Time on the bot's clock in microseconds: from sending to answer, minus the round trip up to the allowance."""
     bank_after: int = 0
-    """Microseconds left in the bank after it."""
+    """Time left in the bank after the decision, in microseconds."""
     blame: Blame | None = None
     """The party responsible for a forced decision; None if the bot made it."""
 
     @property
     def own(self) -> bool:
-        """True if the bot made it."""
+        """True if the bot made the decision itself."""
         return self.made is not None and self.forced is None
 
     @property
     def waited(self) -> int:
-        """Microseconds from due to the first sending; 0 if it was never sent."""
+        """Time from when the decision was due until the question was first sent, in microseconds; 0 if it was never
+        sent.
+        """
         return self.sendings[0].at - self.due if self.sendings else 0
 
     @property
     def took(self) -> int | None:
-        """Microseconds from the latest sending until it was made, round trip included; None if not sent or not made."""
+        """Time from the latest sending to the decision, in microseconds, with the round trip; None if not sent or not
+        made.
+        """
         return self.made - self.sendings[-1].at if self.made is not None and self.sendings else None
 
     @property
     def late_by(self) -> int | None:
-        """Microseconds by which the answer to a decision lost to time was late; None without such an answer."""
+        """Number of microseconds by which the answer to a decision lost to time was late; None
+        without such an answer.
+        """
         return next((answer.late_by for answer in self.answers if answer.late_by), None)
 
 
@@ -109,9 +117,9 @@ class EventKind(Enum):
     LEFT = "left"
     """The bot left at no cost: before the beginning, while clocks were held, or while a house bot played."""
     GONE = "gone"
-    """The bot left and its absence is counted."""
+    """The bot left, and its absence counts."""
     RETURNED = "returned"
-    """The bot connected again without an absence to end, or while a house bot still plays the seat."""
+    """The bot connected again, but was not counted as absent, or a house bot still plays its seat."""
     BACK = "back"
     """The bot has its seat again."""
     SUBSTITUTED = "substituted"
@@ -135,11 +143,13 @@ class Event(NamedTuple):
     action: int | None = None
     """The refused answer's action."""
     refused: Refusal | None = None
-    """Why an answer was refused."""
+    """The reason why the answer was refused."""
     time: int = 0
-    """Microseconds: wait (WAITED), lateness (REFUSED), time left to return (GONE), or length of a hold (HELD)."""
+    """Time in microseconds: wait (WAITED), lateness (REFUSED), time left to return (GONE), or
+    length of a hold (HELD).
+    """
     blame: Blame | None = None
-    """The party responsible; None if the event is no trouble."""
+    """The party responsible; None if the event is not a trouble."""
     stand_in: str = ""
     """The house bot that takes over (SUBSTITUTED, REPLACED), with its version."""
 
@@ -155,7 +165,9 @@ class SeatTimeline:
     events: tuple[Event, ...]
     """Events in the order in which they happened."""
     spoilt: bool = False
-    """True if house bots played too much of it for the result to move its opponents' ratings."""
+    """True if house bots made so many of the seat's decisions that its result does not change its
+    opponents' ratings.
+    """
 
     @property
     def lost(self) -> Counter[Cause]:
@@ -170,7 +182,7 @@ class SeatTimeline:
 
     @property
     def bank(self) -> int | None:
-        """Microseconds left in the bank after the latest decision; None if there was none."""
+        """Time left in the bank after the latest decision, in microseconds; None without a decision."""
         return next((decision.bank_after for decision in reversed(self.decisions) if decision.made is not None), None)
 
     def count(self, kind: EventKind) -> int:

@@ -1,7 +1,7 @@
-"""Building the timelines of a match's seats by playing its inputs again.
+"""Computation of the timelines of a match's seats by replaying the match's inputs.
 
-Recorded effects are not used. Between inputs the match is advanced to every due instant, so that each event has its own
-time rather than that of the next input.
+Recorded effects are not used. Between inputs the match is advanced to each of its deadlines, so that each event has its
+own time and not that of the next input.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _TimelineBuilder:
         self._round = 0
         self._stand_in = header.stand_in
         self._removed: tuple[int, ...] = ()
-        """Seats of house bots that a stand-in plays because the server lacked them at its latest start."""
+        """Seats of house bots that a stand-in plays, because the server did not have these bots at its latest start."""
         self._spoilt: tuple[bool, ...] = ()
 
     def take(self, event: Input) -> None:
@@ -141,7 +141,7 @@ class _TimelineBuilder:
             type(effect) for effect in effects if isinstance(effect, Gone | Back) and effect.seat == event.seat
         }
         if isinstance(event, Left):
-            if not notes.gone:  # the end of the stream after a bot signed off is no separate event
+            if not notes.gone:  # after a bot has signed off, the end of its stream is not another event
                 notes.signs.append((at, Sign.LEAVE if event.in_order else Sign.GONE))
             if not (announced or notes.gone):
                 notes.events.append(Event(at, EventKind.LEFT))
@@ -205,7 +205,7 @@ class _TimelineBuilder:
         if known is None:
             known = Decision(number, self._round, at, 0, self._match.left(seat)[1])
         if known.made is not None:
-            return  # the answer forced it, and is recorded already
+            return  # a refused answer forced the decision, and is already recorded
         if why is Cause.TIME and notes.gone:
             notes.lost_while_gone.add(number)
         self._made(at, seat, known, action, why, known.soft + known.bank if why is Cause.TIME else 0)

@@ -67,7 +67,7 @@ def instant(microseconds: int) -> str:
 
 
 def duration(microseconds: int | None) -> str:
-    """Format a time with three digits; empty for None."""
+    """Format a duration with three significant digits; empty for None."""
     if microseconds is None:
         return ""
     if microseconds >= 10_000_000:

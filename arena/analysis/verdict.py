@@ -1,4 +1,4 @@
-"""The report of `arena replay verify`: proved facts and omitted checks."""
+"""The report of `arena replay verify`: facts that are proved, and checks that were omitted."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Proofs:
     receipt: Receipt | None = None
     log: LogProof | None = None
     problem: str = ""
-    """The reason why proofs fail or are missing; empty if all requested proofs hold."""
+    """The reason why a proof fails or is missing; empty if all requested proofs hold."""
 
 
 def prove(replay: Replay, receipts: Path | None, source: LogSource | None) -> Proofs:
-    """Compare with receipts and log, if given. Raises errors of the log's source."""
+    """Compare a replay with receipts and the log, if given. Raises errors of the log's source."""
     receipt, log = None, None
     try:
         if receipts is not None:

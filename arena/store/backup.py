@@ -1,8 +1,8 @@
 """Backups of a data directory, made while a server may be running, and their restoration.
 
 A backup is a directory with the files of a data directory, all as of one moment, and `backup.json`, which lists each
-file with its size and SHA-256. It is written under another name, and renamed when it is complete and synced. The same
-goes for a restored data directory, so an unfinished one never has the requested name.
+file with its size and SHA-256. A backup is written under another name, and renamed when it is complete and synced. A
+restored data directory is created in the same way. So an unfinished directory never has the requested name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from arena.version import __version__
 
 MANIFEST: Final = "backup.json"
 UNFINISHED: Final = ".unfinished-"
-"""Part of the name of a directory that is unfinished, or was left behind by an interruption."""
+"""Part of the name of an unfinished directory. An interruption may leave such a directory behind."""
 _FORMAT: Final = 1
 _PIECE: Final = 1 << 20
 """Number of bytes copied in one step."""
@@ -59,13 +59,13 @@ class Backup:
     arena_backup: int
     """Version of the format."""
     at: int
-    """Time at which it was begun, in microseconds since 1970."""
+    """Time at which the backup was begun, in microseconds since 1970."""
     server: str
-    """Version of the program that made it."""
+    """Version of the program that made the backup."""
     schema: str
     """Schema of the database."""
     matches: int
-    """Number of finished matches in it."""
+    """Number of finished matches in the backup."""
     running: int
     """Number of matches that were being played; a server that starts on the restored data continues them."""
     replays: int
@@ -92,11 +92,11 @@ def back_up(data: Path, to: Path, at: int, progress: Progress = lambda done, who
 def thin_out(newest: Path, keep: int) -> list[Path]:
     """Delete the oldest backups in the folder of `newest` until `keep` are left, and return their paths.
 
-    Only complete backups count. Raises: StoreUnusable: One cannot be deleted.
+    Only complete backups count. Raises: StoreUnusable: A backup cannot be deleted.
     """
     others = []
     for path in newest.absolute().parent.iterdir():
-        if path.name != newest.name:  # It stays, also if the clock was set back since the others.
+        if path.name != newest.name:  # Never delete the newest backup, even if the clock was set back.
             with suppress(BackupUnusable):
                 others.append((read_manifest(path).at, path))
     old = [path for _, path in sorted(others)[: max(0, len(others) + 1 - keep)]]
@@ -181,7 +181,7 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
         files = journal_files(data)
         with open_readonly(data) as connection:  # From here on, this transaction sees an unchanged database.
             found = frozenset(each.path for each in attach(connection, data).segments(connection) if not each.whole)
-            if not found <= lost:  # Pruned just now, or lost: if lost, the second try fails, too.
+            if not found <= lost:  # A replay was pruned just now, or lost. If it was lost, the second try fails, too.
                 lost = found
                 continue
             playing = matches.playing(connection)
@@ -192,7 +192,7 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
                     raise
                 continue
             if not files <= journal_files(data):
-                continue  # A deleted file may have had lines of a match that this transaction sees running.
+                continue  # A deleted file may have contained lines of a match that runs in this transaction's view.
             write_journal(directory, lines)
             try:
                 _copy_replays(connection, data, directory, lost)
@@ -213,7 +213,7 @@ def _copied(data: Path, directory: Path, at: int, progress: Progress) -> Backup:
 
 
 def _copy_replays(connection: Connection, data: Path, directory: Path, lost: Collection[Path]) -> None:
-    """Copy the replay files as far as rows refer to them, the oldest first, since those are pruned first.
+    """Copy the parts of replay files that rows refer to, the oldest first, because these are pruned first.
 
     Only the readable part of the files in `lost` is copied. Raises: FileNotFoundError.
     """
@@ -244,12 +244,12 @@ def _described(directory: Path, path: Path) -> BackupFile:
 
 @contextmanager
 def _made(path: Path) -> Iterator[Path]:
-    """Yield a new directory that gets its final name if the block succeeds, and is removed if it fails."""
+    """Yield a new directory. It gets its final name if the block succeeds, and is removed if the block fails."""
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise PathTaken(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        directory = Path(mkdtemp(prefix=f"{path.name}{UNFINISHED}", dir=path.parent))  # Accessible only to its user.
+        directory = Path(mkdtemp(prefix=f"{path.name}{UNFINISHED}", dir=path.parent))  # Accessible only to its owner.
     except OSError as error:
         raise file_error(path, error) from error
     try:
@@ -257,7 +257,7 @@ def _made(path: Path) -> Iterator[Path]:
         for each in (*(child for child in directory.rglob("*") if child.is_dir()), directory):
             sync_directory(each)
         with suppress(FileNotFoundError):
-            path.rmdir()  # This removes an empty directory; if it is not empty, the renaming fails.
+            path.rmdir()  # Remove a directory if it is empty. If it is not, renaming fails.
         if path.exists():
             raise PathTaken(path)
         directory.rename(path)

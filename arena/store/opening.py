@@ -1,4 +1,6 @@
-"""Opening a data directory without being its server: to read it, or to change it while no server uses it."""
+"""Access to a data directory for programs other than its server: to read it, or to change it while
+no server uses it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _ENTER: Final = 0o011
 
 @contextmanager
 def open_readonly(directory: Path) -> Iterator[Connection]:
-    """Open one committed state of a data directory to read it, whether or not a server is using the directory.
+    """Open one committed state of a data directory for reading, even if a server is using the directory.
 
     Raises: StoreUnusable, StoreCorrupt, StoreNewer, StoreOlder or StoreTooOld, if it cannot be read.
     """
@@ -38,9 +40,9 @@ def open_readonly(directory: Path) -> Iterator[Connection]:
 
 
 class ReadConnections:
-    """A reader of successive committed states of a data directory, for all threads; its connections stay open.
+    """Thread-safe reader of successive committed states of a data directory. Its connections stay open.
 
-    A database that was replaced in between, for example by a restore, is opened anew.
+    If the database has been replaced, for example by a restore, it is opened again.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -78,7 +80,9 @@ class ReadConnections:
 
 @contextmanager
 def open_to_amend(directory: Path) -> Iterator[Connection]:
-    """Open one write transaction on a data directory that no server uses, since only one process may write to it.
+    """Open one write transaction on a data directory.
+
+    No server may use the directory, because only one process may write.
 
     Raises StoreLocked, DiskFull and the errors of `open_readonly`.
     """
@@ -132,7 +136,7 @@ class ExposedFile(NamedTuple):
     before: int
     """Mode before this start."""
     now: int
-    """Mode now, unchanged if the file system or the owner does not permit a change."""
+    """Mode now: unchanged if the file system or the file's owner does not permit a change."""
 
 
 def close_to_others(directory: Path, database: Database) -> tuple[ExposedFile, ...]:

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 REVISION: Final = "0022"
-"""The newest migration, and so the schema that this program reads and writes."""
+"""The newest migration. It identifies the schema that this program reads and writes."""
 OLDEST: Final = "0017"
 """The oldest schema from which migrations lead to the newest one."""
 
@@ -41,7 +41,9 @@ class AppendOnly(NamedTuple):
     number: str
     """Name of the column with the rows' numbers."""
     within: str | None = None
-    """Name of a column: the rows with equal values there are numbered together. None if all rows of the table are."""
+    """Name of a column, if rows are numbered separately for each of its values. None if all rows of the table are
+    numbered together.
+    """
 
 
 def next_number(table: Table) -> ColumnElement[int]:
@@ -357,7 +359,7 @@ kept_ladders = Table(
     Column("scale_error", Real, nullable=False),
     Index("ix_kept_ladders_game_at", "game", "at"),
 )
-"""Published ladders of the past, fewer the older they are. The newest ladder is among them."""
+"""Published ladders, including the newest. The older they are, the fewer are stored."""
 
 kept_standings = Table(
     "kept_standings",
@@ -375,7 +377,7 @@ kept_standings = Table(
     Column("matches", Int, nullable=False),
     Column("opponents", Int, nullable=False),
 )
-"""The lines of these ladders: figures as in `standings`, for the versions that were on the ladder."""
+"""The rows of the ladders in `kept_ladders`: figures as in `standings`, for the versions on the ladder at that time."""
 
 flags = Table(
     "flags",
@@ -408,7 +410,7 @@ replays = Table(
     Column("start", Int, nullable=False, server_default="0", comment="offset in its file"),
     Column("length", Int, nullable=False, server_default="0", comment="in bytes; 0 if it is in this row"),
 )
-"""The locations of the replays; see `arena.store.replays.files`."""
+"""The locations of the replays, as explained in `arena.store.replays.files`."""
 
 replay_segments = Table(
     "replay_segments",

@@ -1,7 +1,8 @@
-"""An open data directory, as used by the server that owns it; `opening` opens one without a server.
+"""An open data directory of a running server. Other programs use `opening`.
 
-A job is a function of a connection, composed of operations such as those in `bots` and `matches`. It runs in a thread
-or in another process, so it must not call trio, and it takes and returns plain values rather than rows or cursors.
+A job is a function of a connection, composed of operations such as those in `bots` and `matches`. A job runs in a
+thread or in another process. So it must not call trio, and its arguments and results are plain values, not rows or
+cursors.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from trio_grpc.limits.work_budget import charge_caller
 T = TypeVar("T")
 
 WATCHED: Final = 0.5
-"""Seconds between checks that the files still exist."""
+"""Number of seconds between checks that the files still exist."""
 READERS: Final = 2
 """Number of threads that may read at the same time."""
 MOVING: Final = "moving replays out of the database"
@@ -47,12 +48,12 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 class FilesFound(NamedTuple):
-    """The condition in which a start found the files of a data directory."""
+    """The condition of a data directory's files at the start of the server."""
 
     broken: Sequence[Segment] = ()
-    """Replay files that were missing or cut short."""
+    """Replay files that were missing or too short."""
     in_database: int = 0
-    """Number of replays that stay in the database because the disk has no room for moving them."""
+    """Number of replays that stay in the database because the disk has no space for moving them."""
     exposed: Sequence[ExposedFile] = ()
     """Files that other users could open."""
 
@@ -75,13 +76,13 @@ class Store:
         self.journal: Final = journal
         """The journal of inputs from which running matches are continued."""
         self.unfinished: Final = unfinished
-        """The journal's lines of matches that an earlier server left running, by match."""
+        """By match, the journal's lines of the matches that an earlier server left running."""
         self.lost: Final = lost
-        """Reasons for the interruptions at this start, by match."""
+        """By match, the reason for each interruption at this start."""
         self.files: Final = files
         """The condition of the files at this start."""
         self.lock: Final = lock
-        """The descriptor of the data directory's lock, which is held by every process that has it open."""
+        """The descriptor of the data directory's lock. Every process that has it open holds the lock."""
         self.operator_token: Final = operator_token
         """The token that authenticates the operator."""
         self._writer: Final = writer
@@ -92,7 +93,7 @@ class Store:
         self._replaced: StoreReplaced | None = None
 
     async def write(self, job: Callable[[Connection], T]) -> T:
-        """Run a job that may write; see `Writer.write`."""
+        """Run a job that may write, as in `Writer.write`."""
         try:
             value: T = await self._writer.write(job)
         except StoreReplaced as error:
@@ -101,8 +102,7 @@ class Store:
         return value
 
     def announce(self, socket: Path) -> None:
-        """Record the Unix socket at which this server listens, for programs that look for the holder of the directory's
-        lock.
+        """Record this server's Unix socket, for programs that look for the holder of the directory's lock.
 
         Raises:
             StoreError: It cannot be written.
@@ -145,7 +145,7 @@ async def open_store(
     writer_process: WriterProcess | None = None,
     progress: Progress = lambda what, done, whole: None,
 ) -> AsyncIterator[Store]:
-    """Open a data directory for a server, creating or migrating it as needed; `at`: now, in microseconds since 1970.
+    """Open a data directory for a server; create or migrate it if needed. `at`: now, in microseconds since 1970.
 
     Writes go to `writer_process`, or without one to a thread of this process. Leaving the block waits until every job
     is stored. `progress` is called with `MOVING` and the progress of an upgrade. Raises: StoreLocked, StoreUnusable,
@@ -160,7 +160,7 @@ async def open_store(
         with database.writing().connect() as connection, connection.begin():
             migrate(connection, database)
             seal = partial(log.seal, sign=open_log(connection, directory, at))
-        # Create the database before the journal, so that a journal without a database shows that the database was lost.
+        # Create the database before the journal. Then a journal without a database shows that the database was lost.
         with database.writing().connect() as connection, connection.begin():
             playing = matches.playing(connection)
             check_journal = partial(_check_journal, connection, journal_of(directory))
@@ -172,7 +172,8 @@ async def open_store(
                     lost[match_id] = (Interruption.JOURNAL_DAMAGED if damaged else Interruption.JOURNAL_LOST).in_words()
                     matches.interrupt(connection, [match_id], lost[match_id], at)
         with closing(journal):
-            # Only now that database and journal are known to belong together: this deletes bytes that no row names.
+            # This deletes bytes that no row refers to, so it runs only after database and journal have proved to belong
+            # together.
             found = _replay_files(database, directory, partial(progress, MOVING))._replace(exposed=exposed)
             async with (
                 thread_writer(database, seal)
@@ -212,7 +213,7 @@ def _has_tables(database: Database) -> bool:
 def _check_journal(connection: Connection, journal: Path, content: JournalContent) -> None:
     """Raise JournalForeign if a match in the journal is not the match with the same number in the database."""
     for match_id, lines in content.lines.items():
-        with suppress(ReplayError):  # An unreadable match becomes void, with this error as the reason.
+        with suppress(ReplayError):  # Elsewhere, an unreadable match becomes void with this error as its reason.
             header, _ = read_unfinished(lines[:1], f"the journal of match {match_id}")
             if header.started != matches.started(connection, match_id):
                 raise JournalForeign(journal, match_id)

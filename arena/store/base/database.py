@@ -17,16 +17,16 @@ class LockHolder(NamedTuple):
     """The process that has locked a data directory."""
 
     pid: int | None
-    """Process id; None in the moment before it is written."""
+    """Process id; None while the process is about to write it."""
     socket: Path | None
-    """The Unix socket at which it listens, if it is a server that already listens."""
+    """The Unix socket of the process, if it is a server that already listens."""
 
 
 class Database(Protocol):
     """The database of a data directory. It can be pickled: the writer process opens its own connection.
 
-    Its engines take parameters by name (paramstyle "named" or "pyformat"). They leave parameter values out of error
-    messages, because errors are logged, and the values are seeds and hashes. They refuse to change or delete rows of
+    Its engines accept parameters by name (paramstyle "named" or "pyformat"). They omit parameter values from error
+    messages, because errors are logged and the values include seeds and hashes. They refuse to change or delete rows of
     append-only tables (`schema.AppendOnly`).
     """
 
@@ -43,27 +43,28 @@ class Database(Protocol):
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files that it consists of while a connection writes it; the one at `path` comes first."""
+        """The files of the database while a connection writes it. The file at `path` comes first."""
 
     def exists(self) -> bool:
-        """Return true if a server has created it."""
+        """Return true if a server has created the database."""
 
     def empty(self) -> bool:
-        """Return true if it is missing or empty. Opens and creates nothing."""
+        """Return true if the database is missing or empty, without opening or creating a file."""
 
     def writing(self) -> Engine:
-        """Return an engine whose transactions take the write lock when they begin; it creates the database."""
+        """Return an engine that creates the database. Its transactions acquire the write lock when they begin."""
 
     def reading(self) -> Engine:
-        """Return a read-only engine; each transaction sees one committed state, even while a server writes.
+        """Return a read-only engine. Each transaction sees one committed state, even while a server writes.
 
-        It may keep connections open, so dispose of it before the last writer closes.
+        The engine may keep connections open, so dispose of it before the last writer closes.
         """
 
     def copy(self, connection: Connection, directory: Path, progress: Callable[[int, int], None]) -> Database:
         """Copy the state that a transaction of `reading` sees to a directory, and return the database there.
 
-        `progress` is called now and then with the number of copied parts and the total. Raises: DiskFull, StoreError.
+        `progress` is called now and then with the number of copied parts and their total number. Raises: DiskFull,
+        StoreError.
         """
 
     def compact(self) -> None:
@@ -74,7 +75,7 @@ class Database(Protocol):
         """
 
     def locked(self) -> AbstractContextManager[int]:
-        """Lock the data directory for one server; create it, accessible only to its user, if it does not exist.
+        """Lock the data directory for one server. If it does not exist, create it, accessible only to its owner.
 
         Yields a file descriptor: the lock is held until every process that has it open has closed it or ended.
 

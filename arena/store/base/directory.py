@@ -17,18 +17,17 @@ _OPERATOR: Final = "operator.token"
 
 
 def database_of(directory: Path) -> Database:
-    """Return the database of a data directory, which need not exist yet. No other function chooses the
-    implementation."""
+    """Return the database of a data directory, which need not exist yet. Only this function names an implementation."""
     return SqliteDatabase(directory)
 
 
 def locked(directory: Path) -> AbstractContextManager[int]:
-    """Lock a directory for one server; see `Database.locked`."""
+    """Lock a directory for one server, as in `Database.locked`."""
     return database_of(directory).locked()
 
 
 def holder(directory: Path) -> LockHolder | None:
-    """Return the process that has locked a directory; see `Database.holder`."""
+    """Return the process that has locked a directory, as in `Database.holder`."""
     return database_of(directory).holder()
 
 
@@ -54,10 +53,10 @@ def operator_token(directory: Path) -> str:
 
 
 class OpenFiles:
-    """Identities of open files by device and number, used to notice when their paths lead elsewhere."""
+    """Identities (device and inode) of open files, used to detect that their paths lead to other files."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        """Remember the files now at these paths, which have just been opened."""
+        """Store the identities of the files at these paths, which have just been opened."""
         self._files = [(path, _identity(path)) for path in paths]
 
     def check(self) -> None:
@@ -68,7 +67,7 @@ class OpenFiles:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return device and number of a file; None if it is missing or unreachable."""
+    """Return device and inode of a file; None if it is missing or unreachable."""
     try:
         status = path.stat()
     except OSError:

@@ -1,5 +1,8 @@
 # ruff: noqa: N818 - the names say what is the matter, which "Error" at their end would not make clearer
-"""Errors of the data directory, and refusals that callers can act on. All of them can be pickled with their fields."""
+"""Errors of the data directory, and refusals to which callers can react.
+
+All of them can be pickled with their fields.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 
 
 class _PicklableError(Exception):
-    """An error that can be pickled, whatever the arguments of its constructor."""
+    """An error that can be pickled, regardless of its constructor's arguments."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (type(self), self.args, self.__dict__)
@@ -22,7 +25,7 @@ def _unpickled(kind: type[_PicklableError], args: tuple[Any, ...], values: dict[
 
 
 class StoreError(_PicklableError):
-    """The store cannot do its work; nothing of the request was stored."""
+    """The store has failed. Nothing of the request was stored."""
 
 
 class StoreLocked(StoreError):
@@ -61,7 +64,7 @@ class StoreNewer(StoreError):
 
 
 class StoreOlder(StoreError):
-    """The database has an older schema; a server has to migrate it before it can be read."""
+    """The database has an older schema. A server must migrate it before it can be read."""
 
     def __init__(self, path: Path, revision: str) -> None:
         super().__init__(f"{path} was made by an older arena (schema {revision}); starting a server on it updates it")
@@ -173,7 +176,7 @@ class StoreClosed(StoreError):
 
 
 class Refused(_PicklableError):
-    """The store refuses a request; the message says what the caller can do."""
+    """The store refuses a request. The message gives the remedy."""
 
     wait: float | None = None
     """Seconds after which the same request may succeed, if known."""
@@ -188,7 +191,7 @@ class NameNotAllowed(Refused):
 
 
 class TokenNotAllowed(Refused):
-    """The token that a client chose is malformed or taken; the message omits it, since another bot may have it."""
+    """The token that a client chose is malformed or taken. The message omits the token, which may be another bot's."""
 
 
 class NameTaken(Refused):
@@ -324,7 +327,7 @@ class NoReplay(Refused):
 
 
 class ReplayDamaged(StoreError):
-    """The stored replay of the match cannot be read; nothing else is lost."""
+    """The stored replay of the match cannot be read. No other data is lost."""
 
     def __init__(self, match_id: int, reason: str) -> None:
         super().__init__(
@@ -335,7 +338,7 @@ class ReplayDamaged(StoreError):
 
 
 class ReplayPruned(Refused):
-    """The replay of the match was pruned; only its digest remains."""
+    """The replay of the match was pruned. Only its digest remains."""
 
     def __init__(self, match_id: int, sha256: bytes) -> None:
         super().__init__(
@@ -347,7 +350,7 @@ class ReplayPruned(Refused):
 
 
 class EventsGone(StoreError):
-    """Events of a published ladder are missing from the list of events."""
+    """The list of events lacks events that a published ladder includes."""
 
     def __init__(self, game: str, through: int, newest: int) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""The causes for which a match has no result, and the stored reasons in words."""
+"""The causes of interruptions, which leave a match without a result, and the stored reasons in words."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ A_PROCESS: Final = "a process of the server"
 
 
 class Interruption(Enum):
-    """The cause for which a match has no result. The value is a part of the stored reason, also in old data."""
+    """The cause of an interruption. The value is part of the stored reason, also in old data."""
 
     JOURNAL_LOST = "died and left no journal of the match"
     JOURNAL_DAMAGED = "died and the journal of the match is damaged"
     NOT_RESTORED = "died and the match cannot be restored"
     """The match's lines in the journal can be read, but the match cannot continue from them."""
     NOT_RECORDED = "could not record the result"
-    """The match was played to its end, but a fault of the server prevented a result."""
+    """The match was played to its end, but an error in the server prevented a result."""
 
     @classmethod
     def of(cls, reason: str) -> Interruption | None:
-        """Return the cause that a stored reason names; None for an empty reason, or one of another server's words."""
+        """Return the cause that a stored reason names; None for an empty reason or a text of another server version."""
         return next((each for each in cls if each.value in reason), None)
 
     def in_words(self, whose: str = "the server") -> str:
-        """Return the reason; `whose`: the server, or `A_PROCESS` of it."""
+        """Return the reason in words. `whose`: its subject, the server or `A_PROCESS`."""
         return f"{whose} {self.value}"

@@ -1,12 +1,12 @@
 """The log in the database: its leaves, signed heads and proofs.
 
-A leaf is added in the transaction of the event that it records; a head is signed at the end of that transaction.
+A leaf is added in the transaction of the event that it records. A head is signed at the end of that transaction.
 
-A row holds a leaf and the hashes of the complete subtrees that the leaf completes. Every other node of the tree follows
-from these. So adding a leaf, computing a root and proving each read some twenty rows, however long the log is. Signing
-is done elsewhere.
+A row contains a leaf and the hashes of the subtrees that this leaf completes. All other nodes of the tree follow from
+these hashes. So adding a leaf, computing a root and creating a proof each read some twenty rows, regardless of the
+log's length. Signing is not part of this module.
 
-A connection caches the hashes of the rows that it used last, because signing and proving read the newest rows again and
+A connection caches the hashes of the rows that it used last, because signing and proofs read the newest rows again and
 again. Committed rows never change. After a rollback on a connection that stays open, call `forget`.
 """
 
@@ -28,7 +28,7 @@ Sign: TypeAlias = Callable[[int, bytes], bytes]
 """A function that signs a head, given the number of leaves and the root."""
 
 HASH: Final = 32
-"""Bytes of a hash."""
+"""Number of bytes in a hash."""
 _KEPT: Final = 1024
 """Maximum number of rows whose hashes a connection caches."""
 _NONE: Final[dict[int, bytes]] = {}
@@ -52,7 +52,7 @@ _SEATED: Final = Statement(
 
 
 def append(connection: Connection, kind: LeafKind, at: int, **fields: Any) -> int:
-    """Add a leaf to the log and return its number; `fields`: those of its kind, `at`: in microseconds since 1970."""
+    """Add a leaf to the log and return its number. `fields`: those of its kind. `at`: in microseconds since 1970."""
     number = size(connection) + 1
     leaf = encode_leaf(number, kind, at, **fields)
     store_leaf(connection, number, kind, leaf, fields.get("match"))
@@ -69,7 +69,7 @@ def store_leaf(connection: Connection, number: int, kind: LeafKind, leaf: bytes,
 
 
 class LeafBatch:
-    """Many leaves to add to a short log, without reading them back. `flush` writes those that wait."""
+    """A batch of leaves to be added to a short log, without reading them back. `flush` writes the waiting leaves."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection: Final = connection
@@ -87,7 +87,7 @@ class LeafBatch:
         self._rows.append(row | {"nodes": self._edge.add(self._number - 1, content)})
 
     def flush(self) -> None:
-        """Write the leaves that wait."""
+        """Write the waiting leaves."""
         _ADD.run_all(self._connection, self._rows)
         self._rows.clear()
 
@@ -103,7 +103,10 @@ def append_result(
     points: Sequence[int],
     replay: bytes | None,
 ) -> int:
-    """Add the result of a match, by seat; `replay`: the digest of its text. Return the leaf's number."""
+    """Add the result of a match, given by seat, and return the leaf's number.
+
+    `replay`: the digest of the replay's text.
+    """
     result = {"places": [*places], "counts": [*map(bool, counts)], "points": [*points]}
     digest = None if replay is None else replay.hex()
     seats = seated(connection, match_id)
@@ -111,7 +114,7 @@ def append_result(
 
 
 def seated(connection: Connection, match_id: int) -> dict[str, list[Any]]:
-    """Return the current bots, names and versions of a match by seat, under the names of a leaf's fields."""
+    """Return the bots, current names and versions of a match, by seat, under the field names of a leaf."""
     rows = _SEATED.run(connection, {"of_match": match_id}).fetchall()
     return {field: [row[place] for row in rows] for place, field in enumerate(("bots", "names", "versions"))}
 
@@ -123,7 +126,7 @@ def size(connection: Connection) -> int:
 
 
 def node(connection: Connection, level: int, index: int) -> bytes:
-    """Return the hash of a complete subtree; see `arena.log.tree`."""
+    """Return the hash of a complete subtree, numbered as in `arena.log.tree`."""
     number = (index + 1) << level
     nodes: bytes | None = connection.info.get(_NODES, _NONE).get(number)
     if nodes is None:
@@ -138,23 +141,24 @@ def node(connection: Connection, level: int, index: int) -> bytes:
 def _keep(connection: Connection, number: int, nodes: bytes) -> None:
     kept: dict[int, bytes] = connection.info.setdefault(_NODES, {})
     if len(kept) >= _KEPT:
-        kept.clear()  # Some twenty of them are read again.
+        kept.clear()  # Later calls read some twenty of them again.
     kept[number] = nodes
 
 
 def forget(connection: Connection) -> None:
-    """Drop a connection's cached hashes, because after a rollback new leaves may get the numbers of those that were
-    undone."""
+    """Drop a connection's cached hashes after a rollback, because new leaves may get the numbers of leaves that were
+    undone.
+    """
     connection.info.pop(_NODES, None)
 
 
 def root_of(connection: Connection, leaves: int) -> bytes:
-    """Return the root of the tree over the first leaves, given their number."""
+    """Return the root of the tree over the first `leaves` leaves."""
     return root(leaves, partial(node, connection))
 
 
 def seal(connection: Connection, sign: Sign) -> None:
-    """Sign and store the head of all leaves, unless it is stored already or the log is empty."""
+    """Sign and store the head of all leaves, unless it is already stored or the log is empty."""
     leaves, before = size(connection), head(connection)
     if leaves == (0 if before is None else before.size):
         return
@@ -173,8 +177,10 @@ def head(connection: Connection) -> LogHead | None:
 
 
 def entry(connection: Connection, number: int, under: LogHead) -> LogEntry:
-    """Return a leaf with the proof that a head of this log includes it. Raises: ValueError: The head does not include
-    it."""
+    """Return a leaf with the proof that the head `under` includes it.
+
+    Raises: ValueError: The head does not include it.
+    """
     proof = inclusion_proof(number - 1, under.size, partial(node, connection))
     return LogEntry(number, leaf(connection, number), under, tuple(proof))
 
@@ -186,14 +192,14 @@ def leaf(connection: Connection, number: int) -> bytes:
 
 
 def outcome(connection: Connection, match_id: int) -> LogEntry | None:
-    """Return the leaf with which a match ended, under the newest head; None if no head includes it."""
+    """Return the leaf with which a match ended, with its proof under the newest head; None if no head includes it."""
     (number,) = _OF_MATCH.run(connection, {"of_match": match_id}).fetchone() or (None,)
     under = head(connection)
     return None if number is None or under is None or number > under.size else entry(connection, number, under)
 
 
 def entries(connection: Connection, match_id: int) -> tuple[LogEntry, ...]:
-    """Return the log's entries about a match under the newest head, in order: the result, then a void."""
+    """Return the log's entries about a match, under the newest head: the result, then a void if there is one."""
     found = connection.scalars(select(_LOG.number).where(_LOG.match_id == match_id).order_by(_LOG.number))
     return _under_newest(connection, found)
 
@@ -218,7 +224,10 @@ def key_leaves(connection: Connection) -> tuple[bytes, ...]:
 
 
 def consistency(connection: Connection, first: int, second: int) -> tuple[bytes, ...]:
-    """Return the proof that the log with the first size begins the log with the second. Raises: ValueError."""
+    """Return the proof that the log of size `first` is the beginning of the log of size `second`.
+
+    Raises: ValueError.
+    """
     if second > size(connection):
         raise ValueError(f"the log has {size(connection)} leaves, not {second}")
     return tuple(consistency_proof(first, second, partial(node, connection)))

@@ -1,4 +1,7 @@
-"""Creation of the tables and their migration to this program's schema. Only migrating uses Alembic, slow to import."""
+"""Creation of the tables and their migration to this program's schema.
+
+Only a migration imports Alembic, which is slow.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def check(connection: Connection, database: Database) -> bool:
     """Return whether an existing database has tables.
 
     Raises:
-        StoreNewer, StoreTooOld, StoreCorrupt: The tables are not this program's.
+        StoreNewer, StoreTooOld, StoreCorrupt: This program cannot use the tables.
     """
     return _revision(connection, database) is not None
 
@@ -55,7 +58,7 @@ def migrate(connection: Connection, database: Database) -> None:
 
 
 def require_current(connection: Connection, database: Database) -> None:
-    """Check that the schema is this program's.
+    """Check that the database has this program's schema.
 
     Raises: StoreNewer, StoreOlder, StoreTooOld, StoreUnusable, StoreCorrupt.
     """
@@ -67,7 +70,7 @@ def require_current(connection: Connection, database: Database) -> None:
 
 
 def check_revision(path: Path, revision: str) -> None:
-    """Check that a database has this program's schema, or one from which migrations lead to it.
+    """Check that a database has this program's schema, or an older schema that can be migrated to it.
 
     Raises: StoreNewer, StoreTooOld.
     """

@@ -35,37 +35,39 @@ class LadderRow:
     """One bot on a ladder, represented by the version of its latest match."""
 
     rank: int
-    """1 is the best rank; equal ratings share a rank."""
+    """Rank on the ladder, from 1. Equal ratings share a rank."""
     bot: str
     owner: str
     house: bool
-    """True if it is a house bot."""
+    """True if the bot is a house bot."""
     rating: float
-    """The rating that is shown and ranked, in Elo: the posterior mean of the strength.
+    """The rating that is published and ranked, in Elo: the posterior mean of the bot's strength.
 
     It is the fitted rating, shrunk towards the average. Between fits it moves with the live rating by the same factor.
     """
     deviation: float
-    """Posterior standard deviation in Elo, without the scale's error; ±1.96 of it is the 95 % interval."""
+    """Posterior standard deviation in Elo, without the scale's error. The 95 % interval is `rating`
+    ± 1.96 deviations.
+    """
     matches: int
     wins: int
     """Number of matches won, including shared first places."""
     mean_rank: float
-    """Mean relative rank: 0 if it is always first, 1 if always last."""
+    """Mean relative rank: 0 for a bot that is always first, 1 for one that is always last."""
     last_change: float
     """Change of the live rating in the last match, in Elo."""
     version: str
-    """The version that the bot states; may be empty."""
+    """The version that the bot reports; may be empty."""
     rank_low: int
     """The best rank within the 95 % interval of ranks."""
     rank_high: int
-    """The worst rank within that interval."""
+    """The worst rank within the 95 % interval of ranks."""
     best: float | None
-    """Probability that it is the best of all; None if the last fit does not include the bot yet."""
+    """Probability that the bot is the best of all; None if the last fit does not include it yet."""
     opponents: int
-    """Number of different opponents, as of the last fit."""
+    """Number of the bot's different opponents, as of the last fit."""
     provisional: bool
-    """True if the rating is still too uncertain to be settled."""
+    """True if the rating is still too uncertain to count as established."""
     live: float
     """The live rating, which changes after every match, in Elo."""
     live_deviation: float
@@ -73,21 +75,21 @@ class LadderRow:
     fitted: float | None
     """The rating of the last fit, in Elo and not shrunk; None if the fit does not include the bot yet."""
     fitted_deviation: float | None
-    """Standard error in Elo, without that of the scale. Above 40, a rating is provisional."""
+    """Standard error of `fitted` in Elo, without the scale's error. Above 40, a rating is provisional."""
     forced_share: float | None
-    """Share of its decisions that the server made for it, from 0 to 1; None if no decision is known."""
+    """Share of the bot's decisions that the server made, from 0 to 1; None if no decision is known."""
     think_95_us: int | None
-    """95th percentile of its think times in microseconds, to within 5 %; None if no decision is known."""
+    """95th percentile of the bot's think times, in microseconds, accurate to 5 %; None if no decision is known."""
     mean_points: float | None
-    """Mean score of its rated matches, in points; None from a server that does not report it."""
+    """Mean score of the bot's rated matches, in points; None from a server that does not report it."""
     last_match: datetime | None
-    """End of its last rated match; None from a server that does not report it."""
+    """End of the bot's last rated match; None from a server that does not report it."""
     luck: LuckRow | None
     """Luck figures; None if the last fit has no replayed match of the bot, and on ladders of one table size."""
     hidden: bool = False
-    """True if the operator has hidden it from the list of bots; then its owner is empty."""
+    """True if the operator has hidden the bot from the list of bots. Then the owner is empty."""
     deleted: bool = False
-    """True if the operator has deleted it; then its owner is empty."""
+    """True if the operator has deleted the bot. Then the owner is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +111,13 @@ class FlagRow:
 
     kind: FlagKind
     bot: str
-    """The bot that gains or changed; for "owners", the one that gains most."""
+    """The bot that gains or has changed; for "owners", the owner's bot that gains most."""
     version: str
-    """For a change, the version as the bot states it; otherwise empty."""
+    """For "change", the version that the bot reports; otherwise empty."""
     owner: str
     """The bot's owner; empty if it is not shown."""
     other: str
-    """The bot from which it gains; for "owners" and "lift", the owner's bot from which it gains most.
+    """The bot from which `bot` gains; for "owners" and "lift", the other owner's bot from which it gains most.
 
     Empty for "opponents" and "change".
     """
@@ -125,12 +127,13 @@ class FlagRow:
     size: float
     """For "pair" and "owners": the mean score above the expected one.
 
-    For "opponents": the same mean, over the opponents from which it gains. For "lift": the Elo that the rating would
-    lose without these results. For "change": the Elo by which the newer half of results exceeds the older half.
+    For "opponents": the same mean, over the opponents from which the bot gains. For "lift": the Elo that its rating
+    would lose without these results. For "change": the Elo by which the newer half of results exceeds the older half.
     """
     errors: float
-    """`size` in standard errors; for "opponents", the number of standard errors at which a normal error is equally
-    rare."""
+    """`size` in standard errors. For "opponents": the number of standard errors at which a normally distributed value
+    is equally rare.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,27 +146,29 @@ class LadderRows:
     standings: tuple[LadderRow, ...]
     """The standings, best first."""
     through: int | None
-    """Number of the last of the game's events included in the fit; None before the first fit."""
+    """Number of the game's last event that the fit includes; None before the first fit."""
     digest: str
-    """SHA-256 of all its figures, in hex; empty before the first fit."""
+    """SHA-256 of all figures of the ladder, in hex; empty before the first fit."""
     published: datetime | None
-    """Time at which it was published; None before the first fit and for a ladder computed on demand."""
+    """Time at which the ladder was published; None before the first fit, and for a ladder computed on demand."""
     scale_error: float | None
-    """Standard error, in Elo, that all ratings share: that of the house bots' mean, which is set to 1500. None before
-    the first fit."""
+    """Standard error of the scale, in Elo, which all ratings share: the error of the house bots' mean, which is set to
+    1500. None before the first fit.
+    """
     not_fitted_since: datetime | None = None
-    """Time since which newer results could not be fitted; None if they can be, or without a server."""
+    """Time since which fits of newer results have failed; None if they work, or without a server."""
     not_fitted_reason: str = field(default="", metadata={JSON_KEY: "not_fitted_why"})
-    """The reason why they cannot be fitted; empty if they can."""
+    """The reason why fits of newer results fail; empty if they work."""
     flags: tuple[FlagRow, ...] = ()
     """The flags of the last fit, the most certain first; empty on ladders of one table size."""
     pair_quota: int = 0
-    """Maximum number of matches per day that count between two bots of different players, by the last fit; 0 for no
-    limit."""
+    """Quota of the last fit: maximum number of matches per day that count between two bots of different players; 0 for
+    no limit.
+    """
     pair_week_quota: int = 0
-    """Maximum number of matches per week that count between two such bots; 0 for no limit."""
+    """Maximum number of matches per week that count between two bots of different players; 0 for no limit."""
     pair_young_days: int = 0
-    """Number of days, from its first result on, for which a bot is young; 0 for none.
+    """Number of days after its first result for which a bot counts as young; 0 if no bot does.
 
     For an older bot that mostly meets older ones, all young bots together count as one under the quotas.
     """
@@ -171,7 +176,7 @@ class LadderRows:
 
 @dataclass(frozen=True, slots=True)
 class PastLadderRow:
-    """One bot on a past ladder, by its version of that time and under its present name."""
+    """One bot on a past ladder, represented by its version of that time, under its present name."""
 
     rank: int
     bot: str
@@ -179,17 +184,17 @@ class PastLadderRow:
     house: bool
     version: str
     rating: float
-    """The rating that was published, in Elo."""
+    """The rating that was published then, in Elo."""
     deviation: float
     """Posterior standard deviation in Elo, without the scale's error."""
     fitted: float
     """The rating of the fit, in Elo and not shrunk."""
     fitted_deviation: float
-    """Standard error in Elo, without that of the scale."""
+    """Standard error of `fitted` in Elo, without the scale's error."""
     rank_low: int
     rank_high: int
     best: float
-    """Probability that it was the best of all."""
+    """Probability that the bot was the best of all."""
     matches: int
     opponents: int
 
@@ -200,13 +205,13 @@ class PastLadder:
 
     game: str
     published: datetime | None
-    """Time at which it was published; None if no ladder from before the requested time is stored."""
+    """Time at which the ladder was published; None if no ladder from before the requested time is stored."""
     through: int | None
-    """Number of the last of the game's events included in the fit."""
+    """Number of the game's last event that the fit includes."""
     digest: str
-    """SHA-256 of all its figures, in hex."""
+    """SHA-256 of all figures of the ladder, in hex."""
     scale_error: float | None
-    """Standard error, in Elo, that all ratings have in common."""
+    """Standard error of the scale, in Elo, which all ratings share."""
     standings: tuple[PastLadderRow, ...]
     """The standings, best first."""
 
@@ -231,16 +236,16 @@ class OpponentRow:
 
     opponent: str
     house: bool
-    """True if it is a house bot."""
+    """True if the bot is a house bot."""
     hidden: bool
-    """True if the operator has hidden it from the list of bots."""
+    """True if the operator has hidden the bot from the list of bots."""
     deleted: bool
     matches: int
-    """Number of matches in which both had a place."""
+    """Number of matches in which both bots had a place."""
     score: float
     """Mean score: 1 for a better place, ½ for the same and 0 for a worse one."""
     error: float
-    """Standard error, computed as if two more matches had been won and two lost."""
+    """Standard error of the score, computed as if two more matches had been won and two lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,38 +253,43 @@ class VersionRow:
     """One version of a bot in one game, with its own rating."""
 
     number: int
-    """Number of the version, greater for a newer one and never repeated."""
+    """Number of the version. Newer versions have greater numbers, and no number is reused."""
     version: str
-    """Version as stated by the bot; may be empty."""
+    """Version that the bot reported; may be empty."""
     shown: bool
     """True if the ladder represents the bot by this version."""
     matches: int
     first: datetime | None
-    """Time at which its first result was stored; None if it is unknown."""
+    """Time at which the version's first result was stored; None if unknown."""
     last: datetime | None
-    """Time at which its last result was stored."""
+    """Time at which the version's last result was stored."""
     live: float
     """The live rating, in Elo."""
     fitted: float | None
     """The rating of the last fit, in Elo and not shrunk; None if the fit does not include the version yet."""
     fitted_deviation: float | None
-    """Standard error in Elo, without that of the scale."""
+    """Standard error of `fitted` in Elo, without the scale's error."""
     difference: float | None
-    """Elo above the bot's preceding version, by the fit; None for the first version, or if the fit lacks one of the
-    two."""
+    """Fitted rating minus that of the bot's preceding version, in Elo; None for the first version, or if the fit lacks
+    one of the two.
+    """
     difference_deviation: float | None
-    """Standard error, assuming that the errors of the two ratings are independent. The two versions share opponents, so
-    the true error is at most this."""
+    """Standard error of `difference`, assuming that the errors of the two ratings are independent. The true error is
+    not greater, because the two versions share opponents.
+    """
     better: float | None
-    """Probability that it is better than the preceding version, given both ratings and the usual gain of versions on
-    this ladder."""
+    """Probability that the version is better than the preceding one, given both ratings and the usual gains of new
+    versions on this ladder.
+    """
     changed: float | None = None
-    """Elo by which the newer half of its results exceeds the older half, if flagged as a change; otherwise None."""
+    """Elo by which the newer half of the version's results exceeds the older half, if flagged as a change; otherwise
+    None.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class SeatRow:
-    """One seat of a match; fields of the result are None until the match has a result."""
+    """One seat of a match. Fields of the result are None until the match has a result."""
 
     bot: str
     score: int | None
@@ -290,13 +300,15 @@ class SeatRow:
     forced: int
     """Number of decisions that the server made for the bot."""
     version: str
-    """The version that the bot stated; may be empty."""
+    """The version that the bot reported; may be empty."""
     hidden: bool = False
     """True if the operator has hidden the bot from the list of bots."""
     deleted: bool = False
     """True if the operator has deleted the bot."""
     spoilt: bool = False
-    """True if house bots played too much of it for the result to move its opponents' ratings."""
+    """True if house bots made so many of the seat's decisions that its result does not change its
+    opponents' ratings.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,23 +321,23 @@ class MatchRow:
     started: datetime
     ended: datetime | None
     reason: str
-    """Why the match was interrupted; empty if it was not."""
+    """The reason why the match was interrupted; empty if it was not."""
     seats: tuple[SeatRow, ...]
     voided: str
-    """Why its result is void; empty if it is not."""
+    """The reason why the match's result is void; empty if it is not."""
     pruned: bool
-    """True if its replay was removed to save room."""
+    """True if the match's replay was removed to save space."""
     kind: MatchKind = MatchKind.RATED
-    """The match's kind; an interrupted match of an older server counts as rated."""
+    """The kind of match. An interrupted match of an older server counts as rated."""
 
     @property
     def interruption(self) -> Interruption | None:
-        """The cause of the interruption; None if there is none, or it is unknown."""
+        """The cause of the interruption; None without an interruption, or if the cause is unknown."""
         return Interruption.of(self.reason)
 
     @property
     def is_void(self) -> bool:
-        """True if its result is void."""
+        """True if the match's result is void."""
         return bool(self.voided)
 
     def seats_of(self, bot: str) -> Sequence[int]:
@@ -337,45 +349,45 @@ class ParkCause(Enum):
     """The causes for which a bot is parked."""
 
     TROUBLES = "troubles"
-    """In too many matches in a row it was suspended, or a house bot took its seat over."""
+    """In too many matches in a row, the bot was suspended or a house bot took over its seat."""
 
 
 @dataclass(frozen=True, slots=True)
 class BotRow:
-    """One registered bot; fields that only a running server knows are None without one."""
+    """One registered bot. Fields that only a running server knows are None if no server runs."""
 
     name: str = field(metadata={JSON_KEY: "bot"})
     owner: str
     house: bool
     connected: bool | None
     playing: int | None
-    """Number of matches that it is playing now."""
+    """Number of matches that the bot is playing now."""
     matches: int
-    """Number of rated matches that it has finished in all games."""
+    """Number of rated matches that the bot has finished, over all games."""
     registered: datetime
     round_trip_ms: float | None
-    """The shortest of the latest round trips in milliseconds; None before the first heartbeat is answered."""
+    """The shortest of the bot's latest round trips, in milliseconds; None before the first heartbeat is answered."""
     parked: str
-    """Why it is parked; empty if it is not."""
+    """The reason why the bot is parked; empty if it is not."""
     version: str
-    """The version that it states while connected, otherwise its newest stored version; may be empty."""
+    """The version that the bot reports while connected, otherwise its newest stored version; may be empty."""
     declined: int | None
-    """Number of invitations that it declined since the server started; None if it is not connected."""
+    """Number of invitations that the bot has declined since the server started; None if it is not connected."""
     silent: int | None
-    """Number of invitations that it left unanswered for too long since the server started; None if not connected."""
+    """Number of invitations that the bot has not answered in time since the server started; None if not connected."""
     pace_ms: float | None
-    """Mean time in milliseconds for which it owes a decision; None while the server does not know it."""
+    """Mean number of milliseconds for which the bot owes a decision; None while the server does not know it."""
     banned: str = ""
-    """The reason why it may not connect, if its owner is banned; otherwise empty."""
+    """The reason for the ban if the bot's owner is banned; otherwise empty."""
 
     @property
     def park_cause(self) -> ParkCause | None:
-        """The cause for which it is parked; None if it is not."""
+        """The cause for which the bot is parked; None if it is not."""
         return ParkCause.TROUBLES if self.parked else None
 
     @property
     def is_banned(self) -> bool:
-        """True if its owner is banned."""
+        """True if the bot's owner is banned."""
         return bool(self.banned)
 
 
@@ -399,7 +411,7 @@ class BotEventRow:
     at: datetime
     kind: BotEventKind
     name: str
-    """The bot's name at that time, or the owner's."""
+    """The name of the bot or owner at that time."""
     new_name: str | None
     """The new name of a renamed bot; None for any other event."""
     reason: str
@@ -411,7 +423,7 @@ class DrainRow:
     """The progress of a drain of the server."""
 
     playing: int
-    """Number of matches being played; once `done`, the number of those that continue after the next start."""
+    """Number of matches being played. Once `done` is true, these matches continue after the next start."""
     done: bool
 
 

@@ -1,4 +1,4 @@
-"""Precompiled statements for use in every match, since SQLAlchemy's own execution takes ten times as long.
+"""Precompiled statements for operations of every match. SQLAlchemy's own execution takes ten times as long.
 
 They run on the driver's cursor, in the transaction of the SQLAlchemy connection, and raise SQLAlchemy's errors. They
 use only what Python's database API (PEP 249) requires of every driver.
@@ -20,7 +20,7 @@ class Statement:
     __slots__ = ("_columns", "_compiled", "_statement")
 
     def __init__(self, statement: Select[Any] | Insert | Update | Delete, *columns: str) -> None:
-        """Compile a statement; `columns`: those that an insert or update sets from its parameters."""
+        """Compile a statement. `columns`: the columns that an insert or update sets from its parameters."""
         self._statement: Final = statement
         self._columns: Final = columns or None
         self._compiled: Final[dict[type[Dialect], str]] = {}
@@ -48,7 +48,7 @@ class Statement:
 
 
 def run(connection: Connection, sql: str, values: Mapping[str, object]) -> DBAPICursor:
-    """Run SQL with the driver's cursor in the connection's transaction, beginning one if there is none."""
+    """Run SQL with the driver's cursor in the connection's transaction. If there is none, begin one."""
     cursor = _cursor(connection)
     try:
         cursor.execute(sql, values)

@@ -30,14 +30,14 @@ from arena.store.base.rows import BotRow, instant
 BotId = NewType("BotId", int)
 
 HOUSE: Final = "house"
-"""The owner of house bots; only house bots have names that begin with it and a hyphen."""
+"""The owner of house bots. Only house bots have names that begin with "house-"."""
 RESERVED: Final = frozenset(
     {
         *("admin", "administrator", "anonymous", "arena", "moderator", "nobody", "official"),
         *("operator", "referee", "root", "server", "staff", "support", "system"),
     }
 )
-"""Names, in lower case, that could be mistaken for the server or those who run it."""
+"""Names, in lower case, that could be mistaken for names of the server or its operators."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _TOKEN: Final = re.compile(r"arena_[A-Za-z0-9_-]{43}")
 
@@ -51,17 +51,17 @@ class Bot:
     owner: str
     house: bool
     registered: int
-    """Instant of its registration, in microseconds since 1970."""
+    """Time of the bot's registration, in microseconds since 1970."""
     troubles: tuple[int, ...] = ()
-    """Numbers of its latest consecutive matches in which it was suspended or replaced by a house bot."""
+    """Numbers of the bot's latest consecutive matches in which it was suspended or replaced by a house bot."""
     parked: int | None = None
-    """Instant since which it gets no seats because of these matches, in microseconds since 1970; None if not parked."""
+    """Time since which the bot is parked because of these matches, in microseconds since 1970; None if not parked."""
     forgiven: int = 0
-    """Number of a match; neither this match nor any earlier one counts as troubled."""
+    """Number of a match. Neither this match nor an earlier one counts as troubled."""
     hidden: bool = False
-    """True if the operator has hidden it from the list of bots."""
+    """True if the operator has hidden the bot from the list of bots."""
     deleted: bool = False
-    """True if the operator has deleted it."""
+    """True if the operator has deleted the bot."""
 
     @property
     def why_parked(self) -> str:
@@ -90,12 +90,12 @@ def register(
     bots_per_owner: int | None = None,
     token: str = "",
 ) -> Registered:
-    """Register a bot at the instant `at`, in microseconds since 1970; without `owner`, the bot is its own owner.
+    """Register a bot at the time `at`, in microseconds since 1970. Without `owner`, the bot is its own owner.
 
-    With `by_invitation` an invitation is required. An invitation is used up, and its owner overrides `owner`.
-    `bots_per_owner` limits the bots of an owner. A client may choose the `token` itself. Registering the same name with
-    the same token again changes nothing, so a client can repeat a call that got no answer.
-    Raises: NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, OwnerBanned, TooManyBots.
+    With `by_invitation` an invitation is required. An invitation can be used only once, and its owner overrides
+    `owner`. `bots_per_owner` limits the bots of an owner. A client may choose the `token` itself. Registering the same
+    name again with the same token has no effect, so a client can repeat a call that got no answer. Raises:
+    NameNotAllowed, NameTaken, TokenNotAllowed, InvitationRefused, OwnerBanned, TooManyBots.
     """
     check_name(name)
     check_name(owner or name)
@@ -136,8 +136,8 @@ def invite(connection: Connection, owner: str, at: int) -> str:
 
 def authenticate(connection: Connection, token: str) -> Bot:
     """Return the bot that has this token. Raises: UnknownToken, OwnerBanned."""
-    # Safe against timing attacks without a constant-time comparison: the lookup compares SHA-256 hashes, and nobody can
-    # choose guesses whose hashes approach a stored one step by step.
+    # This lookup is safe against timing attacks without a constant-time comparison. It compares SHA-256 hashes, and an
+    # attacker cannot choose tokens whose hashes approach a stored hash step by step.
     row = connection.execute(select(schema.bots).where(schema.bots.c.token_hash == secret_hash(token))).one_or_none()
     if row is None:
         raise UnknownToken
@@ -182,14 +182,14 @@ def rotate(connection: Connection, name: str) -> Registered:
 
 
 def revoke(connection: Connection, name: str) -> Bot:
-    """Invalidate a bot's token; `rotate` gives it a new one. Raises: UnknownBot, OfTheHouse, BotDeleted."""
+    """Invalidate a bot's token. `rotate` creates a new token. Raises: UnknownBot, OfTheHouse, BotDeleted."""
     bot = find(connection, name)
     connection.execute(update(schema.bots).where(schema.bots.c.id == bot.id).values(token_hash=None))
     return bot
 
 
 def why_banned(connection: Connection, owner: str) -> str:
-    """Return the reason why the bots of an owner, ignoring case, may not connect; empty if the owner is not banned."""
+    """Return the reason for an owner's ban; empty if the owner is not banned. The name's case does not matter."""
     return _banned(owner, connection.scalar(select(schema.bans.c.reason).where(schema.bans.c.key == owner.lower())))
 
 
@@ -208,9 +208,10 @@ def ensure_house_bots(connection: Connection, names: Iterable[str], at: int) -> 
 
 
 def list_bots(connection: Connection, limit: int | None = None, after: str = "") -> tuple[BotRow, ...]:
-    """Return the bots that are not hidden or deleted, by name; fields that only a running server knows are None.
+    """Return the bots that are not hidden or deleted, in order of their names.
 
-    `limit` bounds their number; `after` selects names that come after it.
+    `limit`: the maximum number of bots. `after`: a name; only bots with later names are returned. Fields that only a
+    running server knows are None.
     """
     played = select(func.coalesce(func.sum(schema.ratings.c.matches), 0)).correlate(schema.bots)
     played = played.select_from(schema.ratings.join(schema.versions)).where(
@@ -250,7 +251,7 @@ def _listed(bot: Bot, matches: int, version: str, banned: str) -> BotRow:
 
 
 def _banned(owner: str, reason: str | None) -> str:
-    """Return the reason for an owner's ban as a sentence; empty if there is no ban. A ban may have no stored reason."""
+    """Return the ban of an owner as a sentence with its reason, if one is stored; empty if there is no ban."""
     if reason is None:
         return ""
     return f"{owner} is banned: {reason}" if reason else f"{owner} is banned"
@@ -322,7 +323,7 @@ def check_free(name: str) -> None:
 
 
 def secret_hash(secret: str) -> bytes:
-    """Return the hash that is stored instead of a token or invitation code."""
+    """Return the hash of a token or invitation code, which is stored in its place."""
     return sha256(secret.encode(errors="surrogatepass")).digest()
 
 

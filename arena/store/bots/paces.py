@@ -1,4 +1,4 @@
-"""Paces and balances of bots as last known to a server, so that its successor need not measure them again."""
+"""Paces and balances of bots, stored so that the next server need not measure them again."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class KeptPace(NamedTuple):
 
     bot_id: int
     pace: float
-    """Mean number of seconds for which it owes a decision, as of the instant `at`."""
+    """Mean number of seconds for which the bot owes a decision, as of the time `at`."""
     at: int
-    """Instant of the measurement, in microseconds since 1970."""
+    """Time of the measurement, in microseconds since 1970."""
     balance: float
-    """Seconds for which it may wait for much slower bots, after subtracting the cost of its current matches."""
+    """Number of seconds for which the bot may wait for much slower bots, minus the cost of its current matches."""
 
 
 def keep(connection: Connection, paces: Sequence[tuple[int, float, int, float]]) -> None:

@@ -2,8 +2,8 @@
 """The blocks of a journal file: writing the block of a commit, and reading blocks from a damaged file.
 
 A commit is a block: the line `crc32 bytes`, then a line `match object` for each input. If only one byte of a block was
-changed, the checksum shows which one, and it is repaired. A block with more damage is lost, and its matches are
-unknown; reading continues with the next whole block.
+changed, the checksum shows which one, and the reader repairs it. A block with more damage is lost, and nothing shows
+which matches it concerned. Reading continues with the next whole block.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 _BEGINNING: Final = re.compile(rb"([0-9a-f]{8}) (?:([0-9]{1,12})\n|[0-9]+ \{)")
-"""The beginning of a block, or of a line with its own checksum, as written by old servers."""
+"""The beginning of a block, or of a line with its own checksum. Old servers wrote such lines."""
 _LINE: Final = re.compile(rb"[0-9]+ ")
 _STATED: Final = re.compile(rb"([0-9a-f]{8}) ([0-9]{1,12})\n")
 _ONES: Final = 0xFFFFFFFF
@@ -26,7 +26,7 @@ class Damage(NamedTuple):
 
 
 Found: TypeAlias = tuple[int, str] | Damage
-"""A line, as match and text, or damage after the lines before it."""
+"""An item that reading yields: a line, as the match's number and its text, or a damaged part."""
 
 
 class _Block(NamedTuple):
@@ -36,15 +36,15 @@ class _Block(NamedTuple):
 
 
 def encode_block(lines: Sequence[str]) -> bytes:
-    """Return a commit's bytes from its lines, each of the form `match object`."""
+    """Encode a commit as a block. Each of the `lines` has the form `match object`."""
     return _framed("\n".join(lines).encode())
 
 
 def read_blocks(content: bytes, newest: bool) -> Iterator[Found]:
     """Yield the lines of a file and its damaged parts, in order.
 
-    The end of the newest file may be a commit that was cut off when the server or the machine died. Nothing that
-    depends on it was sent, so it does not count as damage.
+    The newest file may end with an incomplete commit if the server or the machine crashed. It does not count as damage,
+    because no message that depends on it was sent.
     """
     known = 0
     block: _Block | None
@@ -72,7 +72,7 @@ def _framed(body: bytes) -> bytes:
 
 
 def _mended(unread: bytes) -> bytes | None:
-    """Return a block's body with its single changed byte repaired; None for any other damage."""
+    """Return a block's body after repairing its single changed byte; None if there is more damage."""
     for digits in range(1, 13):
         head = 10 + digits
         body = unread[head : max(head, len(unread) - 1)]
@@ -96,10 +96,11 @@ def _differ(one: bytes, other: bytes) -> int:
 
 
 def _single_changes(body: bytes, wanted: int) -> Iterator[tuple[int, int]]:
-    """Yield possible one-byte changes that give a body the wanted checksum: a position, and the byte to combine by XOR.
+    """Yield each one-byte change that gives a body the wanted checksum, as a position and the byte to XOR there.
 
-    A CRC is linear: the effect of a change on the sum depends only on the change and its distance from the end. So the
-    difference of the sums is traced back from the end, byte by byte, to positions where one changed byte explains it.
+    A CRC is linear: the effect of a changed byte on the checksum depends only on the change and on the byte's distance
+    from the end. So we trace the difference of the two checksums back from the end, byte by byte, to positions where a
+    single changed byte explains it.
     """
     effects = [crc32(bytes([value]), _ONES) ^ _ONES for value in range(256)]
     of_effect = {effect: value for value, effect in enumerate(effects)}

@@ -2,17 +2,17 @@
 """The journal: a write-ahead log of the inputs of running matches, from which a restarted server continues them.
 
 A match is a function of its inputs (`arena.match.match`), so we store inputs and no state. Every input is written
-before anything that depends on it is sent. A restarted server replays the inputs and has the same match, with the same
-clocks. The database is too slow for that, since it would need a transaction for each turn. The journal appends text to
-a file, in one write per turn.
+before anything that depends on it is sent. A restarted server replays the inputs and gets the same match, with the same
+clocks. The database would be too slow, because each turn would need a transaction. The journal appends text to a file,
+in one write per turn.
 
 Lines are `match object`: first the match's header, then its inputs, in the format of a replay. The lines of a commit
-form a block with a checksum (`arena.store.journal.blocks`), so a commit is read back whole or not at all, and damage
-costs the matches whose lines it hit, not the others. A partly written block, as on a full disk, is cut off before the
-next write.
+form a block with a checksum (`arena.store.journal.blocks`). So a commit is read back whole or not at all, and damage
+only affects matches with lines in the damaged block. A partly written block, for example on a full disk, is cut off
+before the next write.
 
-There is no fsync for each commit. The journal must survive the end of the process, and the operating system's cache
-does; an fsync would cost more than the whole turn. A crash of the machine may lose the last moments, and then the
+There is no fsync for each commit. The journal must survive the end of the process, and data in the operating system's
+cache does. An fsync would cost more than the whole turn. A crash of the machine may lose the last moments, and then the
 matches continue from an earlier decision. Results do not depend on this: they are in the database, which is synced.
 Only the database says whether a match still runs, so a finished match's lines need no end mark.
 
@@ -20,8 +20,8 @@ Only one file is appended to at a time. A file is deleted when all matches that 
 the journal copies the running matches to a new file. So one long match can hold back many files, which we accept.
 
 Each further process of a server has its own journal, in a subfolder named after its number. When a process ends, the
-primary takes over its matches by copying their lines. It is ugly that two journals may then have the same match. The
-longer one is the later one, since lines are only added.
+primary takes over its matches by copying their lines. It is ugly that two journals may then contain the same match. The
+journal with more of its lines is the later one, because lines are only added.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class JournalContent(NamedTuple):
     """The content of a journal's files."""
 
     lines: Mapping[int, Sequence[str]]
-    """The lines of every match that can be read without a gap: header, then inputs, by match."""
+    """By match, the header followed by the inputs, for every match whose lines can be read without a gap."""
     damaged: frozenset[int]
     """The matches with lines that cannot be read."""
 
@@ -59,9 +59,9 @@ class Journal:
     """The journal of a data directory, open for writing."""
 
     def __init__(self, directory: Path, number: int, running: Collection[int], full: int = FULL) -> None:
-        """Append to the file with this number, which already holds the lines of the matches `running`.
+        """Append to the file with the given number, which already contains the lines of the matches `running`.
 
-        When a file has `full` bytes or more, a new one is started.
+        When a file has reached `full` bytes, a new file is started.
         """
         self._directory: Final = directory
         self._full: Final = full
@@ -71,7 +71,7 @@ class Journal:
         self._torn = False
         """True if the file ends with a partly written block, which must be cut off before the next write."""
         self._unwritten: list[str] = []
-        self._first_file = dict.fromkeys(running, number)  # match → number of the file with its header
+        self._first_file = dict.fromkeys(running, number)  # by match, the number of the file with its header
 
     def begin(self, header: Header) -> None:
         """Write the header of a new match at once. Raises: DiskFull, StoreUnusable: Nothing of the match is stored."""
@@ -126,7 +126,7 @@ class Journal:
             self._start_next_file()
 
     def forget(self, match_id: int) -> None:
-        """Release the lines of a match that is over and stored in the database."""
+        """Release the lines of a match whose result is stored in the database."""
         del self._first_file[match_id]
 
     def check(self) -> None:
@@ -148,7 +148,7 @@ class Journal:
         try:
             file = _open(_path(self._directory, self._number + 1))
         except StoreUnusable:
-            return  # Continue with the old file.
+            return  # Continue to use the old file.
         os.close(self._file)
         self._number += 1
         self._file, self._size = file, 0
@@ -162,10 +162,10 @@ def open_journal(
     *,
     full: int = FULL,
 ) -> tuple[Journal, JournalContent]:
-    """Open the journal of a data directory; also return its content for the matches `playing`.
+    """Open the journal of a data directory; return it with its content for the matches `playing`.
 
-    `check` is called with that content before anything is changed, and may raise any error. When a file has `full`
-    bytes or more, a new one is started. Raises: StoreUnusable, DiskFull.
+    `check` is called with that content before any change, and may raise any error. When a file has reached `full`
+    bytes, a new file is started. Raises: StoreUnusable, DiskFull.
     """
     directory = data / _DIRECTORY
     try:
@@ -185,7 +185,7 @@ def open_journal(
 
 
 def open_further_journal(data: Path, process: int) -> Journal:
-    """Open the journal of a further process, which has none yet. Raises: StoreUnusable."""
+    """Open a new journal for a further process. Raises: StoreUnusable."""
     directory = data / _DIRECTORY / str(process)
     try:
         directory.mkdir(mode=0o700)
@@ -204,7 +204,10 @@ def read_further_journal(data: Path, process: int) -> JournalContent:
 
 
 def remove_further_journal(data: Path, process: int) -> None:
-    """Remove the journal of a further process; its matches must all be elsewhere or over. Raises: StoreUnusable."""
+    """Remove the journal of a further process.
+
+    All its matches must be over or in another journal. Raises: StoreUnusable.
+    """
     directory = data / _DIRECTORY / str(process)
     try:
         if directory.exists():
@@ -227,7 +230,7 @@ def read_journal(data: Path, match_id: int) -> Sequence[str]:
 
 
 def read_running(data: Path, playing: Collection[int]) -> Mapping[int, Sequence[str]]:
-    """Return the lines of the matches `playing` that can be read, even while a server writes them.
+    """Return the readable lines of the matches `playing`, even while a server writes the journal.
 
     Raises: StoreUnusable.
     """
@@ -240,7 +243,7 @@ def read_running(data: Path, playing: Collection[int]) -> Mapping[int, Sequence[
 
 
 def write_journal(data: Path, lines: Mapping[int, Sequence[str]]) -> None:
-    """Create the journal of a data directory that has none, with lines of running matches.
+    """Create a journal with lines of running matches in a data directory without a journal.
 
     Raises: DiskFull, StoreUnusable.
     """
@@ -268,8 +271,7 @@ def _further(directory: Path) -> list[Path]:
 
 
 def _all_content(directory: Path) -> JournalContent:
-    """Return the lines from all processes' journals; for each match, those from the journal with the most of its
-    lines."""
+    """Combine the journals of all processes. For each match, return the lines of the journal that has most of them."""
     first = _content(directory, _numbers(directory))
     lines, damaged = dict(first.lines), set(first.damaged)
     for each in _further(directory):
@@ -301,7 +303,7 @@ def _content(directory: Path, numbers: Sequence[int]) -> JournalContent:
 
 
 def _write(directory: Path, number: int, lines: Mapping[int, Sequence[str]]) -> None:
-    """Write these lines of matches to the file with this number, completely or not at all.
+    """Write lines of matches to the file with the given number, completely or not at all.
 
     Raises: DiskFull, StoreUnusable.
     """

@@ -35,14 +35,15 @@ _READ: Final = (
 def add(connection: Connection, game: str, match_id: int, house: str, scores: Sequence[int]) -> None:
     """Store the baseline of a rated match.
 
-    `house` names the bots that replayed its deals; `scores` are the sums of their scores, by seat.
+    `house`: the names of the bots that replayed the match's deals. `scores`: the sums of their scores, by seat.
     """
     row = {"game": game, "match_id": match_id, "house": house, "scores": ",".join(map(str, scores))}
     connection.execute(_ADD, row | {"of_game": game})
 
 
 def read(connection: Connection, game: str, after: int = 0, through: int | None = None) -> Iterator[ReplayedMatch]:
-    """Yield the replayed matches of a game in order of their numbers: above `after`, up to `through` if given.
+    """Yield a game's matches with baselines, in order of the baselines' numbers: above `after`, up to `through` if
+    given.
 
     The baselines of a match are sums over the bots that replayed it.
     """
@@ -68,9 +69,9 @@ def newest(connection: Connection, game: str) -> int:
 
 
 def missing(connection: Connection, game: str, most: int) -> tuple[int, ...]:
-    """Return the newest `most` matches of a game that have a result but no baseline, oldest first.
+    """Return up to `most` matches of a game that have a result but no baseline: the newest ones, oldest first.
 
-    Only results after the last replayed one count: a match skipped before it never gets a baseline.
+    Only results after the last match with a baseline count, because an earlier match that was skipped never gets one.
     """
     last = connection.scalar(
         select(_EVENTS.number)

@@ -41,7 +41,7 @@ def add_result(
     spoilt: Sequence[bool],
     at: int,
 ) -> None:
-    """Store the result of a rated match, by seat; `counts` and `spoilt` as in `MatchResult`."""
+    """Store the result of a rated match, by seat. `counts` and `spoilt` are those of `MatchResult`."""
     _add(connection, game, match_id, "result", at, "", nodes, places, counts, spoilt)
 
 
@@ -81,7 +81,7 @@ def read(connection: Connection, game: str, after: int = 0, through: int | None 
 
 
 def voided(connection: Connection, game: str, after: int, through: int) -> frozenset[int]:
-    """Return the matches whose results were made void by events with numbers above `after`, up to `through`."""
+    """Return the matches whose results were voided by events with numbers above `after`, up to `through`."""
     found = select(_COLUMNS.match_id).where(_COLUMNS.game == game, _COLUMNS.kind == "void")
     return frozenset(connection.scalars(found.where(_COLUMNS.number > after, _COLUMNS.number <= through)))
 
@@ -96,7 +96,7 @@ def result_of(connection: Connection, match_id: int) -> MatchResult:
 
 
 def counting(connection: Connection, bot_id: int, since: int, after: int, limit: int | None) -> Sequence[int]:
-    """Return the matches above `after` whose results of a bot were stored at `since` or later and are not void."""
+    """Return a bot's matches above `after` whose results were stored at the time `since` or later and are not void."""
     seats, void = schema.match_seats.c, schema.events.alias("void")
     gone = select(void.c.match_id).where(void.c.match_id == _COLUMNS.match_id, void.c.kind == "void").exists()
     query = select(seats.match_id).distinct().join(schema.events, _COLUMNS.match_id == seats.match_id)
@@ -116,7 +116,7 @@ def newest(connection: Connection, game: str) -> int:
 
 
 def void_reasons(connection: Connection, match_ids: Sequence[int]) -> dict[int, str]:
-    """Return a map from those of these matches that are void to the reasons."""
+    """Return the reasons for voids, by match, for those of the given matches that are void."""
     found = select(_COLUMNS.match_id, _COLUMNS.reason).where(_COLUMNS.kind == "void", _COLUMNS.match_id.in_(match_ids))
     return {row.match_id: row.reason for row in connection.execute(found)}
 

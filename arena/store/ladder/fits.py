@@ -18,18 +18,19 @@ from arena.ladder.pair_quota import PairQuota, under_quota
 from arena.store.ladder import baselines, events, versions
 
 MANY: Final = 10_000
-"""Number of new events above which reading the whole list again is faster than adding them one by one."""
+"""Number of new events above which the whole list is read again, because adding them one by one would be slower."""
 
 
 class Fits:
-    """Fitted ladders and luck figures of one database, kept between fits so that only new events are read."""
+    """Fitted ladders and luck figures of one database, cached between fits so that only new events are read."""
 
     def __init__(self, rule: Quota = NO_QUOTA) -> None:
         self._rule = rule
         self._fitted: dict[str, FittedLadder] = {}
         self._luck: dict[str, tuple[int, frozenset[int], LuckColumns]] = {}
-        """By game: number of the last event read, matches that are void by then, and the luck columns without these
-        matches."""
+        """By game: the number of the last event read, the matches that were void by then, and the luck columns without
+        these matches.
+        """
 
     def read(self, connection: Connection) -> None:
         """Read the events of all games, so that the next call of `ladder` has little left to read.
@@ -41,7 +42,7 @@ class Fits:
             self._replayed(connection, game, fitted.through)
 
     def ladder(self, connection: Connection, game: str, seats: int = 0) -> Ladder:
-        """Return the ladder of a game after its last event; with `seats`, from results at tables of that size only.
+        """Return the ladder of a game after its last event. With `seats`, use only results at tables of that size.
 
         The ladder of all tables includes flags, and the luck figures up to the last baseline.
 
@@ -75,7 +76,7 @@ class Fits:
         `through`."""
         seen, voids, luck = self._luck.pop(game, (0, frozenset[int](), LuckColumns()))
         if more := events.voided(connection, game, seen, through):
-            voids, luck = voids | more, LuckColumns()  # a match cannot be taken out of the sums: start again
+            voids, luck = voids | more, LuckColumns()  # start again, because a match cannot be subtracted from the sums
         for match in baselines.read(connection, game, after=luck.through):
             luck.take(match, void=match.match_id in voids)
         self._luck[game] = through, voids, luck
@@ -83,7 +84,7 @@ class Fits:
 
 
 def recomputed(connection: Connection, game: str, through: int, replayed: int = 0, rule: Quota = NO_QUOTA) -> Ladder:
-    """Compute the ladder of a game up to an event from the list of events, with luck figures up to a baseline.
+    """Compute the ladder of a game from its events up to a given event, with luck figures up to a given baseline.
 
     `through` and `replayed` are the numbers of that event and that baseline; `rule` is the quota of the ladder.
 

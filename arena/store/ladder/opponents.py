@@ -14,7 +14,7 @@ from arena.store.bots import bots
 LAST: Final = 1000
 """Maximum number of results of a game that are summed up."""
 LOOKED_AT: Final = 20_000
-"""Number of newest matches of a bot, in all games, among which those of one game are searched."""
+"""Number of a bot's newest matches, over all games, in which matches of one game are searched."""
 
 
 def opponents(
@@ -63,7 +63,8 @@ def opponents(
 def score_error(score: float, matches: int) -> float:
     """Return the standard error of a mean score, as if two more matches had been won and two lost.
 
-    So the error is not 0 after ten wins out of ten (Agresti and Coull, 1998). `score` is the sum over the matches.
+    With this correction (Agresti and Coull, 1998) the error after ten wins out of ten is not 0. `score`: the sum of the
+    scores.
     """
     share = (score + 2) / (matches + 4)
     return sqrt(share * (1 - share) / (matches + 4))

@@ -1,9 +1,9 @@
 """Meetings of pairs of bots of different players.
 
-Once a pair's quota is spent, their matches no longer move their live ratings by each other. All versions of a bot count
-together, and house bots have no quota. Days and weeks are in UTC, and a match belongs to the day on which its result
-was stored. These counts are only for live ratings. The fit spreads the quota evenly over the matches of a day, from the
-list of results. The matchmaker avoids pairs that have spent their quota.
+Once a pair has spent its quota, results between the two no longer change their live ratings. All versions of a bot
+count together, and house bots have no quota. Days and weeks are in UTC, and a match belongs to the day on which its
+result was stored. These counts are only for live ratings. The fit spreads the quota evenly over the matches of a day,
+from the list of results. The matchmaker avoids pairs that have spent their quota.
 """
 
 from __future__ import annotations
@@ -50,11 +50,13 @@ class Counted(NamedTuple):
     beyond: frozenset[SeatPair] = frozenset()
     """The pairs that had spent their quota before the match."""
     again: Mapping[SeatPair, int] = MappingProxyType({})
-    """The pairs that have now spent their quota, each with the first day on which it counts again."""
+    """The pairs that have spent their quota with this match, each with the first day on which its
+    results count again.
+    """
 
 
 def count(connection: Connection, game: str, match_id: int, at: int, quota: Quota) -> Counted:
-    """Count a match whose result is stored at the instant `at`."""
+    """Count a match whose result is stored at the time `at`, in microseconds since 1970."""
     beyond: set[SeatPair] = set()
     again: dict[SeatPair, int] = {}
     day = day_of(at)
@@ -69,7 +71,9 @@ def count(connection: Connection, game: str, match_id: int, at: int, quota: Quot
 
 
 def spent(connection: Connection, game: str, day: int, quota: Quota) -> list[tuple[int, int, int]]:
-    """Return the pairs of bots that have spent their quota on a day, with the first day on which they count again."""
+    """Return the pairs of bots that have spent their quota on a day, with the first day on which their results count
+    again.
+    """
     weeks: dict[BotPair, dict[int, int]] = {}
     rows = select(_DAYS.first, _DAYS.second, _DAYS.day, _DAYS.matches).where(_DAYS.game == game)
     for first, second, when, matches in connection.execute(rows.where(_DAYS.day.in_(week_of(day)))):
@@ -79,7 +83,7 @@ def spent(connection: Connection, game: str, day: int, quota: Quota) -> list[tup
 
 
 def take_back(connection: Connection, game: str, result: MatchResult) -> None:
-    """Uncount a match whose result is void. Matches that were beyond the quota remain so until the next fit."""
+    """Subtract a match whose result is void. Matches that were beyond the quota stay so until the next fit."""
     for pair in _pairs(_GUESTS.run(connection, {"of_match": result.match_id}).fetchall()):
         met = _met(connection, game, result.day, pair)
         _set(connection, game, result.day, pair, met, max(0, met.get(result.day, 0) - 1))
@@ -93,11 +97,12 @@ def forget(connection: Connection, game: str, before: int) -> None:
 def counted_again(
     connection: Connection, game: str, later: Sequence[Event], quota: Quota
 ) -> Callable[[MatchResult], frozenset[SeatPair]]:
-    """Return a function that returns a result's pairs of seats beyond the quota; call it for the latest results in
-    order.
+    """Return a function that returns a result's pairs of seats beyond the quota.
 
-    `later`: all events after some point. A pair's meetings on a day before that point are all its meetings on that day
-    less those in `later`.
+    Call it with the latest results in order.
+
+    `later`: these latest results, with all other events since the first of them. A pair's earlier meetings on a day are
+    all its meetings on that day minus those in `later`.
     """
     if not quota.bounds:
         return lambda _: frozenset()
@@ -137,7 +142,9 @@ def _pairs(guests: Iterable[Sequence[int]]) -> dict[BotPair, list[SeatPair]]:
 
 
 def _again(met: Mapping[int, int], day: int, quota: Quota) -> int | None:
-    """Return the day on which a pair with these meetings in a week counts again; None if it still counts on `day`."""
+    """Return the day on which results of a pair with these meetings in a week count again; None if
+    they count on `day`.
+    """
     counting = met.values() if not quota.day else [min(matches, quota.day) for matches in met.values()]
     if 0 < quota.week <= sum(counting):
         return week_of(day).stop
@@ -151,7 +158,7 @@ def _met(connection: Connection, game: str, day: int, pair: BotPair) -> dict[int
 
 
 def _set(connection: Connection, game: str, day: int, pair: BotPair, before: Mapping[int, int], matches: int) -> None:
-    """Store the number of matches of a pair on a day; `before`: those already stored for its week."""
+    """Store the number of matches of a pair on a day. `before`: the numbers already stored for that week."""
     if day in before:
         _MEET_AGAIN.run(connection, {**_key(game, pair), "of_day": day, "matches": matches})
     elif matches:

@@ -1,7 +1,7 @@
 """The published ladders: the result of the last fit for each game, stored bit for bit, and past ladders.
 
-Past ladders are thinned out: all of the last day are stored, then one per hour for a month, and then one per day. Each
-is the last one of its hour or day, in UTC.
+Past ladders are thinned out. All ladders of the last day stay, then one per hour for a month, and then one per day:
+always the last of its hour or day, in UTC.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ _FIGURES: Final = tuple(column.name for column in _KEPT_LINES if column.name != 
 
 
 def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
-    """Publish a ladder, store it, and restart the live ratings from it; return False if a later one is already
-    published.
+    """Publish a ladder, store it, and rebase the live ratings on it.
+
+    Return False if a later ladder is already published.
 
     Results after the ladder's last event are applied to the live ratings again.
     """
@@ -70,8 +71,7 @@ def publish(connection: Connection, game: str, ladder: Ladder, at: int) -> bool:
 
 
 def published_at(connection: Connection, game: str) -> int | None:
-    """Return the instant at which a game's ladder was published, in microseconds since 1970; None before the first
-    fit."""
+    """Return the time at which a game's ladder was published, in microseconds since 1970; None before the first fit."""
     at: int | None = connection.scalar(select(schema.ladders.c.at).where(schema.ladders.c.game == game))
     return at
 
@@ -82,7 +82,7 @@ def through(connection: Connection, game: str) -> int:
 
 
 def quota(connection: Connection, game: str) -> Quota:
-    """Return the quota by which the published ladder of a game was fitted."""
+    """Return the quota under which the published ladder of a game was fitted."""
     row = connection.execute(select(schema.ladders).where(schema.ladders.c.game == game)).one_or_none()
     return NO_QUOTA if row is None else _quota(row)
 
@@ -160,7 +160,10 @@ def _restart_live_ratings(connection: Connection, game: str, ladder: Ladder) -> 
 
 
 def keep(connection: Connection, game: str, ladder: Ladder, at: int) -> None:
-    """Store a ladder published at this instant, unless it equals the previous ladder; drop ladders that are too old."""
+    """Store a ladder published at the time `at`, unless it equals the previous ladder.
+
+    Delete ladders that are too old.
+    """
     newest = select(_LADDERS.digest).where(_LADDERS.game == game).order_by(_LADDERS.id.desc()).limit(1)
     if connection.scalar(newest) != ladder.digest:
         row = {"game": game, "at": at, "through": ladder.through, "digest": ladder.digest}
@@ -173,7 +176,7 @@ def keep(connection: Connection, game: str, ladder: Ladder, at: int) -> None:
 
 
 def published_until(connection: Connection, game: str, at: int) -> PastLadder:
-    """Return the last stored ladder of a game that was published by an instant, in microseconds since 1970."""
+    """Return a game's last stored ladder that was published at or before the time `at`, in microseconds since 1970."""
     until = select(schema.kept_ladders).where(_LADDERS.game == game, _LADDERS.at <= at)
     row = connection.execute(until.order_by(_LADDERS.at.desc(), _LADDERS.id.desc()).limit(1)).one_or_none()
     if row is None:
@@ -204,7 +207,7 @@ def published_until(connection: Connection, game: str, at: int) -> PastLadder:
 
 
 def _thin(connection: Connection, game: str, now: int) -> None:
-    """Drop old ladders that were followed by another one within the same hour or day."""
+    """Delete old ladders that were followed by another within the same hour or day."""
     later = schema.kept_ladders.alias("later")
     gone = list[int]()
     for oldest, newest, length in ((now - DAY - MONTH, now - DAY, HOUR), (0, now - MONTH, DAY)):

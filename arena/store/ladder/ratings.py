@@ -35,7 +35,9 @@ class _Row(NamedTuple):
     """Histogram of think times, as JSON."""
     first_at: int | None
     last_at: int | None
-    """Times when its first and its last result were stored, in microseconds since 1970; void ones included."""
+    """Times at which the version's first and last results were stored, in microseconds since 1970.
+    Void results count.
+    """
     score_sum: float
 
 
@@ -59,7 +61,7 @@ def rate(
     thinking: Sequence[Thinking] = (),
     counted: Counted = NOTHING_COUNTED,
 ) -> tuple[RatingChange, ...]:
-    """Apply a match stored at the instant `at` to the live ratings of the versions for which it counts.
+    """Apply a match stored at the time `at` to the live ratings of the versions for which it counts.
 
     Return the changes, by seat.
 
@@ -100,7 +102,7 @@ def rate(
 
 
 def take_back(connection: Connection, game: str, result: MatchResult, scores: Sequence[int]) -> None:
-    """Subtract a void match from the totals; the ratings themselves are corrected by the next fit."""
+    """Subtract a void match from the totals. The next fit corrects the ratings themselves."""
     nodes, places, counts = result.nodes, result.places, result.counts
     rows = _rows(connection, game, nodes)
     for node in {node for node, does in zip(nodes, counts, strict=True) if does}:
@@ -125,13 +127,13 @@ def initial(connection: Connection, game: str, node: Node) -> Rating:
 
 
 def _rows(connection: Connection, game: str, nodes: Sequence[Node]) -> Mapping[Node, _Row]:
-    """Return the rows of those versions that have one, by node."""
+    """Return the existing rows of the given versions, by node."""
     found = {node: _KNOWN.run(connection, {"of_game": game, "of_node": node}).fetchone() for node in set(nodes)}
     return {node: _Row(*row) for node, row in found.items() if row is not None}
 
 
 def _points(node: Node, nodes: Sequence[Node], scores: Sequence[int]) -> float:
-    """Average the scores over the seats of one rating. Raises ValueError unless there is one score per seat."""
+    """Average the scores over the seats of the version `node`. Raises ValueError unless there is one score per seat."""
     return fmean(score for sitter, score in zip(nodes, scores, strict=True) if sitter == node)
 
 
@@ -145,7 +147,7 @@ def _rank(own: Sequence[int], places: Sequence[int]) -> float:
 
 
 def _added(row: _Row | None, thinking: Sequence[Thinking]) -> dict[str, Any]:
-    """Return the columns of decisions and think times with those of a match added."""
+    """Return the columns of decisions and think times after adding those of a match."""
     decisions, missed, times = (row.decisions, row.missed, row.think) if row else (0, 0, "{}")
     added = think_times.histogram(time for each in thinking for time in each.times)
     for bucket, count in json.loads(times).items():

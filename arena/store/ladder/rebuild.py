@@ -1,4 +1,4 @@
-"""Recomputation of a published ladder from the list of events, to compare it bit for bit or to publish it again.
+"""Recomputation of a published ladder from its events, to compare the two bit for bit or to publish it again.
 
 Its luck figures are recomputed from the stored baselines; no deal is replayed.
 """
@@ -31,7 +31,9 @@ class LadderDifference(NamedTuple):
     """The bot of that version."""
     version: str | None
     figure: str
-    """The figure's name in `Figure`, `LadderLine`, `LuckFigures` or `FieldFigures`; otherwise "through" or "digest"."""
+    """The figure's name: a field of `Figure`, `LadderLine`, `LuckFigures` or `FieldFigures`, or
+    "through" or "digest".
+    """
     published: Value | None
     """The published value; None if only the recomputed ladder has the figure, as for the ranks of an older version."""
     recomputed: Value | None
@@ -43,13 +45,13 @@ class LadderVerdict:
 
     game: str
     through: int
-    """The number of the last event in it."""
+    """The number of the last event in the published ladder."""
     published: str
-    """The digest of the published ladder; empty if nothing is published yet."""
+    """The digest of the published ladder; empty if no ladder is published yet."""
     recomputed: str
     """The digest of the recomputed ladder."""
     differences: tuple[LadderDifference, ...]
-    """The differences by node, with those of the whole ladder last; empty if nothing is published yet."""
+    """The differences, ordered by node, followed by those of the whole ladder; empty if no ladder is published yet."""
 
     @property
     def identical(self) -> bool:
@@ -72,7 +74,7 @@ def verify(connection: Connection, game: str) -> LadderVerdict:
 
 
 def rebuild(connection: Connection, game: str, at: int) -> LadderVerdict:
-    """Recompute and publish the ladder of a game; return how the previously published one compares with its events.
+    """Recompute and publish the ladder of a game. Return how the previously published ladder compares with its events.
 
     The quota is that of the published ladder, because only the server's settings can change it.
 

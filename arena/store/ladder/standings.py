@@ -21,7 +21,7 @@ from arena.store.bots import bots
 from arena.store.ladder.publishing import as_published
 
 MIN_ERROR: Final = 1e-6
-"""A difference in Elo far below any error."""
+"""Smallest standard error used in a division, in Elo: far below any real error."""
 
 
 def current(connection: Connection, game: str) -> LadderRows:
@@ -45,8 +45,9 @@ def current(connection: Connection, game: str) -> LadderRows:
 def standings(connection: Connection, game: str) -> tuple[LadderRow, ...]:
     """Return a row for every bot with a match that counts in a game, best first.
 
-    Between fits, the shown rating moves with the live one, reduced by the fit's shrinkage. The live rating of a bot
-    that the fit lacks is shrunk towards the same average; before the first fit, it is shown unchanged.
+    Between fits, the published rating moves with the live rating, by a change reduced by the fit's shrinkage. If the
+    fit lacks a bot, its live rating is shrunk towards the same average. Before the first fit, live ratings are shown
+    unchanged.
     """
     ladder, rows = as_published(connection, game), _rows(connection, game)
     luck = {luck.node: _luck(luck) for luck in ladder.luck} if ladder else {}
@@ -85,8 +86,8 @@ def history(
     The last matches are those with the highest numbers; with `before`, only smaller numbers. Raises: UnknownBot.
     """
     seats, result, void = schema.match_seats, schema.events.alias("result"), schema.events.alias("void")
-    # This follows the index of the bot's own seats, so that the cost depends on the page, not on the bot's or the
-    # game's history. All seats of a bot have the same ratings: take its first one.
+    # This query follows the index of the bot's own seats, so its cost depends on the page and not on the length of the
+    # history. All seats of a bot in a match have the same ratings, so its first seat is enough.
     own = select(seats.c.match_id, func.min(seats.c.seat).label("seat"), result.c.at, result.c.number)
     own = own.join(result, and_(result.c.match_id == seats.c.match_id, result.c.kind == "result"))
     own = own.where(seats.c.bot_id == bots.known(connection, bot).id, result.c.game == game)
@@ -125,8 +126,10 @@ def _fitted(rows: Mapping[Node, Row[Any]], lines: Sequence[LadderLine]) -> dict[
 
 
 def _line(row: Row[Any], line: LadderLine, owners: Counter[str | None]) -> LadderRow:
-    """Return a row; `owners` counts the established bots of each owner that could sit at a table, house bots under
-    None."""
+    """Return a row.
+
+    `owners`: the number of established bots of each owner that could sit at a table; None stands for house bots.
+    """
     return LadderRow(
         rank=line.rank,
         rank_low=line.rank_low,
@@ -216,8 +219,7 @@ def _luck(figures: LuckFigures) -> LuckRow:
 
 
 def standing_out(connection: Connection, game: str) -> tuple[FlagRow, ...]:
-    """Return the flags of a game's last fit, the most certain first. Hidden and deleted bots are shown without
-    owner."""
+    """Return the flags of a game's last fit, the most certain first, without the owners of hidden and deleted bots."""
     flag, bot, other = schema.flags.c, schema.bots.alias("bot"), schema.bots.alias("other")
     own, its = schema.versions.alias("own"), schema.versions.alias("its")
     joined = schema.flags.join(own, own.c.id == flag.node).join(bot, bot.c.id == own.c.bot_id)

@@ -1,8 +1,8 @@
 """Every version of a bot compared with the one before it, from the last published fit: is the newer one better?
 
-Only errors of single ratings are published, so the error of a difference is computed as if the two were independent.
-Versions of a bot meet the same opponents, so the true error is smaller. P(better) also depends on how much versions
-gain on this ladder, see `arena.ladder.version_gains`.
+Only errors of single ratings are published, so the error of a difference is computed as if the two ratings were
+independent. The true error is smaller, because versions of a bot meet the same opponents. P(better) also depends on how
+much versions gain on this ladder (see `arena.ladder.version_gains`).
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from arena.store.base.rows import VersionRow, instant
 from arena.store.bots import bots
 
 MOST_OF_A_BOT: Final = 10
-"""Number of newest differences used per bot to estimate the spread of gains, so that no bot's many versions
-dominate."""
+"""Maximum number of differences per bot, the newest, used to estimate the spread of gains, so that a bot with many
+versions does not dominate.
+"""
 MOST: Final = 200
-"""Number of newest differences of all bots used for that estimate; more would not improve it."""
+"""Maximum number of differences of all bots, the newest, used for that estimate. More would not improve it."""
 
 
 def version_standings(
     connection: Connection, bot: str, game: str, limit: int = 1000, before: int | None = None
 ) -> tuple[VersionRow, ...]:
-    """Return the last `limit` versions of a bot that have a counting result in a game, the newest first.
+    """Return the last `limit` versions of a bot with a result that counts in a game, the newest first.
 
     With `before`, only those with smaller numbers. Raises: UnknownBot.
     """

@@ -1,7 +1,7 @@
-"""The versions of bots, which are the nodes that a ladder rates. A bot that has changed states a new version.
+"""The versions of bots, which are the nodes that a ladder rates. A bot that has changed reports a new version.
 
 A version is stored with its first match. Its parent is the version that was the bot's newest at that time. A bot that
-states an older version again plays as that older version.
+reports an older version again plays as that version.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _NEWEST: Final = select(func.max(_COLUMNS.id)).where(_COLUMNS.bot_id == bindpara
 
 
 def seat(connection: Connection, players: Sequence[tuple[BotId, str]], at: int) -> tuple[Node, ...]:
-    """Return the nodes of these bots and stated versions; store those that are new, created at the instant `at`."""
+    """Return the nodes of bots with the versions that they report.
+
+    New versions are stored as created at the time `at`.
+    """
     nodes: dict[tuple[BotId, str], Node] = {}
     for player in players:
         if player not in nodes:
@@ -37,10 +40,10 @@ def seat(connection: Connection, players: Sequence[tuple[BotId, str]], at: int) 
 def entrants(connection: Connection, latest: Mapping[Node, int]) -> tuple[Entrant, ...]:
     """Return the entrants of a ladder, by node: the versions that have a result in it.
 
-    `latest` maps each version to its newest match there. A bot is represented by the version of its latest match, even
-    if that is an older version again. An entrant's parent is its nearest ancestor with a result. House bots anchor the
-    scale, with two exceptions. The random bot is so weak that the mean of the others would be far from 1500. Bots that
-    search may join or leave a ladder, and the scale must not move then.
+    `latest` maps each version to its newest match on the ladder. A bot is represented by the version of its latest
+    match, even if that is an older version again. An entrant's parent is its nearest ancestor with a result. House bots
+    anchor the scale, with two exceptions. The random bot is so weak that it would push the other ratings far away from
+    1500. Bots that search may join or leave a ladder, which must not shift the scale.
     """
     rows = connection.execute(select(schema.versions, schema.bots.c.house, schema.bots.c.name).join(schema.bots)).all()
     parents = {row.id: row.parent for row in rows}
@@ -74,7 +77,7 @@ def guests(connection: Connection) -> dict[Node, Guest]:
 
 
 def titles(connection: Connection) -> dict[Node, tuple[BotId, str]]:
-    """Return the bot and the stated version of every node."""
+    """Return the bot and the reported version of every node."""
     rows = connection.execute(select(_COLUMNS.id, _COLUMNS.bot_id, _COLUMNS.version))
     return {Node(row.id): (BotId(row.bot_id), row.version) for row in rows}
 

@@ -1,6 +1,6 @@
 """The audit of a log: every leaf is checked against the tables, and the tree, the keys and the head are checked.
 
-It compares the current tables with the leaves, and presumes neither to be right.
+The audit compares the current tables with the leaves, and trusts neither.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class TablesAudit:
         self._connection = connection
         self._made = made
         self._told: set[int] = set()
-        """Matches whose end has been recorded by a leaf."""
+        """Matches whose end a leaf has recorded."""
         self._voided: set[int] = set()
         self._pruned = 0
         self._bot_events = iter(
@@ -61,7 +61,7 @@ class TablesAudit:
         self._replays: dict[int, Row[Any]] = {}
 
     def load(self, match_ids: Sequence[int], replays: bool) -> None:
-        """Read the rows of these matches, and perhaps of others with numbers between theirs."""
+        """Read the rows of the given matches, and perhaps of other matches with numbers in between."""
         self._ended.load(match_ids)
         self._replays = {}
         if replays:
@@ -70,9 +70,9 @@ class TablesAudit:
                 self._replays[replay.match_id] = replay
 
     def say(self, number: int, match_id: int, kind: str, text: str) -> bool:
-        """Return whether the leaf about a match's end equals, byte for byte, the one that follows from the tables.
+        """Return whether the leaf about a match's end equals, byte for byte, the leaf that follows from the tables.
 
-        If not, `compare` finds the difference. In this way most leaves need not be parsed.
+        If not, `compare` finds the difference. So most leaves need not be parsed.
         """
         ended = self._ended
         match, seats = ended.matches.get(match_id), ended.seats.get(match_id)
@@ -86,7 +86,7 @@ class TablesAudit:
                 f'"game":{_text(match[1])},"bots":{_list(bots)},"names":[{",".join([names[bot] for bot in bots])}],'
                 f'"versions":[{",".join([said[version] for version in versions])}],'
             )
-        except KeyError:  # A row that the tables refer to is missing.
+        except KeyError:  # The tables refer to a row that is missing.
             return False
         counts = ended.counts.get(match_id)
         if match[2] == MatchState.INTERRUPTED.value:
@@ -96,7 +96,7 @@ class TablesAudit:
             if match[2] != MatchState.FINISHED.value or kind != (_CASUAL if counts is None else _RATED):
                 return False
             expected += f'"places":{_list(places)},"counts":'
-            if counts is None:  # No table has the counts.
+            if counts is None:  # No table contains the counts of this match.
                 own = _COUNTS.match(text, len(expected))
                 flags = "" if own is None else own[0]
             else:
@@ -245,13 +245,13 @@ class LogAudit:
 
     leaves: int = 0
     signed: int = 0
-    """Number of leaves under the newest head; the others are signed at the next start."""
+    """Number of leaves under the newest head. The other leaves are signed at the next start."""
     root: bytes = EMPTY
     """The root of the tree of all leaves."""
     kinds: Counter[str] = field(default_factory=Counter)
     """Number of leaves of each kind."""
     replays: int | None = None
-    """Number of replays compared with their leaves; None if none were to be compared."""
+    """Number of replays compared with their leaves; None if the audit compares no replays."""
     faults: list[LogFault] = field(default_factory=list)
     """The first faults found."""
     more: int = 0

@@ -1,4 +1,4 @@
-"""The key of a data directory's log: a file that is created once and without which no server starts."""
+"""The key of a data directory's log, in a file that is created once. Without it no server starts."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def key_file(directory: Path) -> Path:
 
 
 def next_key_file(directory: Path) -> Path:
-    """Return the path at which the next key is kept until the log names it."""
+    """Return the path of the next key, which stays there until the log names it."""
     return directory / _NEXT
 
 
 def open_log(connection: Connection, directory: Path, at: int) -> HeadSigner:
-    """Return the signer of a log's heads; begin the log if it has no leaf yet. `at`: now, in microseconds since 1970.
+    """Return the signer of a log's heads. If the log has no leaf yet, begin it. `at`: now, in microseconds since 1970.
 
     Raises: LogKeyMissing, LogKeyUnusable, DiskFull.
     """
@@ -60,7 +60,7 @@ def rotate(connection: Connection, directory: Path, at: int) -> LogKeys:
 
 
 def replace_key(directory: Path) -> None:
-    """Replace the key with the next one, once the log names it. Raises: DiskFull, StoreUnusable."""
+    """Replace the key with the next key, which the log must already name. Raises: DiskFull, StoreUnusable."""
     try:
         next_key_file(directory).replace(key_file(directory))
         sync_directory(directory)
@@ -69,7 +69,7 @@ def replace_key(directory: Path) -> None:
 
 
 def _current(directory: Path, keys: LogKeys) -> Signer:
-    """Return the key that the log names, after replacing the old key if a crash prevented that."""
+    """Return the key that the log names. If a crash prevented the replacement of the old key, replace it first."""
     waiting = next_key_file(directory)
     if waiting.exists():
         signer = _parsed(waiting)

@@ -1,1 +1,1 @@
-"""Matches as rows: begun, finished, searched for."""
+"""Matches as rows: their beginning and end, and the search for them."""

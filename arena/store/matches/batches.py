@@ -28,7 +28,7 @@ _EVENTS: Final = Statement(
     .where(_EVENT.match_id >= bindparam("first"), _EVENT.match_id <= bindparam("last"))
 )  # fmt: skip
 _GAP: Final = 100
-"""Maximum number of unneeded matches between two needed ones that are read as well, to save a query."""
+"""If at most this many unneeded matches lie between two needed ones, they are read as well, to save a query."""
 
 
 class VoidEvent(NamedTuple):
@@ -45,15 +45,15 @@ class EndedMatches:
     def __init__(self, connection: Connection) -> None:
         self._connection: Final = connection
         self.matches: dict[int, tuple[int, str, str, int, str]] = {}
-        """Number, game, state, end (in microseconds since 1970) and reason, by number."""
+        """By match number: number, game, state, end (in microseconds since 1970) and reason."""
         self.seats: defaultdict[int, list[tuple[int, int, int, int, int]]] = defaultdict(list)
-        """Number of the match, bot, version, points and place, for each seat."""
+        """By match number, for each seat: match number, bot, version, points and place."""
         self.counts: dict[int, str] = {}
         """The column `counts` of each event that moved ratings."""
         self.voids: dict[int, VoidEvent] = {}
 
     def load(self, numbers: Sequence[int]) -> None:
-        """Replace the rows with those of these matches, and perhaps of others with numbers between theirs."""
+        """Replace the rows with those of the given matches, and perhaps of other matches with numbers in between."""
         self.matches, self.seats, self.counts, self.voids = {}, defaultdict(list), {}, {}
         for first, last in _runs(numbers):
             self._read(first, last)
@@ -79,7 +79,7 @@ class EndedMatches:
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first and last numbers of groups of numbers without wide gaps."""
+    """Divide numbers into groups without wide gaps; yield the first and last number of each group."""
     first = last = None
     for number in sorted(numbers):
         if first is None or last is None or number > last + _GAP:

@@ -1,4 +1,4 @@
-"""The ends of a bot's matches, in the order of their leaves in the log."""
+"""The results of a bot's ended matches, in the order of their leaves in the log."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _MATCHES: Final = schema.matches.c
 
 
 class EndedMatch(NamedTuple):
-    """The end of a match, for the bot of one seat."""
+    """The result of an ended match, for the bot in one of its seats."""
 
     match_id: int
     seat: int
     places: tuple[int, ...]
-    """By seat; empty if the match was interrupted."""
+    """Places by seat; empty if the match was interrupted."""
     scores: tuple[int, ...]
     counts: tuple[bool, ...]
     spoilt: tuple[bool, ...]
     rating: tuple[float, float] | None
-    """The bot's rating before and after; None if the match did not change it."""
+    """The bot's rating before and after the match; None if the match did not change it."""
     kind: MatchKind
     interrupted: str
-    """The reason for which the match has no result; empty if it has one."""
+    """The reason why the match has no result; empty if it has one."""
     entry: LogEntry
 
 
 def after(connection: Connection, bot_id: int, leaf: int) -> list[EndedMatch]:
-    """Return a bot's matches whose leaves have higher numbers, in their order; the newest `MOST` if there are more."""
+    """Return a bot's ended matches with leaves after `leaf`, in the order of the leaves: at most the newest `MOST`."""
     under = log.head(connection)
     if under is None or leaf >= under.size:
         return []
@@ -58,14 +58,14 @@ def after(connection: Connection, bot_id: int, leaf: int) -> list[EndedMatch]:
 
 
 def newest_first(bot_id: int, leaf: int) -> Select[Any]:
-    """Return the query for a bot's matches whose leaves have higher numbers, the newest first."""
+    """Return the query for a bot's ended matches with leaves after `leaf`, the newest first."""
     of_seat = _SEATS.leaf, _SEATS.match_id, _SEATS.seat, _SEATS.rating_before, _SEATS.rating_after
     query = select(*of_seat, _MATCHES.kind, _MATCHES.reason).select_from(schema.match_seats.join(schema.matches))
     return query.where(_SEATS.bot_id == bot_id, _SEATS.leaf > leaf).order_by(_SEATS.leaf.desc()).limit(MOST)
 
 
 def any_over(connection: Connection, match_ids: Collection[int]) -> bool:
-    """Return whether one of these matches is over."""
+    """Return whether any of the given matches is over."""
     leaf = select(_SEATS.leaf).where(_SEATS.match_id.in_(match_ids), _SEATS.leaf.is_not(None)).limit(1)
     return bool(match_ids) and connection.scalar(leaf) is not None
 

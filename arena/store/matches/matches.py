@@ -58,9 +58,9 @@ def begin(
     said: Sequence[str] | None = None,
     kind: MatchKind = MatchKind.RATED,
 ) -> MatchId:
-    """Store the start of a match with these bots, by seat; a bot may have several seats. Return the match's number.
+    """Store the start of a match, with its bots by seat, and return its number. A bot may have several seats.
 
-    `match_id` is the next free number by default. `said` has the versions that the bots state, by seat; a version is
+    `match_id` is by default the next free number. `said`: the versions that the bots report, by seat. A version is
     stored with its first match.
     """
     match_id = MatchId(newest(connection) + 1 if match_id is None else match_id)
@@ -91,15 +91,15 @@ def finish(
     kind: MatchKind = MatchKind.RATED,
     quota: Quota = NO_QUOTA,
 ) -> tuple[RatingChange, ...]:
-    """Store the result of a match: event, seats, live ratings, replay and leaf. Return the rating changes, by seat.
+    """Store the result of a match: event, seats, live ratings, replay and log leaf. Return the rating changes by seat.
 
     Only a result of the kind `RATED` is an event and changes ratings.
 
-    Sequences are by seat. `counts`: whether the result rates the seat's version; `spoilt`: whether house bots played
-    too much of the seat to rate its opponents, empty if no seat is spoilt. `replay` returns the compressed replay,
-    without its hash chain, given the rating changes. `thinking`: how the seats used their time, empty if unknown.
-    `quota` limits the matches of a day and of a week in which two bots of different players move each other's live
-    ratings.
+    Sequences are by seat. `counts`: whether the result rates the seat's version. `spoilt`: whether house bots made so
+    many of the seat's decisions that its result does not rate its opponents; empty if no seat is spoilt. `replay`
+    returns the compressed replay, without its hash chain, given the rating changes. `thinking`: how the seats used
+    their time; empty if unknown. `quota` limits the number of matches per day and per week in which two bots of
+    different players change each other's live ratings.
 
     Raises:
         UnknownMatch, MatchNotPlaying: The match cannot be finished.
@@ -159,10 +159,10 @@ def void(connection: Connection, match_id: int, reason: str, at: int) -> str:
 def void_results(
     connection: Connection, bot: str, since: int, reason: str, at: int, after: int = 0, limit: int | None = None
 ) -> dict[int, str]:
-    """Void the results of a bot that were stored at the instant `since` or later and still count.
+    """Void the results of a bot that were stored at the time `since` or later and still count.
 
-    Return the games of these matches, by match, in order. `limit` bounds their number; `after` selects later matches.
-    Raises: UnknownBot, ReasonNotAllowed.
+    Return the game of each match whose result is now void, by match number. `limit`: the maximum number of matches.
+    `after`: a match number; only later matches are voided. Raises: UnknownBot, ReasonNotAllowed.
     """
     events.check_reason(reason)
     counting = events.counting(connection, known(connection, bot).id, since, after, limit)
@@ -170,7 +170,7 @@ def void_results(
 
 
 def interrupt(connection: Connection, match_ids: Sequence[MatchId], reason: str, at: int) -> None:
-    """Mark matches as interrupted, without a result; leave those that are over unchanged."""
+    """Mark matches as interrupted, without a result. Matches that are already over do not change."""
     for match_id in match_ids:
         game, state = _game_and_state(connection, match_id)
         if state is not MatchState.PLAYING:
@@ -206,11 +206,13 @@ def started(connection: Connection, match_id: int) -> int:
 def list_matches(
     connection: Connection, *, game: str = "", bot: str = "", limit: int = 50, before: int | None = None
 ) -> tuple[MatchRow, ...]:
-    """Return the newest matches, newest first; filtered by game, a bot's name (also a former one) and `before`."""
+    """Return the newest matches, newest first: those of a game, of a bot (by a present or former name), and with
+    numbers below `before`, if given.
+    """
     columns = schema.matches.c
     query, number = select(schema.matches), columns.id
     if bot:
-        # Use the index of the bot's own seats, of which a match may have several; read no more than one page.
+        # Use the index of the bot's own seats, so that only one page is read. A bot may have several seats in a match.
         named = select(schema.names.c.bot_id).where(schema.names.c.key == bot.lower()).scalar_subquery()
         number = _SEATS.match_id
         query = query.join(schema.match_seats, number == columns.id).where(_SEATS.bot_id == named).group_by(number)
@@ -267,7 +269,7 @@ def with_seats(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[MatchR
     gone = replay.match_id.in_(seats) & replay.segment.is_(None)
     pruned = {*connection.scalars(select(replay.match_id).where(gone))}
     found = connection.execute(query.where(taken.match_id.in_(seats)))
-    # Sort here by place: sorting by name would take as long as the query.
+    # Unpack rows by position, because access by name would take as long as the query.
     for match_id, spoilt, hidden, deleted, name, score, place, before, after, forced, version in found:
         flags = hidden is not None, deleted is not None, bool(spoilt)
         seats[match_id].append(SeatRow(name, score, place, before, after, forced, version, *flags))

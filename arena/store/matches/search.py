@@ -25,7 +25,7 @@ _SEATS: Final = schema.match_seats.c
 
 
 class NoSuchSearch(Refused):
-    """The search has a condition on a bot but names no bot. The message gives the condition."""
+    """Raised if a search has a condition on a bot but names no bot. The message gives the condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class MatchFilter:
     """Number of seats at the table."""
     since: int | None = None
     until: int | None = None
-    """Bounds of the instant at which the match began: at `since` or later, before `until`."""
+    """Bounds on the time at which the match began: at `since` or later, and before `until`."""
     faults: bool = False
     """True to select matches in which the server made decisions for `bot` or house bots played too much of it."""
     lost: bool = False
@@ -62,7 +62,7 @@ class MatchPage:
 
 
 def search(connection: Connection, wanted: MatchFilter, limit: int = 50, before: int | None = None) -> MatchPage:
-    """Return the newest matches below `before` that meet the conditions; none for an unknown bot.
+    """Return the newest matches below `before` that meet the conditions. For an unknown bot, no match does.
 
     Raises: NoSuchSearch.
     """
@@ -140,7 +140,7 @@ def _tested(column: Column[str]) -> ColumnElement[str]:
 
 
 def _first_since(connection: Connection, at: int) -> int:
-    """Return a number such that every match below it began before an instant.
+    """Return a match number such that every match below it began before the time `at`.
 
     Matches are numbered as they begin, so bisection reads one row per step and needs no index on times.
     """

@@ -1,6 +1,6 @@
 """Moderation: the operator's decisions about bots and owners, each an event in an append-only list.
 
-Results do not change; they count unless they are voided.
+These decisions do not affect results, which count unless they are voided.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LEAVES: Final = {
 
 
 def ban(connection: Connection, owner: str, reason: str, at: int) -> str:
-    """Ban an owner, with or without bots: the tokens of the owner's bots are refused, and no new bot is registered.
+    """Ban an owner, with or without bots: the server refuses the tokens of the owner's bots and registers no new ones.
 
     Return the reason as a sentence. Raises: NameNotAllowed, ReasonNotAllowed, NothingToChange.
     """
@@ -77,7 +77,7 @@ def show(connection: Connection, name: str, reason: str, at: int) -> Bot:
 
 
 def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
-    """Delete a bot: its token and its owner are erased; its name stays with its results and is never used again.
+    """Delete a bot: erase its token and its owner. Its results stay under its name, which no other bot can have.
 
     Return the bot as it was. Raises: UnknownBot, OfTheHouse, BotDeleted, ReasonNotAllowed.
     """
@@ -90,7 +90,7 @@ def delete(connection: Connection, name: str, reason: str, at: int) -> Bot:
 
 
 def rename(connection: Connection, name: str, new_name: str, reason: str, at: int) -> Bot:
-    """Give a bot another name, which also applies to its results; no other bot can ever have the old name.
+    """Give a bot another name, also in its past results. No other bot can ever have the old name.
 
     Return the bot in its new state.
     Raises: UnknownBot, OfTheHouse, BotDeleted, NameNotAllowed, NameTaken, ReasonNotAllowed,

@@ -1,6 +1,6 @@
 """Parking: a bot with several troubled matches in a row gets no seats until its author or the operator un-parks it.
 
-A match is troubled for a bot that was suspended or replaced by a house bot in it. Void matches do not count.
+A match is troubled for a bot if the bot was suspended in it or replaced by a house bot. Void matches do not count.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ _COUNTED: Final = Statement(
 def count(
     connection: Connection, match_id: int, troubled: Sequence[bool | None], limit: int, at: int
 ) -> tuple[Bot, ...]:
-    """Count a finished match for the parking of its bots; return the bots that it parks.
+    """Count a finished match for the parking of its bots; return the bots that are now parked.
 
-    Call it in the transaction that stores the result. `troubled` is by seat; None if the match neither counts nor
-    resets. `limit` troubled matches in a row park a bot; any other match resets its count. Matches that end while a bot
-    is parked, or that began before it was last un-parked, do not count.
+    Call this function in the transaction that stores the result. `troubled`: by seat, whether the match was troubled;
+    None if it neither counts nor resets the count. A bot is parked after `limit` troubled matches in a row. Any other
+    match resets its count. Matches that end while a bot is parked, or that began before it was last un-parked, do not
+    count.
     """
     parked = []
     for seat, bot, name, before in _COUNTED.run(connection, {"of_match": match_id}).fetchall():

@@ -1,10 +1,10 @@
 """The files of the replays, called *segments*: packed replays one after another, in files next to the database.
 
 A row of `replays` names segment, start and length; `replay_segments` counts the contents of each segment. Only the
-writer adds replays, and it syncs them before the database commits. So no row names bytes that are not on the disk
-(`transaction`). After a failed transaction or a killed process, some bytes have no row. They are overwritten, or
-removed at the next start (`sweep`). Bytes that a row names never change. A segment without replays is deleted, and its
-number is not used again.
+writer adds replays, and it syncs them before the database commits. So every row refers to bytes that are on the disk
+(`transaction`). After a failed transaction or a killed process, some bytes have no row. Such bytes are overwritten, or
+removed at the next start (`sweep`). Bytes that a row refers to never change. A segment without replays is deleted, and
+its number is not used again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from arena.store.base.statements import Statement
 from arena.store.journal.journal import journal_of
 
 IN_ROW: Final = 0
-"""The segment number of a replay that is stored in its row: in an in-memory database, or before an upgrade moves it."""
+"""The segment number of a replay whose content is in its row: in an in-memory database, or before
+an upgrade moves it.
+"""
 FULL: Final = 16 << 20
 """Size in bytes at which a segment is full."""
 _KEY: Final = "arena_replay_files"
@@ -45,7 +47,7 @@ class Segment(NamedTuple):
     """Number of the segment, from 1."""
     path: Path
     size: int
-    """Number of bytes up to the end of the last replay that a row has named."""
+    """Number of bytes up to the end of the last replay that a row has referred to."""
 
     @property
     def whole(self) -> bool:
@@ -54,7 +56,7 @@ class Segment(NamedTuple):
 
 
 class ReplayFiles:
-    """The segments of a data directory, for one connection."""
+    """The replay segments of a data directory, for one connection."""
 
     def __init__(self, data: Path) -> None:
         self.data: Final = data
@@ -72,8 +74,10 @@ class ReplayFiles:
 
     @contextmanager
     def transaction(self, connection: Connection) -> Iterator[None]:
-        """Run one transaction, which syncs the files before it commits; if it fails, no row names the bytes it
-        added."""
+        """Run one transaction, which syncs the files before it commits.
+
+        If it fails, no row refers to the bytes that it added.
+        """
         try:
             with connection.begin():
                 yield
@@ -99,7 +103,7 @@ class ReplayFiles:
                 while written < len(content):
                     written += os.pwrite(self._file, content[written:], start + written)
             except OSError:
-                with suppress(OSError):  # On a full disk others may need the space.
+                with suppress(OSError):  # On a full disk, other programs may need the space.
                     os.ftruncate(self._file, start)
                 raise
         except OSError as error:
@@ -126,9 +130,9 @@ class ReplayFiles:
         return tuple(Segment(number, self.path(number), size) for number, size in connection.execute(kept))
 
     def sweep(self, connection: Connection) -> tuple[Segment, ...]:
-        """Remove bytes and files that no row names; return the segments that are missing or too short.
+        """Remove bytes and files that no row refers to; return the segments that are missing or too short.
 
-        Nothing else may write at the same time.
+        No other writer may be active.
 
         Raises: StoreUnusable.
         """
@@ -181,7 +185,7 @@ def segments_of(data: Path) -> Path:
 
 
 def attach(connection: Connection, data: Path) -> ReplayFiles:
-    """Set the folder with the replays that a connection's rows name, for as long as the connection is open."""
+    """Set the folder of the replays that a connection's rows refer to, until the connection is closed."""
     files: ReplayFiles | None = connection.info.get(_KEY)
     if files is None:
         files = connection.info[_KEY] = ReplayFiles(data)
@@ -225,17 +229,17 @@ class ReplayUse:
 
 @dataclass(frozen=True, slots=True)
 class DiskUse:
-    """Sizes of a data directory's files, and of its replays, in bytes."""
+    """Sizes of a data directory's files and of its replays, in bytes."""
 
     database: int
     journal: int
     replay_files: int
-    """Bytes of the replay files, including pruned replays in files that still contain others."""
+    """Size of the replay files, including pruned replays in files that still contain other replays."""
     replays: tuple[ReplayUse, ...]
 
 
 def disk_use(connection: Connection, directory: Path) -> DiskUse:
-    """Return the disk use of a data directory. Replays are counted when they are added and removed, not here."""
+    """Return the disk use of a data directory. The sizes of replays are sums that each addition and removal updates."""
     count = schema.replay_segments.c
     sums = select(count.game, *(func.sum(each) for each in (count.kept, count.pruned, count.bytes)))
     replays = tuple(ReplayUse(*row) for row in connection.execute(sums.group_by(count.game).order_by(count.game)))
@@ -244,7 +248,7 @@ def disk_use(connection: Connection, directory: Path) -> DiskUse:
 
 
 def _size(*paths: Path) -> int:
-    """Return the total size of those of these files that exist."""
+    """Return the total size of the given files. Missing files count as 0."""
     whole = 0
     for path in paths:
         with suppress(FileNotFoundError):

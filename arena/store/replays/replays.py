@@ -1,7 +1,7 @@
-"""Replays: stored with the result, read, and pruned. A pruned replay loses its content but not its digest.
+"""Storing, reading and pruning of replays. A pruned replay loses its content but not its digest.
 
-Older programs stored replays in the database. These are moved into files, a few in each transaction. If that is
-interrupted, each replay is in its row or in a file, and the next start continues.
+Older programs stored replays in the database. Such replays are moved into files, a few in each transaction. After an
+interruption, each replay is either in its row or in a file, and the next start continues.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ _FIRST: Final = Statement(insert(schema.replay_segments), "number", "game", "kep
 
 
 def move(connection: Connection, files: ReplayFiles, progress: Progress) -> int:
-    """Move replays from their rows into files; return the number of those that stay because the disk lacks the
-    space."""
+    """Move replays from their rows into files. Return the number of replays that stay because the disk is too full."""
     with connection.begin():
         kept = select(func.sum(_SEGMENT.kept), func.sum(_SEGMENT.bytes)).where(_SEGMENT.number == IN_ROW)
         whole, size = (value or 0 for value in connection.execute(kept).one())
@@ -97,7 +96,7 @@ def keep(connection: Connection, match_id: int, game: str, content: bytes) -> No
 
 
 def count(connection: Connection, segment: int, game: str, come: int, size: int, end: int = 0, pruned: int = 0) -> None:
-    """Count replays added to a segment, with their bytes and the end of the last; negative numbers for removed ones."""
+    """Count replays that were added to a segment; negative numbers count removed replays."""
     values = {"of_segment": segment, "of_game": game, "come": come, "gone": pruned, "more": size, "end": end}
     if not _COUNT.run(connection, values).rowcount:
         values = {"number": segment, "game": game, "kept": come, "pruned": pruned, "bytes": size, "size": end}
@@ -123,8 +122,7 @@ def content(connection: Connection, match_id: int) -> bytes | None:
 
 
 def pruned_since(connection: Connection, match_id: int) -> bool:
-    """Return whether a replay that a transaction sees has been pruned since the transaction began, so that its file may
-    be gone."""
+    """Return whether a replay has been pruned since this transaction began, so that its file may be missing."""
     files = attached(connection)
     if files is None:
         return False
@@ -138,7 +136,7 @@ def pruned_since(connection: Connection, match_id: int) -> bool:
 
 
 def prune(connection: Connection, keep: int, at: int, after: int = 0, limit: int = 100) -> tuple[int, ...]:
-    """Prune replays of matches above `after` that are not among the newest `keep`: at most `limit`, oldest first.
+    """Prune up to `limit` replays, oldest first, of matches above `after` that are not among the newest `keep`.
 
     `at`: now, in microseconds since 1970. Return the matches whose replays were pruned. A segment is deleted when none
     of its replays is left. Replays are pruned nearly in the order in which they were added, so no segment needs to be
@@ -156,7 +154,7 @@ def prune(connection: Connection, keep: int, at: int, after: int = 0, limit: int
     if not rows:
         return ()
     found = tuple(row[0] for row in rows)
-    # All older ones have already been pruned.
+    # All older replays have already been pruned.
     gone = update(schema.replays).where(whole, _REPLAYS.match_id <= found[-1])
     connection.execute(gone.values(content=b"", segment=None, start=0, length=0))
     replays, sizes = Counter[tuple[int, str]](), Counter[tuple[int, str]]()
@@ -171,7 +169,7 @@ def prune(connection: Connection, keep: int, at: int, after: int = 0, limit: int
 
 
 def _delete_empty(connection: Connection, segments: set[int]) -> None:
-    """Delete those of these files that have no replay left, once the transaction is committed."""
+    """Delete those of the given files that contain no replay, once the transaction is committed."""
     if (files := attached(connection)) is not None:
         for segment in segments:
             if not connection.scalar(select(func.sum(_SEGMENT.kept)).where(_SEGMENT.number == segment)):

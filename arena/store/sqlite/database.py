@@ -1,4 +1,6 @@
-"""A data directory whose database is one SQLite file; SQLite's error codes are translated to the store's errors."""
+"""A data directory with its database in one SQLite file. The module translates SQLite's error codes to the store's
+errors.
+"""
 
 from __future__ import annotations
 

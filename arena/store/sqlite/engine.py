@@ -20,8 +20,7 @@ from arena.store.base.errors import file_error
 from arena.store.schema import APPEND_ONLY, AppendOnly
 
 _BUSY_TIMEOUT: Final = 10.0
-"""Maximum number of seconds to wait for another process's lock, which is held only for opening, closing or
-committing."""
+"""Maximum number of seconds to wait for a lock of another process, which needs it only to open, close or commit."""
 _WORTH_COMPACTING: Final = 32 << 20
 """Minimum number of free bytes at which a database is rewritten."""
 _PAGES: Final = ("freelist_count", "page_count", "page_size")
@@ -55,9 +54,9 @@ registry.register("sqlite.strict", __name__, StrictDialect.__name__)
 
 
 def writing(path: Path) -> Engine:
-    """Return an engine whose transactions take the write lock when they begin; it creates the database.
+    """Return an engine that creates the database. Its transactions acquire the write lock when they begin.
 
-    Only its user can open the database; SQLite gives the files next to it the same mode.
+    Only the user of this process can open the database. SQLite gives the files next to it the same mode.
     """
     settings = ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
 
@@ -75,9 +74,10 @@ def writing(path: Path) -> Engine:
 
 
 def reading(path: Path) -> Engine:
-    """Return a read-only engine; each transaction sees one committed state, even while a server writes.
+    """Return a read-only engine. Each transaction sees one committed state, even while a server writes.
 
-    Its connections stay open, because opening one and reading the schema takes longer than most queries; dispose of it.
+    Its connections stay open, because opening one and reading the schema takes longer than most queries. So dispose of
+    the engine after use.
     """
     return _engine(lambda: _connect(path, "ro", ("PRAGMA query_only = ON",)), "BEGIN", QueuePool)
 
@@ -85,7 +85,7 @@ def reading(path: Path) -> Engine:
 def copy(connection: Connection, path: Path, progress: Callable[[int, int], None]) -> None:
     """Copy the state that a read transaction sees to a new file. Raises: sqlite3.Error.
 
-    The transaction holds the state, so a server that writes meanwhile does not restart the copy.
+    The transaction preserves the state, so the copy need not be restarted when a server writes in the meantime.
     """
     source = connection.connection.dbapi_connection
     assert isinstance(source, sqlite3.Connection), "the connection is open"

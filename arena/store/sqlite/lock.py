@@ -1,7 +1,7 @@
 """The lock of a data directory, which admits one server at a time.
 
 It is an flock on a file. The kernel releases it when both the server and the writer process that shares it have ended,
-however they end. The file holds the server's process id, a newline and, once the server listens, the path of its Unix
+for any reason. The file contains the server's process id, a newline and, once the server listens, the path of its Unix
 socket followed by a zero byte.
 """
 
@@ -20,14 +20,16 @@ from arena.store.base.errors import StoreLocked, StoreUnusable, file_error
 
 _LOCK: Final = "arena.lock"
 _LONGEST: Final = 8192
-"""Maximum number of the file's bytes that are read."""
+"""Maximum number of bytes read from the lock file."""
 _LAST_WRITES: Final = 30.0
 """Maximum number of seconds that the writer process of a dead server may need to finish its last jobs."""
 
 
 @contextmanager
 def locked(directory: Path) -> Iterator[int]:
-    """Lock a directory for one server, creating it, accessible only to its user, if needed; yield the descriptor.
+    """Lock a directory for one server and yield the lock's descriptor.
+
+    If the directory is missing, create it, accessible only to its owner.
 
     The lock is held until every process that has the descriptor open has closed it or ended.
 
@@ -59,7 +61,7 @@ def locked(directory: Path) -> Iterator[int]:
 def announce(directory: Path, lock: int, socket: Path) -> None:
     """Write the path of the server's Unix socket to its lock file. Raises: DiskFull, StoreUnusable.
 
-    A socket in the directory is written by its name only, since the directory may have another path for the reader.
+    For a socket in the directory only the name is written, because the reader may see the directory under another path.
     """
     told = socket.name if socket.parent == directory.absolute() else str(socket.absolute())
     try:
@@ -100,7 +102,7 @@ def holder(directory: Path) -> LockHolder | None:
     except OSError as error:
         raise file_error(path, error) from error
     try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # Held only for a moment; a server that starts tries again.
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # The lock lasts only a moment; a starting server tries again.
     except BlockingIOError:
         return _holder(lock, directory)
     finally:
@@ -109,7 +111,7 @@ def holder(directory: Path) -> LockHolder | None:
 
 
 def _holder(lock: int, directory: Path) -> LockHolder:
-    """Return the holder named in the lock file; without fields in the moment before they are written."""
+    """Return the holder named in the lock file. Its fields are None while the holder is about to write them."""
     pid, _, rest = os.pread(lock, _LONGEST, 0).partition(b"\n")
     path, whole, _ = rest.partition(b"\0")
     socket = directory.absolute() / os.fsdecode(path) if whole else None

@@ -1,8 +1,8 @@
 """Group commit: all waiting jobs run in one transaction and share one wait for the disk.
 
 Each job runs in its own savepoint, so a job that fails does not undo the others. Results are delivered after the
-commit; if the commit fails, every job in it fails and nothing is stored. A commit to a file that was deleted or
-replaced counts as failed.
+commit. If the commit fails, all its jobs fail and nothing is stored. A commit to a file that was deleted or replaced
+counts as failed.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ class Outcome(NamedTuple):
 
 
 class AtEnd(NamedTuple):
-    """A job's value that is computed at the end of the transaction, after all its jobs."""
+    """Value of a job that is computed at the end of the transaction, after all jobs have run."""
 
     complete: Job
-    """Computes the value; may only read."""
+    """Function that computes the value. It may only read."""
 
 
 def nothing(connection: Connection) -> None:
-    """End a transaction without further work."""
+    """Do nothing at the end of a transaction."""
 
 
 class Committer:
-    """An executor of jobs on one connection, in their order."""
+    """Executor that runs jobs in order on one connection."""
 
     def __init__(self, connection: Connection, database: Database, end: Callable[[Connection], None] = nothing) -> None:
         """Write on `connection`; `database` translates its errors, and `end` runs at the end of each transaction."""
@@ -70,7 +70,7 @@ class Committer:
             return [Outcome(None, reason if isinstance(reason, StoreError) else _undone_error(error))] * len(jobs)
 
     def close(self) -> None:
-        """Close everything that this object has opened; leave the connection open."""
+        """Close everything that this object has opened. The connection stays open."""
         self._replays.close()
 
     def _try(self, job: Job) -> Outcome:
@@ -94,8 +94,10 @@ class Committer:
         return Outcome(value.complete(self._connection)) if isinstance(value, AtEnd) else outcome
 
     def _roll_back(self) -> None:
-        """Roll back after a failed commit, since the database may keep a transaction open that SQLAlchemy considers
-        ended."""
+        """Roll back after a failed commit.
+
+        The database may still have a transaction open that SQLAlchemy considers ended.
+        """
         log.forget(self._connection)
         driver = self._connection.connection.dbapi_connection
         assert driver is not None, "the connection is open"

@@ -1,10 +1,10 @@
 """The writer process: a forked helper process that makes all of a server's writes to its database.
 
-A thread would take a fifth of the server's time, and the interpreter lock at every statement. The process is forked
-before the server starts anything else; jobs are sent to it as calls. It ends with its server, after finishing the jobs
-it has received. So the writer process of a killed server may still write for a moment. The next server waits for the
-lock of the data directory, which both processes hold. A server cannot continue without its writer process, and stops
-with an error.
+A thread would use a fifth of the server's time, and the interpreter lock at every statement. The process is forked
+before the server starts anything else. Jobs are sent to it as calls. It ends with its server, after finishing the jobs
+that it has received. So the writer process of a killed server may still write for a moment. The next server waits for
+the lock of the data directory, which both processes hold. A server cannot continue without its writer process, and
+stops with an error.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from arena.store.writer.group_commit import Committer, Job, Outcome, nothing
 from arena.store.writer.writer import Writer, result_of
 
 WriterProcess: TypeAlias = ForkedHelper
-"""A writer process as seen by its server. It waits to be given a database."""
+"""The server's handle of a writer process, which waits until it gets a database."""
 
 
 def fork_writer_process() -> AbstractContextManager[WriterProcess | None]:
-    """Fork a writer process that ends with the block; yields None on systems that cannot fork.
+    """Fork a writer process that ends with the block. Yields None on systems that cannot fork.
 
     Enter the block while this process has only one thread, no event loop and no open database.
     """
@@ -44,7 +44,7 @@ def fork_writer_process() -> AbstractContextManager[WriterProcess | None]:
 async def process_writer(
     writer_process: WriterProcess, database: Database, lock: int, end: Callable[[Connection], None] = nothing
 ) -> AsyncIterator[Writer]:
-    """Use a writer process for an existing database; `lock`: the file descriptor of its directory's lock.
+    """Let a writer process write to an existing database. `lock`: the file descriptor of its directory's lock.
 
     `end` is passed to `Committer` and must be picklable. Leaving the block waits until every job is stored and the
     process has ended. Raises StoreError, in an exception group, if the process ends earlier.
@@ -114,7 +114,7 @@ def _serve(server: Parent) -> None:
 
 
 def _portable(outcome: Outcome) -> tuple[Any, Exception | None]:
-    """Return an outcome that can be pickled: an error that cannot be is replaced by a StoreError with its text."""
+    """Return an outcome that can be pickled. An error that cannot be pickled becomes a StoreError with its text."""
     error = outcome.error
     if error is None or isinstance(error, StoreError | Refused):
         return outcome.value, error

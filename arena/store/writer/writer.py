@@ -1,7 +1,7 @@
 """The single writer of a data directory, as an interface and as a thread of this process.
 
-Jobs that arrive during a commit form the next one (`Committer`). The thread is for programs in which speed does not
-matter, and for systems that cannot fork; a server uses `process`, which explains why.
+Jobs that arrive during a commit form the next commit (`Committer`). The thread is for programs in which speed does not
+matter, and for systems that cannot fork. A server uses `process`, which gives the reasons.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from arena.store.writer.group_commit import Committer, Job, Outcome, nothing
 
 
 class Writer(Protocol):
-    """A runner of jobs on the only connection that writes, in the order of the calls."""
+    """Executor of jobs on the only connection that writes, in the order of the calls."""
 
     async def write(self, job: Job) -> Any:
         """Return the job's result once it is stored on disk, or raise its error. Cancelling does not stop the job.
@@ -93,7 +93,7 @@ class ThreadWriter:
             if not accepted:
                 continue
             outcomes = self._committer.commit([job for job, _ in accepted])
-            with suppress(trio.RunFinishedError):  # Nothing waits for the outcomes any more.
+            with suppress(trio.RunFinishedError):  # The trio run has ended, so nothing waits for the outcomes.
                 self._trio.run_sync_soon(_settle_all, [ticket for _, ticket in accepted], outcomes)
 
 

@@ -1,4 +1,7 @@
-"""The oldest schema from which migrations start. No migration makes it: a new database gets the newest schema."""
+"""The oldest schema, from which migrations start.
+
+No migration creates it, because a new database gets the newest schema.
+"""
 
 revision = "0017"
 down_revision = None

@@ -1,4 +1,4 @@
-"""The weekly quota by which a ladder was fitted. Earlier ladders had none."""
+"""The weekly quota under which a ladder was fitted. Earlier ladders had none."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Flags of bots that do better against many others. Existing flags stay."""
+"""Flags of bots that score better than predicted against many opponents. Existing flags stay."""
 
 import sqlalchemy as sa
 from alembic import op

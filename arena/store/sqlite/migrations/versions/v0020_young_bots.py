@@ -1,4 +1,4 @@
-"""The time for which bots are young under a ladder's quota; zero for earlier ladders."""
+"""The number of days for which bots count as young under a ladder's quota; zero for earlier ladders."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Sums of scores in the totals of versions, from the seats of the results that count."""
+"""The sum of scores in each version's totals, computed from the seats whose results count."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,7 @@
-"""Numbers of the leaves with which matches ended, by seat: a bot that returns asks for its reports by them."""
+"""The number of the log leaf with which a match ended, by seat.
+
+A bot that returns uses it to request missed reports.
+"""
 
 import sqlalchemy as sa
 from alembic import op

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -22,6 +23,8 @@ from arena.api.metrics import METRICS
 from tests.cli.cli_rig import ARENA, PATIENCE, arena
 from tests.cli.hardened import SETPRIORITY
 from tests.cli.web_process_rig import ask
+
+DASHBOARD = Path(__file__).parents[2] / "contrib" / "grafana" / "arena.json"
 
 
 @contextmanager
@@ -66,6 +69,30 @@ def test_a_server_serves_its_figures(tmp_path: Path) -> None:
         families = {each.name for each in text_string_to_metric_families(content.decode())}
         assert {*METRICS, "process_cpu_seconds"} <= families
         assert healthz(place) == (200, {"healthy": True, "troubles": []})
+
+
+def test_the_dashboard_asks_for_figures_and_labels_that_a_server_has(tmp_path: Path) -> None:
+    queries = [query for panel in json.loads(DASHBOARD.read_text())["panels"] for query in panel["targets"]]
+    with measured(tmp_path / "data", "--seats", "nullern:3", "--patience", "0") as (address, place):
+        words = ("-m", "arena_client.samples.random_bot", "--quiet", "--server", address, "--name", "ann")
+        options = ("--token-file", str(tmp_path / "token"), "--game", "nullern", "--matches", "1")
+        subprocess.run([sys.executable, *words, *options], check=True, timeout=PATIENCE)
+        families = [*text_string_to_metric_families(ask(place, "/metrics")[1].decode())]
+    labels = {sample.name: {*sample.labels} for family in families for sample in family.samples}
+    labels |= {f"{family.name}_total": set() for family in families if family.type == "counter" and not family.samples}
+    for query in queries:
+        named = re.findall(r"\b(?:arena|process)_\w+", query["expr"])
+        assert named, query
+        assert {*named} <= {*labels}, query
+        grouped = {*re.findall(r"\w+", " ".join(re.findall(r"\bby \(([^)]*)\)", query["expr"])))}
+        assert {*re.findall(r"{{(\w+)}}", query["legendFormat"])} == grouped - {"le"}, query
+        assert all(grouped <= labels[name] for name in named if labels[name]), query
+    if promtool := shutil.which("promtool"):
+        rules = [{"record": "shown", "expr": query["expr"].replace("$__rate_interval", "5m")} for query in queries]
+        file = tmp_path / "rules.json"  # what is JSON is YAML, too
+        file.write_text(json.dumps({"groups": [{"name": f"{n}", "rules": [rule]} for n, rule in enumerate(rules)]}))
+        checked = subprocess.run([promtool, "check", "rules", str(file)], capture_output=True, text=True, check=False)
+        assert checked.returncode == 0, checked.stderr
 
 
 @pytest.mark.skipif(platform.machine() not in SETPRIORITY, reason="the number of the system call is not known here")

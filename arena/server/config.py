@@ -204,6 +204,21 @@ class Config:
             "https://HOST or http://HOST:PORT, separated by commas. They are also names of --web itself."
         },
     )
+    public_url: str | None = field(
+        default=None,
+        metadata={
+            "help": "Address of the pages for readers, such as https://arena.example or https://arena.example/cards: "
+            "pages print it in links for other sites. By default the address at which a request arrives; behind one of "
+            "the proxies none."
+        },
+    )
+    public_address: str | None = field(
+        default=None,
+        metadata={
+            "help": "Address of the server for bots, as HOST:PORT, or https://HOST:PORT if a proxy adds TLS: pages "
+            "print it for authors. By default the address at which a request arrives, with the port of --address."
+        },
+    )
     log_json: bool = field(
         default=False, metadata={"help": "Log as JSON lines; the default if standard error is no terminal."}
     )

@@ -83,19 +83,18 @@ ROUTES: Final = (
 
 def application(
     open_source: OpenSource,
-    root: str = "",
     rules: RequestRules = USUAL,
     open_server: OpenServer | None = None,
     play_socket: PlaySocket | None = None,
 ) -> Starlette:
-    """Return the pages for a data source. `root`: the path prefix that a proxy removes, such as "/arena".
+    """Return the pages for a data source.
 
     `open_server`: opens the server whose running matches are shown; if None, none are shown. `play_socket`: handles the
     WebSockets of bots that play.
     """
     counts = RequestCounts()
     reader = Reader(open_source)
-    live = Live(reader, open_server, root)
+    live = Live(reader, open_server, rules.addresses.root)
     table_ladders = TableLadders(reader)
     made = Starlette(
         routes=[
@@ -104,7 +103,7 @@ def application(
             Mount(PATH, api_application(Sources(reader, table_ladders))),
         ],
         middleware=[
-            Middleware(WithHeaders, root=root),
+            Middleware(WithHeaders, addresses=rules.addresses),
             Middleware(EachRequest, rules=rules, counts=counts),
             Middleware(Failures, answer=_failed),
             Middleware(GZipMiddleware, minimum_size=1000),

@@ -32,7 +32,6 @@ UNREAD_BYTES: Final = 1 << 18
 def run(
     open_source: OpenSource,
     listen: str,
-    root: str,
     ready: Callable[[str], None],
     rules: RequestRules = USUAL,
     open_server: OpenServer | None = None,
@@ -49,11 +48,11 @@ def run(
     host, port = sockets[0].getsockname()[:2]
     config = configured(sockets)
     named = f"[{host}]" if ":" in host else host
-    pages = application(open_source, root, rules, open_server, play_socket)
+    pages = application(open_source, rules, open_server, play_socket)
     gc.collect()
     gc.freeze()  # otherwise collecting the initial objects delays a page by 70 ms now and then
     gc.set_threshold(20_000, 20, 50)
-    trio.run(_serve, pages, config, partial(ready, f"http://{named}:{port}{root}/"))
+    trio.run(_serve, pages, config, partial(ready, f"http://{named}:{port}{rules.addresses.root}/"))
 
 
 def configured(sockets: Iterable[socket.socket]) -> Config:

@@ -9,6 +9,7 @@ from typing import Any, cast
 from starlette.websockets import WebSocket
 
 from arena.stderr import log_to_stderr
+from arena.web.answers.addresses import Addresses
 from arena.web.requests.each_request import RequestRules
 from arena.web.serving import run
 from trio_grpc.http2.proxy_protocol import networks
@@ -33,4 +34,5 @@ def ready(address: str) -> None:
 
 if __name__ == "__main__":
     log_to_stderr(level=logging.WARNING)
-    run(broken, "127.0.0.1:0", "", ready, RequestRules(proxies=networks("127.0.0.1")), play_socket=cast("Any", play))
+    rules = RequestRules(proxies=networks("127.0.0.1"), addresses=Addresses("http://arena.example"))
+    run(broken, "127.0.0.1:0", ready, rules, play_socket=cast("Any", play))

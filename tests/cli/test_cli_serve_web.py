@@ -216,6 +216,7 @@ def test_the_process_that_shows_pages_dies_and_is_started_anew_at_the_same_place
     with serving(tmp_path / "data", "--no-house", "--seats", "2") as server:
         first = server.beside
         assert server.get("/live")[0].status == 200
+        assert f"run(MyBot(), &#34;{server.address}&#34;)" in server.get("/write-a-bot")[1]
         os.kill(first, signal.SIGKILL)
         until(lambda: server.beside != first, "the next one")
         assert "the process that shows pages ended; it is started anew" in server.log

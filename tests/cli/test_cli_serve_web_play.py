@@ -241,7 +241,11 @@ def test_a_server_does_not_begin_with_an_origin_that_is_none(tmp_path: Path) -> 
 def test_everybody_is_counted_by_his_own_address(tmp_path: Path) -> None:
     """As told by a named proxy: for connections here, for registrations and in the log at the server."""
     options = (*QUICK, "--debug", "--proxies", "127.0.0.1", "--registrations-per-address", "2")
-    with serving(tmp_path / "data", *options) as server:
+    public = ("--public-url", "https://arena.example", "--public-address", "https://arena.example:443")
+    with serving(tmp_path / "data", *options, *public) as server:
+        page = server.get("/write-a-bot")[1]
+        assert 'og:image" content="https://arena.example/static/' in page
+        assert "--server arena.example:443 --tls" in page
         one, other = ({"x-forwarded-for": f"192.0.2.{number}"} for number in (7, 8))
         token = registered(server, "ann", one)
         registered(server, "bea", one)

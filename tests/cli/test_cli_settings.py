@@ -50,6 +50,8 @@ def another(setting: ServerSetting) -> Value:
 OTHERS = {name: another(setting) for name, setting in SETTINGS.items()} | {
     "address": "[::1]:1",
     "metrics": "[::1]:2",
+    "public_address": "arena.example:443",
+    "public_url": "https://arena.example/cards",
     "proxies": "10.0.0.0/8, ::1",
     "web": "[::1]:2",
     "web_origin": "https://arena.example, http://[::1]:2",
@@ -290,6 +292,11 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         (("--quiet", "--debug"), "--quiet and --debug: choose one"),
         (("--address", "foo"), "address: 'foo' is no HOST:PORT, such as 127.0.0.1:50051 or [::1]:50051"),
         (("--address", "localhost:65536"), "address: 'localhost:65536' is no HOST:PORT"),
+        (
+            ("--public-url", "arena.example"),
+            "public_url: 'arena.example' is no address of pages, such as https://arena",
+        ),
+        (("--public-address", "arena.example"), "public_address: 'arena.example' is no address of a server, such as"),
         (("--proxies", "10.0.0.1, proxy"), "proxies: 'proxy' does not appear to be an IPv4 or IPv6 network"),
     ],
 )

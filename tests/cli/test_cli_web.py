@@ -27,7 +27,7 @@ from arena.web.reading.reader import Missing, Reader, TableLadders
 from engine.registry import GAMES
 from tests.cli.cli_rig import PATIENCE, Played, arena
 from tests.cli.web_process_rig import ask, browsing
-from tests.documents import first_bots
+from tests.documents import ADDRESS, first_bots
 
 STEPS = 40
 """Steps of replays that are looked at, besides the first of each."""
@@ -169,10 +169,13 @@ def test_rules_come_in_every_language(place: tuple[str, int]) -> None:
             assert "<h1>" in page
 
 
-def test_the_first_bots_are_those_of_the_documents(place: tuple[str, int]) -> None:
+def test_the_first_bots_are_those_of_the_documents(
+    place: tuple[str, int], places: dict[str, tuple[str, int]], played: Played
+) -> None:
     page = text_of(place, "/write-a-bot")
+    server = played.server if place == places["server"] else ADDRESS
     shown = [unescape(code) for code in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)]
-    assert shown == first_bots()
+    assert shown == [code.replace(ADDRESS, server) for code in first_bots()]
     assert len(shown) == 6
 
 

@@ -41,7 +41,7 @@ def analysing(parent: int) -> Sequence[int]:
 
 
 def test_one_address_has_its_share_of_the_analyses_that_wait(data: Path) -> None:
-    with browsing("--data", str(data), "--proxy", "127.0.0.1") as place:
+    with browsing("--data", str(data), "--proxy", "127.0.0.1", "--public-url", "http://a.example") as place:
 
         def asked(number: int, address: str) -> int:
             return ask(place, f"/matches/{number}/analysis", "POST", x_forwarded_for=address)[0].status

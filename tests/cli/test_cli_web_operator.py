@@ -22,11 +22,13 @@ from arena.web.requests.each_request import USUAL, EachRequest, RequestCounts
 from tests.cli.cli_rig import PATIENCE, Played, arena, serving
 from tests.cli.web_process_rig import ask, browsing
 
+PUBLIC = ("--public-url", "http://arena.example")
+"""Without it, pages behind a proxy write a line to the log."""
 READER = {"x_forwarded_for": "192.0.2.7"}
 
 
 def test_one_address_may_ask_so_often_and_a_named_proxy_tells_whose_it_is(empty: Path) -> None:
-    with browsing("--data", str(empty), "--rate", "1", "--proxy", "127.0.0.1") as place:
+    with browsing("--data", str(empty), "--rate", "1", "--proxy", "127.0.0.1", *PUBLIC) as place:
         answers = [ask(place, "/write-a-bot", **READER)[0].status for _ in range(30)]
         assert answers[:10] == [200] * 10
         assert 429 in answers
@@ -127,6 +129,23 @@ def test_a_server_that_is_gone_is_no_health(empty: Path) -> None:
         pages.__exit__(None, None, None)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--public-url", "arena.example"), "'--public-url': 'arena.example' is no address of pages"),
+        (("--public-address", "arena.example"), "'--public-address': 'arena.example' is no address of a server"),
+        (
+            ("--public-url", "https://a.example/b", "--root", "/c"),
+            "the path of 'https://a.example/b' differs from --root '/c'",
+        ),
+    ],
+)
+def test_a_public_address_that_cannot_be_is_named(empty: Path, words: tuple[str, ...], said: str) -> None:
+    result = arena("web", "--data", empty, *words)
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split())
+
+
 @pytest.mark.parametrize("proxy", ["here", "10.0.0.1/8", "10.0.0.0/33", ""])
 def test_a_proxy_that_is_no_address_is_named(empty: Path, proxy: str) -> None:
     result = arena("web", "--data", empty, "--proxy", proxy)
@@ -135,7 +154,7 @@ def test_a_proxy_that_is_no_address_is_named(empty: Path, proxy: str) -> None:
 
 
 def test_the_pages_count_what_they_answer(empty: Path) -> None:
-    with browsing("--data", str(empty), "--rate", "1", "--proxy", "127.0.0.1") as place:
+    with browsing("--data", str(empty), "--rate", "1", "--proxy", "127.0.0.1", *PUBLIC) as place:
         answers = [ask(place, "/write-a-bot", **READER)[0].status for _ in range(20)]
         ask(place, "/nothing")
         answer, content = ask(place, "/metrics")

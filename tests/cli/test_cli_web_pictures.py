@@ -29,7 +29,7 @@ def test_a_page_of_a_match_names_its_own_picture_and_the_server_draws_it(data: P
     with browsing("--data", str(data)) as place:
         for number in (1, 2):
             for path in (f"/matches/{number}", f"/matches/{number}/steps/3"):
-                named = re.search(r'og:image" content="([^"]+)"', ask(place, path)[1].decode())
+                named = re.search(r'og:image" content="([^"]+)"', ask(place, path, host="evil.example")[1].decode())
                 assert named
                 assert named[1] == f"http://{place[0]}:{place[1]}/matches/{number}/picture.png"
             answer, content = ask(place, f"/matches/{number}/picture.png")

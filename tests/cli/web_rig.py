@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from arena.web.application import application
 from arena.web.reading.reader import OpenSource
+from arena.web.requests.each_request import USUAL, RequestRules
 
 
 def routes(listed: Sequence[BaseRoute], before: str = "") -> Iterator[tuple[str, str, Sequence[str]]]:
@@ -39,19 +40,21 @@ class WebAnswer(NamedTuple):
 class WebPages:
     """The pages over a data source."""
 
-    def __init__(self, open_source: OpenSource) -> None:
-        self.app: ASGIApp = application(open_source)
+    def __init__(self, open_source: OpenSource, rules: RequestRules = USUAL) -> None:
+        self.app: ASGIApp = application(open_source, rules)
 
-    def get(self, path: str, method: str = "GET", **headers: str) -> WebAnswer:
-        """Ask for a path with its query."""
-        return trio.run(self._asked, path, method, headers)
+    def get(
+        self, path: str, method: str = "GET", server: tuple[str, int] = ("127.0.0.1", 80), **headers: str
+    ) -> WebAnswer:
+        """Ask for a path with its query, at an address of the machine."""
+        return trio.run(self._asked, path, method, server, headers)
 
-    async def _asked(self, path: str, method: str, headers: Mapping[str, str]) -> WebAnswer:
+    async def _asked(self, path: str, method: str, server: tuple[str, int], headers: Mapping[str, str]) -> WebAnswer:
         place, _, query = path.partition("?")
         scope: dict[str, Any] = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method}
         scope |= {"scheme": "http", "path": place, "raw_path": place.encode(), "query_string": query.encode()}
         given = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-        scope |= {"root_path": "", "headers": given, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80)}
+        scope |= {"root_path": "", "headers": given, "client": ("127.0.0.1", 1), "server": server}
         sent = list[MutableMapping[str, Any]]()
 
         asked = iter([{"type": "http.request", "body": b"", "more_body": False}])

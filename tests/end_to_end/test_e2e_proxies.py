@@ -175,9 +175,10 @@ def test_a_stream_may_say_more_than_a_request_of_nginx(tmp_path: Path, tls: Path
 def test_pages_and_calls_share_a_port_and_each_knows_whose_a_request_is(tmp_path: Path, tls: Path) -> None:
     log: list[str] = []
     with server(tmp_path / "data", "--house", "--patience", "0", "--luck", "off") as running:
-        options = ("--data", str(tmp_path / "data"), "--root", "/arena", "--proxy", "127.0.0.1", "--access-log")
+        options = ("--data", str(tmp_path / "data"), "--proxy", "127.0.0.1", "--access-log")
+        public = ("--public-url", "https://arena.example/arena")
         with (
-            browsing(*options, log=log) as (host, port),
+            browsing(*options, *public, log=log) as (host, port),
             nginx(tmp_path, tls, HTTP, {**here(running), "127.0.0.1:8080": f"{host}:{port}"}) as address,
         ):
             plays_a_match(address, tls, tmp_path, "ann")
@@ -189,6 +190,7 @@ def test_pages_and_calls_share_a_port_and_each_knows_whose_a_request_is(tmp_path
             text = answer.read().decode()
             connection.close()
             assert answer.status == 200
+            assert 'og:image" content="https://arena.example/arena/static/' in text
             links = re.findall(r'href="(/[^"]*)"', text)
             assert links
             assert all(link.startswith("/arena/") for link in links)
@@ -205,7 +207,7 @@ def site(host: str) -> Mapping[str, str]:
 def test_a_bot_plays_over_a_websocket_through_nginx_if_its_site_is_named(tmp_path: Path, tls: Path) -> None:
     secure = ssl.create_default_context(cafile=str(tls / "cert.pem"))
     text = HTTP.replace("        location /arena/ {", f"{SITE}\n        location /arena/ {{")
-    options = ("--seats", "2", "--patience", "0", "--luck", "off", "--web-origin", "https://arena.example")
+    options = ("--seats", "2", "--patience", "0", "--luck", "off", "--public-url", "https://arena.example")
     with serving(tmp_path / "data", *options) as running:
         places = {"127.0.0.1:50051": running.address, "127.0.0.1:8081": f"{running.host}:{running.port}"}
         with nginx(tmp_path, tls, text, places) as address:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -97,29 +98,29 @@ def _check_listening(config: Config) -> None:
     from trio_grpc.http2.proxy_protocol import networks
     from trio_grpc.http2.sockets import host_and_port
 
-    try:
-        host_and_port(config.address)
-    except ValueError as error:
-        raise click.UsageError(f"address: {error}") from None
-    try:
-        host_and_port(config.web or config.address)
-    except ValueError as error:
-        raise click.UsageError(f"web: {error}") from None
+    checks: list[tuple[str, str | None, Callable[[str], object]]] = [
+        ("address", config.address, host_and_port),
+        ("web", config.web, host_and_port),
+        ("metrics", config.metrics, host_and_port),
+        ("proxies", config.transport.proxies, networks),
+    ]
     if config.web_origin is not None:
         from arena.web.requests.sites import site_names
 
+        checks.append(("web_origin", config.web_origin, site_names))
+    if config.public_url is not None or config.public_address is not None:
+        from arena.web.answers.addresses import bot_address, pages_address
+
+        checks += [
+            ("public_url", config.public_url, pages_address),
+            ("public_address", config.public_address, bot_address),
+        ]
+    for name, value, parse in checks:
         try:
-            site_names(config.web_origin)
+            if value is not None:
+                parse(value)
         except ValueError as error:
-            raise click.UsageError(f"web_origin: {error}") from None
-    try:
-        host_and_port(config.metrics or config.address)
-    except ValueError as error:
-        raise click.UsageError(f"metrics: {error}") from None
-    try:
-        networks(config.transport.proxies or "127.0.0.1")
-    except ValueError as error:
-        raise click.UsageError(f"proxies: {error}") from None
+            raise click.UsageError(f"{name}: {error}") from None
 
 
 def _print(text: str) -> None:

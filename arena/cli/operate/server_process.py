@@ -141,7 +141,7 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
             port = await nursery.start(partial(serve_arena, arena, config.address, credentials=credentials))
             assert config.transport.unix_socket is not None, "see with_socket"
             store.announce(config.transport.unix_socket)
-            pages = "" if config.web is None else await nursery.start(show_pages, config)
+            pages = "" if config.web is None else await nursery.start(show_pages, config, port)
             host = config.address.rpartition(":")[0]
             games = [game.name for game in config.games]
             click.echo(

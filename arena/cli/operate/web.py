@@ -12,6 +12,7 @@ from arena.cli.data_source import takes_source
 
 if TYPE_CHECKING:
     from arena.cli.data_source import DataPlace
+    from arena.web.answers.addresses import Addresses
     from arena.web.live.feed import OpenServer
     from arena.web.reading.reader import OpenSource
     from arena.web.requests.each_request import RequestRules
@@ -52,6 +53,19 @@ DEFAULT_LISTEN: Final = "127.0.0.1:8080"
     default="",
     help="Other sites on which readers may ask for analyses: https://HOST, separated by commas.",
 )
+@click.option(
+    "--public-url",
+    metavar="URL",
+    default="",
+    help="Address of the pages for readers, such as https://HOST/arena, whose path is then that of --root. By default "
+    "the address at which a request arrives; behind a --proxy none.",
+)
+@click.option(
+    "--public-address",
+    metavar="[https://]HOST:PORT",
+    default="",
+    help="Address of the server for bots, https:// for TLS. By default that of --server where readers can reach it.",
+)
 @click.option("--access-log", is_flag=True, help="Log every request: address, method, path, status, time, bytes.")
 @takes_source
 def command(
@@ -60,6 +74,8 @@ def command(
     rate: float,
     proxies: tuple[str, ...],
     web_origin: str,
+    public_url: str,
+    public_address: str,
     access_log: bool,
     place: DataPlace,
 ) -> None:
@@ -72,11 +88,12 @@ def command(
         raise click.BadParameter(
             f"it begins with a slash and does not end with one, not {root!r}", param_hint="'--root'"
         )
-    rules = _rules(rate, proxies, access_log, _sites(listen, web_origin))
+    addresses = _addresses(public_url, public_address, root, place)
+    rules = _rules(rate, proxies, access_log, _sites(listen, web_origin, addresses.origin), addresses)
     if place.data is None:
         with place.reached_server() as client:
             client.games()
-            _serve(lambda: nullcontext(client), listen, root, rules, lambda: nullcontext(client))
+            _serve(lambda: nullcontext(client), listen, rules, lambda: nullcontext(client))
         return
     from arena.queries.directory import opening_directory
 
@@ -84,10 +101,33 @@ def command(
     with place.read_directory():
         pass
     with opening_directory(data) as open_source:
-        _serve(open_source, listen, root, rules)
+        _serve(open_source, listen, rules)
 
 
-def _sites(listen: str, web_origin: str) -> Sites:
+def _addresses(public_url: str, public_address: str, root: str, place: DataPlace) -> Addresses:
+    """Return the addresses that the pages print. Raises: BadParameter."""
+    from arena.web.answers.addresses import Addresses, BotAddress, bot_address, pages_address
+
+    for option, value, parse in (
+        ("public-url", public_url, pages_address),
+        ("public-address", public_address, bot_address),
+    ):
+        try:
+            if value:
+                parse(value)
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint=f"'--{option}'") from None
+    reached = place.data is None and not place.server.startswith("unix:")
+    server = BotAddress(place.server, place.tls or place.roots is not None) if reached else None
+    addresses = Addresses(public_url, public_address, server, root)
+    if root and addresses.root != root:
+        raise click.BadParameter(
+            f"the path of {public_url!r} differs from --root {root!r}; leave --root out", param_hint="'--public-url'"
+        )
+    return addresses
+
+
+def _sites(listen: str, web_origin: str, public_origin: str) -> Sites:
     """Return the origins of sites that may let bots play and ask for analyses. Raises: BadParameter."""
     from arena.web.requests.sites import Sites
     from trio_grpc.http2.sockets import host_and_port
@@ -97,12 +137,12 @@ def _sites(listen: str, web_origin: str) -> Sites:
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="'--listen'") from None
     try:
-        return Sites(host, web_origin)
+        return Sites(host, web_origin, public_origin)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="'--web-origin'") from None
 
 
-def _rules(rate: float, proxies: tuple[str, ...], access_log: bool, sites: Sites) -> RequestRules:
+def _rules(rate: float, proxies: tuple[str, ...], access_log: bool, sites: Sites, addresses: Addresses) -> RequestRules:
     """Return the rules for requests. Raises: BadParameter."""
     from arena.stderr import log_to_stderr
     from arena.web.requests.each_request import RequestRules
@@ -113,18 +153,16 @@ def _rules(rate: float, proxies: tuple[str, ...], access_log: bool, sites: Sites
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="'--proxy'") from None
     log_to_stderr(level=logging.INFO if access_log else logging.WARNING)
-    return RequestRules(rate, named, access_log, sites)
+    return RequestRules(rate, named, access_log, sites, addresses)
 
 
-def _serve(
-    open_source: OpenSource, listen: str, root: str, rules: RequestRules, open_server: OpenServer | None = None
-) -> None:
+def _serve(open_source: OpenSource, listen: str, rules: RequestRules, open_server: OpenServer | None = None) -> None:
     from arena.web.serving import run
 
     def ready(address: str) -> None:
         click.echo(f"Pages at {address}; Ctrl-C ends them.")
 
     try:
-        run(open_source, listen, root, ready, rules, open_server)
+        run(open_source, listen, ready, rules, open_server)
     except RuntimeError as error:
         raise click.ClickException(f"{error}; choose another place with --listen") from error

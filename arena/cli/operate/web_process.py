@@ -7,6 +7,7 @@ directory. The server imports nothing of the pages, and no decision waits for th
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import click
 import structlog
@@ -24,11 +25,13 @@ LONG_ENOUGH: Final = 10.0
 log = structlog.get_logger("arena")
 
 
-async def show_pages(config: Config, *, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED) -> None:
+async def show_pages(
+    config: Config, port: int, *, task_status: trio.TaskStatus[str] = trio.TASK_STATUS_IGNORED
+) -> None:
     """Run the process, and restart it, until cancelled; report the pages' address at the start.
 
-    The reported address is empty if the first process ended early. The server runs without pages then, and prints the
-    address once a later process listens.
+    `port` is the one for bots. The reported address is empty if the first process ended early. The server runs without
+    pages then, and prints the address once a later process listens.
 
     Raises:
         RuntimeError: The first process cannot listen there.
@@ -38,13 +41,17 @@ async def show_pages(config: Config, *, task_status: trio.TaskStatus[str] = trio
     listen, unix_socket = config.web, str(config.transport.unix_socket)
     data, proxies = str(config.data.absolute()), config.transport.proxies or ""
     web_origin = config.web_origin or ""
+    public_url, public_address = config.public_url or "", config.public_address or ""
+    server = f"{config.address.rpartition(':')[0]}:{port}"
+    tls = "" if config.tls_cert is None else "tls"
+    words = (unix_socket, proxies, web_origin, public_url, public_address, server, tls)
     tried = begun = False
 
     async def run() -> bool:
         nonlocal tried, begun, listen
         started = trio.current_time()
         try:
-            async with helper(MODULE, data, listen, unix_socket, proxies, web_origin) as process:
+            async with helper(MODULE, data, listen, *words) as process:
                 process.channel.send("where?")
                 answer: list[tuple[str, str]] = await process.channel.receive()
                 if not answer:
@@ -58,7 +65,7 @@ async def show_pages(config: Config, *, task_status: trio.TaskStatus[str] = trio
                 if not begun:
                     begun = True
                     # After a restart, port 0 means the port that the first process got.
-                    listen = address.removeprefix("http://").rstrip("/")
+                    listen = urlsplit(address).netloc
                     if tried:
                         click.echo(f"Pages at {address}")
                 if not tried:

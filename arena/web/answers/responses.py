@@ -25,6 +25,7 @@ from arena.queries.figures import CONFIDENCE, SHARED, flag_in_words, is_house, l
 from arena.queries.json_form import json_text
 from arena.replay.render.table_svg import SHAPES
 from arena.version import __version__
+from arena.web.answers.addresses import Addresses, own_addresses
 from arena.web.answers.static_files import DIGEST, FILES, static_path
 from engine.registry import GAMES
 
@@ -65,11 +66,11 @@ SCHEMA: Final[Mapping[str, Any]] = {
 
 
 class WithHeaders:
-    """Middleware that adds `HEADERS` to answers that do not set them, and gives the pages their path prefix."""
+    """Middleware that adds `HEADERS` to answers that do not set them, and gives the pages their addresses."""
 
-    def __init__(self, app: ASGIApp, root: str) -> None:
+    def __init__(self, app: ASGIApp, addresses: Addresses) -> None:
         self._application = app
-        self._root = root
+        self._own = {"root": addresses.root, "addresses": addresses}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
@@ -82,7 +83,7 @@ class WithHeaders:
             await send(message)
 
         if scope["type"] == "http":
-            await self._application({**scope, "root": self._root}, receive, sending)
+            await self._application({**scope, **self._own}, receive, sending)
         else:
             await self._application(scope, receive, send)
 
@@ -93,7 +94,7 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
         root=request.scope["root"],
         static=static_path(request.scope["root"]),
         path=request.scope["root"] + request.url.path,
-        origin=f"{request.url.scheme}://{request.url.netloc}",
+        origin=own_addresses(request).origin,
         **context,
     )
     if status != 200:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.rules import LANGUAGES, rules_of
+from arena.web.answers.addresses import BotAddress, own_addresses
 from arena.web.answers.responses import page
 from arena.web.pages.asked import game_asked
 from arena.web.reading.reader import Missing
@@ -23,6 +24,19 @@ _MARKDOWN: Final = MarkdownIt("commonmark", {"html": False}).enable("table")
 NAMES: Final = {"en": "English", "nl": "Nederlands", "de": "Deutsch"}
 
 
+ADDRESS: Final = '"localhost:50051"'
+"""The address in the code of the first bots."""
+WITH_TLS: Final = {
+    "Python": (ADDRESS, f"{ADDRESS}, tls=True"),
+    "TypeScript and JavaScript": (ADDRESS, f"{ADDRESS}, {{ tls: true }}"),
+    "C++": (
+        f"return arena::run(bot, {ADDRESS})",
+        f"arena::Options at; at.address = {ADDRESS}; at.tls = true; return arena::run(bot, at)",
+    ),
+}
+"""Changes of the code for a server with TLS. Other bots get the address on their command line."""
+
+
 class FirstBot(NamedTuple):
     """The shortest bot in a language."""
 
@@ -30,6 +44,16 @@ class FirstBot(NamedTuple):
     how: Markup
     """Instructions for getting the SDK from a checkout."""
     code: str
+
+    def at(self, bots: BotAddress) -> FirstBot:
+        """Return the bot with the address of its server."""
+        code = self.code.replace(*WITH_TLS[self.language]) if bots.tls and self.named else self.code
+        return self._replace(code=code.replace(ADDRESS, f'"{bots.server}"'))
+
+    @property
+    def named(self) -> bool:
+        """True if the code names the server; otherwise the command line does."""
+        return self.language in WITH_TLS
 
 
 async def rules(request: Request) -> Response:
@@ -48,8 +72,10 @@ async def rules(request: Request) -> Response:
 
 
 async def write_a_bot(request: Request) -> Response:
-    """Show the shortest bot in each language."""
-    return page(request, "write_a_bot.html", bots=_first_bots())
+    """Show the shortest bot in each language, with the address of the server."""
+    bots = own_addresses(request).bots
+    shown = _first_bots() if bots is None else [each.at(bots) for each in _first_bots()]
+    return page(request, "write_a_bot.html", bots=shown, server=bots)
 
 
 async def browser_bot(request: Request) -> Response:

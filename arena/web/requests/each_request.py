@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic, perf_counter
 from typing import Final
 
@@ -13,10 +13,11 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from arena.web.answers.addresses import Addresses
 from arena.web.answers.responses import problem
 from arena.web.caches import LruCache
 from arena.web.requests.sites import UNNAMED, Sites, reader_address
-from trio_grpc.http2.proxy_protocol import Networks
+from trio_grpc.http2.proxy_protocol import Networks, among
 from trio_grpc.limits.connection_limits import LOOPBACK, UNIX, Origin, origin_of
 
 log = structlog.get_logger("arena.web")
@@ -44,6 +45,8 @@ class RequestRules:
     access_log: bool = False
     sites: Sites = UNNAMED
     """Sites whose pages may do more than read."""
+    addresses: Addresses = field(default_factory=Addresses)
+    """The addresses that pages print."""
 
 
 USUAL: Final = RequestRules()
@@ -86,6 +89,7 @@ class EachRequest:
         began, status, sent, until_answer = perf_counter(), 0, 0, 0.0
         host, port = scope["client"] or ("", 0)
         address = reader_address(host, Headers(scope=scope), self._proxies)
+        scope["proxied"] = bool(host) and among(host, self._proxies)
         scope["client"] = (address, port)  # the handlers count requests by it, too
 
         async def sending(message: Message) -> None:

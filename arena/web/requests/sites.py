@@ -14,13 +14,10 @@ from typing import Final
 
 from starlette.datastructures import Headers
 
+from arena.web.answers.addresses import ORIGIN, WILDCARDS
 from trio_grpc.http2.proxy_protocol import Networks, among
 
-ORIGIN: Final = re.compile(r"(https?)://((?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?)")
-"""An origin in small letters (RFC 6454, 6.2), and its parts."""
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
-WILDCARDS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - to be recognized, not to be bound
-"""Hosts that mean every address of the machine when a server listens at them."""
 FOR: Final = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;,\s]*)', re.IGNORECASE)
 """The address in an element of `Forwarded` (RFC 7239, section 4)."""
 HOPS: Final = 20
@@ -50,9 +47,12 @@ def site_names(web_origin: str) -> Mapping[str, str]:
 class Sites:
     """The origins and names that are allowed to do more than read."""
 
-    def __init__(self, listens: str, web_origin: str) -> None:
-        """`listens`: the host that the server listens at. `web_origin`: origins as for `site_names`; may be empty."""
-        self._origins = site_names(web_origin) if web_origin else {}
+    def __init__(self, listens: str, web_origin: str, own: str = "") -> None:
+        """`listens`: the host that the server listens at. The others may be empty.
+
+        `web_origin`: origins as for `site_names`. `own`: the public origin of the pages themselves.
+        """
+        self._origins = {name: host for each in (web_origin, own) if each for name, host in site_names(each).items()}
         self._everywhere = listens in WILDCARDS
         self._hosts = {*LOOPBACK, listens.lower(), *map(_without_port, self._origins.values())}
 

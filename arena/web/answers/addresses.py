@@ -1,0 +1,149 @@
+"""The addresses that a page prints: its own, and the one at which bots connect.
+
+They come from the operator's settings, or else from the socket at which the request arrived. The header Host is never
+used: a client writes it, and a copy of the page may be shown to others.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any, Final
+
+import structlog
+from starlette.requests import Request
+from starlette.types import Scope
+
+from trio_grpc.http2.sockets import host_and_port
+
+ORIGIN: Final = re.compile(r"(https?)://((?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?)")
+"""An origin in small letters (RFC 6454, 6.2), and its parts."""
+URL: Final = re.compile(rf"({ORIGIN.pattern})((?:/[A-Za-z0-9._~-]+)*)/?", re.IGNORECASE)
+"""An origin and a path."""
+WILDCARDS: Final = ("", "0.0.0.0", "::")  # noqa: S104 - to be recognized, not to be bound
+"""Hosts that mean every address of the machine when a server listens at them."""
+SERVER: Final = re.compile(r"(https://)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+):(\d{1,5})", re.ASCII | re.IGNORECASE)
+"""A host and a port, after a scheme for TLS."""
+
+log = structlog.get_logger("arena.web")
+
+
+@dataclass(frozen=True, slots=True)
+class BotAddress:
+    """The address at which bots connect."""
+
+    server: str
+    """Host and port."""
+    tls: bool = False
+
+    @property
+    def options(self) -> str:
+        """The options of a bot's command line, and of `arena`, that name this server."""
+        return f"--server {self.server}" + (" --tls" if self.tls else "")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAddresses:
+    """The addresses that a page may print for one request."""
+
+    origin: str | None
+    """Scheme, host and port of the pages, to be followed by the path of a page; None if nothing is known."""
+    root: str
+    """The path of the first page, without a slash at its end."""
+    bots: BotAddress | None
+    """None if nothing is known that the reader can reach."""
+
+    @property
+    def pages(self) -> str | None:
+        """The address of the first page without a slash at its end; None if nothing is known."""
+        return None if self.origin is None else self.origin + self.root
+
+
+def pages_address(public_url: str) -> tuple[str, str]:
+    """Parse the setting `public_url`; return origin and path, without a slash at its end. Raises: ValueError."""
+    found = URL.fullmatch(public_url)
+    if found is None:
+        raise ValueError(
+            f"{public_url!r} is no address of pages, such as https://arena.example or http://192.0.2.7:8080"
+        )
+    return found[1].lower(), found[4]
+
+
+def bot_address(public_address: str, tls: bool = False) -> BotAddress:
+    """Parse the setting `public_address`. `tls`: the server itself uses TLS. Raises: ValueError."""
+    found = SERVER.fullmatch(public_address)
+    if found is None or not 0 < int(found[3]) < 65536:
+        raise ValueError(
+            f"{public_address!r} is no address of a server, such as arena.example:50051, or https://arena.example:443 "
+            "with TLS"
+        )
+    return BotAddress(f"{found[2]}:{found[3]}", tls or found[1] is not None)
+
+
+class Addresses:
+    """The addresses of the pages and of the server for bots, as far as they are known."""
+
+    def __init__(
+        self, public_url: str = "", public_address: str = "", listens: BotAddress | None = None, root: str = ""
+    ) -> None:
+        """`listens`: where the bots' server listens, if these pages have one. `root`: the path without `public_url`.
+
+        Raises: ValueError.
+        """
+        self.origin, self.root = pages_address(public_url) if public_url else ("", root)
+        self._bots = bot_address(public_address, listens is not None and listens.tls) if public_address else None
+        self._listens = listens
+        self._missing = [] if public_url else ["public_url"]
+        if listens is not None and not public_address:
+            self._missing.append("public_address")
+        self._warned = False
+
+    def of(self, scope: Scope) -> OwnAddresses:
+        """Return the addresses for a request."""
+        local = None if scope["proxied"] else _local(scope.get("server"))
+        if scope["proxied"] and self._missing and not self._warned:
+            self._warned = True
+            log.warning("pages behind a proxy print no address until it is set", settings=", ".join(self._missing))
+        origin = self.origin or (None if local is None else f"http://{_joined(*local)}".removesuffix(":80"))
+        bots = self._bots or (None if local is None else self._reachable(local[0]))
+        return OwnAddresses(origin, self.root, bots)
+
+    def _reachable(self, local: str) -> BotAddress | None:
+        """Return the address of the bots' server for a reader who reached this machine at the address `local`."""
+        if self._listens is None:
+            return None
+        host, port = host_and_port(self._listens.server)
+        if host in WILDCARDS and (host != "0.0.0.0" or ":" not in local):  # noqa: S104 - compared
+            return BotAddress(_joined(local, port), self._listens.tls)
+        if host in WILDCARDS or (_is_loopback(host) and not _is_loopback(local)):
+            return None
+        return self._listens
+
+
+def own_addresses(request: Request) -> OwnAddresses:
+    """Return the addresses that the answer to a request may print."""
+    addresses: Addresses = request.scope["addresses"]
+    return addresses.of(request.scope)
+
+
+def _local(server: Any) -> tuple[str, int] | None:
+    """Return the socket's own address; None for a Unix socket."""
+    if not isinstance(server, tuple | list) or not isinstance(server[1], int):
+        return None
+    try:
+        address = ip_address(server[0].partition("%")[0])
+    except ValueError:
+        return None
+    return str(getattr(address, "ipv4_mapped", None) or address), server[1]
+
+
+def _joined(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -175,6 +175,15 @@ def test_what_is_wrong_ends_it_with_the_status_that_grpc_has(
     assert ("RetryInfo" in details) == (reason == "NO_HELLO")
 
 
+def test_who_is_refused_a_name_asks_for_another_on_another_socket(server: Server, token: str) -> None:
+    with Socket(server.host, server.port) as socket:
+        socket.say({"register": {"name": "wrong"}})
+        status, over = socket.end()
+    assert over == (4006, "NAME_TAKEN")
+    assert "'wrong'" in status["message"]
+    assert registered(server, "another") != token
+
+
 def test_a_frame_that_is_too_large_closes_it(server: Server) -> None:
     with Socket(server.host, server.port) as socket:
         socket.say("x" * (LARGEST_FRAME + 1))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import shutil
 import signal
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -39,9 +42,13 @@ from tests.end_to_end.e2e_rig import (
     server,
     until,
 )
-from tests.trio_grpc.raw_http2 import RawConnection
+from tests.interop.interop_rig import BUF
+from tests.trio_grpc.raw_http2 import Kind, RawConnection, frame
 from tests.trio_grpc.raw_http2 import message as framed
 from trio_grpc.grpc.server import STOPPING_WAIT
+from trio_grpc.http2.connection import REFUND_PER_CHECK
+from trio_grpc.http2.http2 import USELESS_FRAME_BUDGET
+from trio_grpc.http2.listener import CHECK_INTERVAL
 from trio_grpc.limits.settings import TransportSettings
 
 PAGE: Final = (ROOT / "docs" / "protocol.md").read_text()
@@ -150,6 +157,8 @@ def held_rounds(held: list[pb.PlayResponse]) -> int:
     return next(decision.sixth_sense.rounds for message in held for decision in message.decisions)
 
 
+ENHANCE_YOUR_CALM: Final = 11
+"""HTTP/2's error code (RFC 9113, section 7)."""
 COME_BACK: Final = {"UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"}
 """The statuses after which a client comes back."""
 
@@ -208,8 +217,8 @@ def came(error: Any) -> Came:
 
 @pytest.fixture(scope="module")
 def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server without house bots at its tables, which lets a bot connect five times and an address register ten."""
-    often = ("--connect-rate", "0.1", "--hello-timeout", "1", "--registrations-per-address", "10")
+    """A server without house bots at its tables, which lets a bot connect five times and an address register twenty."""
+    often = ("--connect-rate", "0.1", "--hello-timeout", "1", "--registrations-per-address", "20")
     with server(tmp_path_factory.mktemp("ends") / "data", *often, "--drain", "0", "--luck", "off") as arena:
         yield arena
 
@@ -237,14 +246,39 @@ def test_registering_again_is_answered_as_the_first_time(arena: Server) -> None:
     assert came(refused.value) == ("ALREADY_EXISTS", "NAME_TAKEN", None)
 
 
-def test_who_leaves_is_last_and_its_stream_ends_with_ok(arena: Server) -> None:
+@pytest.mark.parametrize("closes", [False, True], ids=["waits", "closes"])
+def test_who_leaves_is_last_and_its_stream_ends_with_ok(arena: Server, closes: bool) -> None:
+    """Whether it then waits for the status or closes its side at once, nobody waits for it."""
     with Crowd(arena.address) as crowd:
-        leaver, stayer = at_a_table(crowd, "leaver", "stayer")
+        leaver, stayer = at_a_table(crowd, f"leaver-{closes}", f"stayer-{closes}")
         leaver.send(pb.PlayRequest(leave=True))
+        if closes:
+            leaver.say_goodbye()
         assert leaver.last_word().code.name == "OK"
         until(lambda: stayer.reports, "the match is played on")
         report = stayer.reports[0]
         assert report.places[1 - report.seat] == 2
+        [gone] = [notice for notice in stayer.notices if notice.kind == pb.NOTICE_KIND_GONE]
+        assert gone.return_ms == 0
+
+
+def test_the_decisions_of_a_match_are_numbered_over_all_its_seats(arena: Server) -> None:
+    def numbers(bot: RawBot) -> list[int]:
+        found: list[int] = []
+        while not bot.reports:
+            bot.read()
+            due, bot.decisions = bot.decisions, []
+            found += [each.decision_id for each in due]
+            if due:
+                bot.answer(*due)
+        return found
+
+    with Crowd(arena.address) as crowd, ThreadPoolExecutor() as threads:
+        seats = [*threads.map(numbers, [crowd.come(name) for name in ("odd", "even")])]
+    assert sorted(seats[0] + seats[1]) == [*range(1, len(seats[0] + seats[1]) + 1)]
+    for found in seats:
+        assert found == sorted(found)
+        assert len(found) < found[-1], "with gaps"
 
 
 def test_half_close_ends_the_stream_with_ok_and_the_seat_is_kept(arena: Server) -> None:
@@ -312,9 +346,36 @@ def test_the_headers_of_a_stream_come_before_the_hello(arena: Server) -> None:
         assert pb.PlayResponse.FromString(answer.messages[0]).welcome.bot == "waits"
 
 
+def test_a_bot_may_ping_as_often_as_the_page_says(arena: Server) -> None:
+    ping = frame(Kind.PING, 0, 0, b"12345678")
+    with Crowd(arena.address) as crowd, RawConnection(arena.address) as connection:
+        stream = connection.open("/arena.v1.PlayService/Play", ("authorization", f"bearer {crowd.token('pings')}"))
+        connection.send(ping * (USELESS_FRAME_BUDGET - 100))
+        connection.until(lambda: len(connection.pongs) == USELESS_FRAME_BUDGET - 100)
+        hello = pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=0)).SerializeToString()
+        connection.data(stream, framed(hello))
+        connection.until(lambda: connection.answers[stream].messages)
+        assert not connection.closed
+        connection.send(ping * 2 * USELESS_FRAME_BUDGET)
+        assert connection.wait_closed()
+        assert connection.goaway_code == ENHANCE_YOUR_CALM
+
+
+def test_an_older_server_ignores_unknown_features_and_refuses_unknown_methods(arena: Server) -> None:
+    with Crowd(arena.address) as crowd, channel_to(arena.address) as channel:
+        bot = crowd.come("newer", hello=False)
+        bot.send(pb.PlayRequest(hello=pb.Hello(games=["sixth_sense"], capacity=0, features=["a-later-one"])))
+        assert bot.read().welcome.features == []
+        for method in ("PlayService/More", "MoreService/More"):
+            call: Any = channel.unary_unary(f"/arena.v1.{method}")
+            with pytest.raises(grpc.RpcError) as refused:
+                call(b"", timeout=PATIENCE)
+            assert refused.value.code() == grpc.StatusCode.UNIMPLEMENTED
+
+
 def test_who_registers_too_often_is_told_when_one_is_allowed_again(arena: Server) -> None:
     def all_of_them() -> None:
-        for number in range(11):
+        for number in range(21):
             registered(arena, f"many-{number}", "")
 
     with pytest.raises(grpc.RpcError) as refused:
@@ -322,7 +383,7 @@ def test_who_registers_too_often_is_told_when_one_is_allowed_again(arena: Server
     told = came(refused.value)
     assert told[:2] == ("RESOURCE_EXHAUSTED", "TOO_MANY_REGISTRATIONS")
     assert told.pause is not None
-    assert 1 < told.pause <= 360, "ten an hour"
+    assert 1 < told.pause <= 180, "twenty an hour"
 
 
 @pytest.mark.parametrize(
@@ -348,6 +409,26 @@ def test_an_sdk_pings_a_silent_server_as_the_page_says(file: str, setting: str) 
     assert re.search(setting, source, re.DOTALL)
 
 
+@pytest.mark.parametrize(
+    ("folder", "ending"),
+    [
+        ("python/arena_client", "py"),
+        ("cpp/src", "cc"),
+        ("go", "go"),
+        ("java/src", "java"),
+        ("typescript/src", "ts"),
+        ("rust/src", "rs"),
+    ],
+)
+def test_an_sdk_reads_the_variables_that_the_page_names(folder: str, ending: str) -> None:
+    """What they do is tested with each SDK; here: these and no others."""
+    text = "".join(path.read_text() for path in (ROOT / "clients" / folder).rglob(f"*.{ending}"))
+    named = set(re.findall(r"`(ARENA_[A-Z_]+)`", PAGE))
+    assert named == set(re.findall(r'"(ARENA_[A-Z_]+)"', text))
+    assert named == {"ARENA_SERVER", "ARENA_TOKEN_FILE", "ARENA_TOKEN", "ARENA_OWNER", "ARENA_DRAIN"}
+    assert f"(seconds for the matches, 0 to {DRAIN:g})" in " ".join(PAGE.split())
+
+
 def test_the_page_says_when_a_peer_that_is_silent_is_lost() -> None:
     transport = TransportSettings()
     assert (DRAIN, DRAIN_TERMINATED) == (30.0, 8.0)
@@ -371,5 +452,65 @@ def test_the_table_of_limits_has_the_numbers_of_the_code() -> None:
     assert numbers["unrequested items"] == unasked
     assert numbers["bytes sent"] == f"{limits.byte_rate / (1 << 20):g} MiB a second, saved up for {BYTES_SAVED:g} s"
     assert numbers["connecting"] == f"once in {1 / limits.connect_rate:g} s, saved up for a minute"
+    pings = REFUND_PER_CHECK / CHECK_INTERVAL
+    saved = f"{pings:g} a second, saved up for {USELESS_FRAME_BUDGET / pings:g} s"
+    assert numbers["HTTP/2 pings of a connection"] == saved
     assert numbers["messages left unread"] == f"{SEND_LIMIT:g} s"
     assert numbers["streams of one owner's bots"] == str(limits.streams_per_owner)
+
+
+ADDITIONS: Final = {
+    "fields of any message": "Fields that are not known are passed over",
+    "values of an enum": "Values of enums that are not known are passed over, and everything beside them is told",
+    "methods and services": None,
+    "reasons": "A reason that a newer server has leaves it to the status whether to come back",
+    "games, in `other`": "A game whose messages the client does not have is played: its view and its catalogue reach "
+    "the bot as they are",
+    "features, and messages or orders that only they permit": None,
+}
+"""The page's additions, and the conversation in which every SDK meets one; None if only a server does."""
+ADDED: Final = (
+    ("play.proto", r"^(message Answer \{\n)", "\\1  string more = 99;\n"),
+    ("play.proto", r"^(message PlayResponse \{\n)", "\\1  More more = 99;\n"),
+    ("play.proto", r"(enum NoticeKind \{.*?)\}", "\\1  NOTICE_KIND_MORE = 99;\n}"),
+    ("play.proto", r"(enum Reason \{.*?)\}", "\\1  REASON_MORE = 99;\n}"),
+    ("play.proto", r"^(service PlayService \{\n)", "\\1  rpc More(Hello) returns (Welcome);\n"),
+    ("play.proto", r"\Z", "\nmessage More {}\nservice MoreService {\n  rpc More(Hello) returns (Welcome);\n}\n"),
+)
+REMOVED: Final = (
+    ("play.proto", r"^(message Answer \{.*?)uint64 match_id = 1", r"\1uint64 match = 1", '"match_id" to "match"'),
+    ("play.proto", r"^(message Answer \{.*?)uint32 action = 3", r"\1int64 action = 3", '"uint32" to "int64"'),
+    ("play.proto", r"^(message Ready \{.*?)bytes nonce = 2;", r"\1", 'field "2" with name "nonce"'),
+    ("play.proto", r"^(enum NoticeKind \{.*?)NOTICE_KIND_GONE = 9;", r"\1", 'enum value "9"'),
+    ("bots.proto", r"^(service BotService \{.*?)rpc RotateToken\(.*?;", r"\1", '"RotateToken"'),
+)
+"""What may not change, and the words with which buf says so."""
+
+
+def breaks(tmp_path: Path, changes: Iterable[Sequence[str]]) -> str:
+    """What buf has against a copy of the protocol with these changes."""
+    shutil.copytree(ROOT / "proto", tmp_path / "proto")
+    shutil.copy(ROOT / "buf.yaml", tmp_path)
+    for file, place, text, *_ in changes:
+        path = tmp_path / "proto/arena/v1" / file
+        changed, found = re.subn(place, text, path.read_text(), count=1, flags=re.MULTILINE | re.DOTALL)
+        assert found == 1, place
+        path.write_text(changed)
+    command = [str(BUF), "breaking", "--against", str(ROOT / "proto/promised.binpb")]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert bool(ran.stdout) == bool(ran.returncode), ran.stderr
+    return ran.stdout
+
+
+def test_whatever_the_page_says_may_be_added_is_met_by_every_sdk_and_breaks_no_promise(tmp_path: Path) -> None:
+    files = (ROOT / "clients/conformance/conversations").glob("*.json")
+    titles = {each["title"] for file in files for each in json.loads(file.read_text())}
+    assert [addition.strip("`") for addition in ADDITIONS] == [row[0] for row in rows("Later games and features")]
+    assert {*ADDITIONS.values()} - {None} <= titles
+    assert breaks(tmp_path, ADDED) == ""
+
+
+def test_nothing_that_the_page_does_not_name_may_change(tmp_path: Path) -> None:
+    found = breaks(tmp_path, REMOVED).splitlines()
+    for *_, words in REMOVED:
+        assert any(words in line for line in found), found

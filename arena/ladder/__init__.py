@@ -1,1 +1,4 @@
-"""Arithmetic over results: live Elo, the Bradley–Terry fit, errors and standings. No I/O, no clock, no randomness."""
+"""Computation of ratings from results: live Elo, the Bradley–Terry fit, errors and standings.
+
+No I/O, no clock, no randomness.
+"""

@@ -1,7 +1,7 @@
-"""Standing results in NumPy arrays, so that a million matches can be fitted within seconds.
+"""Results in NumPy arrays, so that a million matches can be fitted within seconds.
 
-Annulled results are left out, and the order of the rows has no meaning. Nothing here knows the entrants or computes
-ratings.
+Annulled results are omitted, and the order of the rows has no meaning. This module does not depend on the entrants and
+computes no ratings.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Shares: TypeAlias = NDArray[np.int32]
 
 MAX_SEATS: Final = SEATS.stop - 1
 SHARE: Final = 1 << 16
-"""Integer for a pair of seats that counts as a whole."""
+"""Integer that represents the full weight of a pair of seats."""
 NO_NODE: Final = -1
-"""Filler in the columns beyond the last seat of a match."""
+"""Value in the columns beyond the last seat of a match."""
 CHUNK_ROWS: Final = 1 << 16
 """Rows processed at a time: few enough for the processor's cache."""
 
@@ -47,7 +47,7 @@ def pair_number(one: int, other: int) -> int:
 
 
 class EventValidator:
-    """Check of a list of events, one event after the other: numbering, repeated results, voids without a result."""
+    """Validator of a list of events. It checks their numbers, repeated results, and voids without a result."""
 
     def __init__(self) -> None:
         self.through = 0
@@ -56,9 +56,9 @@ class EventValidator:
         self._voided: set[int] = set()
 
     def accept(self, event: Event) -> None:
-        """Check the next event and count it as part of the list.
+        """Check the next event and accept it as part of the list.
 
-        Raises EventsMissing, EventRepeated, MatchRepeated or NothingToVoid, and then ignores the event.
+        Raises EventsMissing, EventRepeated, MatchRepeated or NothingToVoid; the event is then ignored.
         """
         expected = self.through + 1
         if event.number != expected:
@@ -79,64 +79,70 @@ class EventValidator:
 
 
 class Block(NamedTuple):
-    """Matches with equally many seats; arrays of [seats, matches]."""
+    """Matches with the same number of seats, as arrays of [seats, matches]."""
 
     nodes: Ints
     places: Places
     counts: Flags
     spoilt: Flags
     shares: Shares | None = None
-    """[21, matches], as in `Columns`."""
+    """The transposed array of `Columns`: [21, matches]."""
     later_shares: Shares | None = None
-    """[21, matches], as in `Columns`."""
+    """The transposed array of `Columns`: [21, matches]."""
 
     def share(self, own: int, other: int) -> Ints | int:
-        """Return the share [matches] of the pair of two seats that counts for the first of them, in `SHARE`ths."""
+        """Return the share [matches] of the pair of seats that counts for the seat `own`, in units of 1/`SHARE`."""
         shares = self.shares if own < other or self.later_shares is None else self.later_shares
         return SHARE if shares is None else shares[pair_number(own, other)].astype(np.int64)
 
     @property
     def whole(self) -> bool:
-        """True if all pairs count for both nodes alike."""
+        """True if every pair counts equally for both nodes."""
         return bool(self.counts.all()) and not self.spoilt.any() and self.later_shares is None
 
     def moves(self, own: int, other: int) -> Flags:
-        """Return, for each match, whether the pair of two seats counts for the node in the first of them."""
+        """Return for each match whether the pair of seats counts for the node in the seat `own`."""
         moves: Flags = self.counts[own] & ~self.spoilt[other]
         return moves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """Results of M matches, in any order. Build them with `of`, `of_results` or `of_arrays`, which validate."""
+    """Results of M matches, in any order. Create them with `of`, `of_results` or `of_arrays`, which validate them."""
 
     match_id: Ints
-    """[M], the numbers of the matches, all different."""
+    """Numbers of the matches [M], all different."""
     seats: Places
     """[M], 2–7."""
     nodes: Ints
-    """[M, 7] by seat; −1 beyond the last seat."""
+    """Node in each seat [M, 7]; −1 beyond the last seat."""
     places: Places
-    """[M, 7] by seat: 1 the best, ties sharing a place; 0 beyond the last seat."""
+    """Place of each seat [M, 7]: 1 is the best, ties share a place; 0 beyond the last seat."""
     counts: Flags
-    """[M, 7] by seat: whether the result counts for its node; the same for all seats of one node in a match."""
+    """For each seat [M, 7], whether the result counts for its node. All seats of one node in a match have the same
+    value.
+    """
     spoilt: Flags
-    """[M, 7] by seat: true if it does not move its opponents' ratings. All seats of one node have the same value."""
+    """For each seat [M, 7], true if its result does not change its opponents' ratings. All seats of one node have the
+    same value.
+    """
     through: int
     """Number of the last event included."""
     days: Ints
-    """[M], the day of each result, as in `MatchResult`."""
+    """Day of each result [M], as in `MatchResult`."""
     shares: Shares | None = None
-    """[M, 21] by `pair_number`, the share of a pair of seats that counts for the first of them, in `SHARE`ths; None if
-    all count as a whole. Joined results have none: `arena.ladder.pair_quota` computes it from all of them."""
+    """By `pair_number` [M, 21], the share of a pair of seats that counts for its first seat, in units of 1/`SHARE`;
+    None if all pairs have the full weight. Joined results have no shares, because `arena.ladder.pair_quota` computes
+    them from all results.
+    """
     later_shares: Shares | None = None
-    """The same for the second of them; None if it is the same."""
+    """The share that counts for the second seat of the pair; None if it equals `shares`."""
 
     @classmethod
     def of(cls, events: Iterable[Event], validator: EventValidator | None = None) -> Columns:
-        """Collect the standing results of a list of events that begins with event 1.
+        """Collect the results that are not annulled, from a list of events that begins with event 1.
 
-        A new `validator` can then be used for the events after them. Raises LadderError if the list contradicts itself.
+        A new `validator` can then check later events. Raises LadderError if the list contradicts itself.
         """
         validator, voided, parts = validator or EventValidator(), [], [cls.of_results(())]
         left = iter(events)
@@ -184,10 +190,10 @@ class Columns:
         spoilt: ArrayLike | None = None,
         days: ArrayLike | None = None,
     ) -> Columns:
-        """Build columns from arrays of [M, up to 7] by seat; seats that do not exist have node −1 and come last.
+        """Build columns from arrays of [M, up to 7] by seat. Seats that do not exist have node −1 and come last.
 
-        Defaults: every result counts, no seat is spoilt, the matches are numbered 1…M, `through` is M, and all are of
-        day 0. Raises WrongSeats, UnknownNode, NoRanking or MatchRepeated.
+        Defaults: every result counts, no seat is spoilt, the matches are numbered 1…M, `through` is M, and all days are
+        0. Raises WrongSeats, UnknownNode, NoRanking or MatchRepeated.
         """
         given = np.asarray(nodes, np.int64)
         rows, width = given.shape
@@ -227,12 +233,12 @@ class Columns:
         return self._concatenated((self, more))
 
     def without(self, matches: Iterable[int]) -> Columns:
-        """Drop these matches; unknown numbers are ignored."""
+        """Remove the given matches. Unknown numbers are ignored."""
         gone = np.fromiter(matches, np.int64)
         return self._select(~np.isin(self.match_id, gone)) if gone.size else self
 
     def only(self, matches: Iterable[int]) -> Columns:
-        """Select these matches."""
+        """Select the given matches."""
         return self._select(np.isin(self.match_id, np.fromiter(matches, np.int64)))
 
     def with_seats(self, seats: int) -> Columns:
@@ -240,7 +246,7 @@ class Columns:
         return self._select(self.seats == seats)
 
     def blocks(self) -> Iterator[Block]:
-        """Iterate over all matches in blocks of at most `CHUNK_ROWS` with equally many seats."""
+        """Iterate over all matches in blocks of at most `CHUNK_ROWS` matches with the same number of seats."""
         for start in range(0, len(self), CHUNK_ROWS):
             chunk = slice(start, start + CHUNK_ROWS)
             for seats in SEATS:
@@ -305,7 +311,7 @@ class Columns:
         if strange.any():
             row = int(strange.any(axis=0).argmax())
             raise UnknownNode(int(match_id[row]), int(nodes[:, row].min()))
-        places = np.where(there, places, MAX_SEATS + 1)  # after every real place, so that no rank changes
+        places = np.where(there, places, MAX_SEATS + 1)  # worse than every real place, so that no rank changes
         ranks = np.zeros_like(places, np.int8)
         for other in places:
             ranks += other < places
@@ -319,7 +325,7 @@ class Columns:
 
     @staticmethod
     def _of_nodes(nodes: Ints, there: Flags, flags: Flags) -> Flags:
-        """Raise a flag of one seat for all seats of its node."""
+        """Extend a flag of one seat to all seats of its node."""
         partly = np.flatnonzero((flags != there).any(axis=0) & flags.any(axis=0))
         if partly.size:
             who, raised = nodes[:, partly], flags[:, partly]

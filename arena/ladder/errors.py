@@ -29,7 +29,7 @@ class EventRepeated(LadderError):
 
 
 class MatchRepeated(LadderError):
-    """A match has a second result, even if the first was annulled."""
+    """A match has a second result. That is an error even if the first was annulled."""
 
     def __init__(self, match_id: int) -> None:
         super().__init__(f"match {match_id} has more than one result: a match is rated once, and a void is final")
@@ -37,7 +37,7 @@ class MatchRepeated(LadderError):
 
 
 class NothingToVoid(LadderError):
-    """An annulment names a match without a standing result."""
+    """An annulment names a match whose result is missing or already annulled."""
 
     def __init__(self, match_id: int) -> None:
         super().__init__(f"match {match_id} cannot be voided: no result of it stands")
@@ -45,7 +45,7 @@ class NothingToVoid(LadderError):
 
 
 class WrongSeats(LadderError):
-    """A match does not have 2 to 7 seats with one node, place and count flag each."""
+    """A match does not have 2 to 7 seats, each with one node, place and count flag."""
 
     def __init__(self, match_id: int, nodes: int, places: int, counts: int) -> None:
         super().__init__(
@@ -67,7 +67,7 @@ class NoRanking(LadderError):
 
 
 class UnknownNode(LadderError):
-    """A seat of a match belongs to a node that is no entrant."""
+    """A seat of a match belongs to a node that is not an entrant."""
 
     def __init__(self, match_id: int, node: int) -> None:
         super().__init__(f"node {node} has a seat in match {match_id} but is no entrant")
@@ -84,7 +84,7 @@ class NodeRepeated(LadderError):
 
 
 class UnknownParent(LadderError):
-    """The parent of an entrant is no entrant."""
+    """The parent of an entrant is not an entrant."""
 
     def __init__(self, node: Node, parent: Node) -> None:
         super().__init__(f"node {node} is a version after node {parent}, which is no entrant")

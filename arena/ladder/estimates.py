@@ -1,9 +1,9 @@
-"""Estimates of a bot from the results of all its versions. The scheduler uses them, the ladder does not.
+"""Estimates of a bot's rating from the results of all its versions, for the scheduler but not for the ladder.
 
-The ladder rates versions separately, but matchmaking must not depend on the version that a bot names. So the results of
-all versions count together: error⁻² = prior⁻² + Σ_v (error_v⁻² − prior⁻²), since the fit of each version includes the
-prior. The error of a version with few results is mostly chance and never below the model's. It counts by its matches,
-each with the median information of a match of well-known versions.
+The ladder rates versions separately, but matchmaking must not depend on the version that a bot reports. So the results
+of all versions count together: error⁻² = prior⁻² + Σ_v (error_v⁻² − prior⁻²), because the fit of each version includes
+the prior. The measured error of a version with few results is mostly chance. Such a version counts by its number of
+matches, each with the median information of a match of well-known versions.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from arena.ladder.shrinkage import MIN_ERROR
 BotT = TypeVar("BotT")
 
 WELL_KNOWN: Final = 40.0
-"""Largest error, in Elo, that is used unchanged."""
+"""Largest error of a well-known version, which is used unchanged, in Elo."""
 PRIOR: Final = PRIOR_DEVIATION**-2
 
 
 def estimates(ladder: Ladder, bots: Mapping[Node, BotT]) -> dict[BotT, Rating]:
-    """Return each bot's shown rating, with the error from all its results, in Elo.
+    """Return each bot's published rating, with the error computed from all its results, in Elo.
 
     `bots` maps each node of the ladder to its bot. Raises KeyError for a node without a bot.
     """
@@ -41,5 +41,5 @@ def estimates(ladder: Ladder, bots: Mapping[Node, BotT]) -> dict[BotT, Rating]:
 
 
 def _told(figure: Figure) -> float:
-    """Return the information in a version's results, as a precision per Elo²."""
+    """Return the information in a version's results, as a precision in 1/Elo²."""
     return max(0.0, max(figure.error, MIN_ERROR) ** -2 - PRIOR)

@@ -1,4 +1,4 @@
-"""Events, the only input of a ladder: an append-only list of results and of voids, which annul earlier results.
+"""Events, the only input of a ladder: an append-only list of results, and of voids that annul earlier results.
 
 Events are never changed or removed. A ladder is a pure function of a prefix of this list and of the entrants.
 """
@@ -8,19 +8,19 @@ from __future__ import annotations
 from typing import Final, NamedTuple, NewType, TypeAlias
 
 DAY: Final = 86_400_000_000
-"""Microseconds of a day."""
+"""Length of a day in microseconds."""
 WEEK_DAYS: Final = 7
 FIRST_MONDAY: Final = 4
-"""The first Monday of 1970, in days since the year began."""
+"""The first Monday of 1970, in days since 1 January."""
 
 Node = NewType("Node", int)
 """Number of a rated unit: one frozen version of one bot."""
 
 
 OFF_SCALE: Final = frozenset({"house-random", "house-search"})
-"""Names of the house bots that are no anchors: they play too badly, or too seldom, to fix the ladder's scale.
+"""Names of the house bots that are not anchors, because they play too badly or too seldom to fix the ladder's scale.
 
-They are written out here because reading a ladder must not import the house bots, which import every game.
+The names are repeated here, because reading a ladder must not import the house bots, which import every game.
 """
 
 
@@ -29,11 +29,11 @@ class Entrant(NamedTuple):
 
     node: Node
     parent: Node | None = None
-    """The bot's previous version, whose rating it starts from."""
+    """The bot's previous version, from whose rating this version starts."""
     anchor: bool = False
-    """True if its rating is part of the mean that fixes the scale, as it is for house bots."""
+    """True if the entrant's rating is part of the mean that fixes the scale: most house bots are such anchors."""
     newest: bool = True
-    """True if it is its bot's newest version; only newest versions are ranked."""
+    """True if the entrant is its bot's newest version. Only newest versions are ranked."""
 
 
 class Guest(NamedTuple):
@@ -41,7 +41,7 @@ class Guest(NamedTuple):
 
     bot: int
     owner: str
-    """Equal for all bots of one owner."""
+    """The bot's owner: the same text for all bots of one owner."""
 
 
 class MatchResult(NamedTuple):
@@ -51,15 +51,16 @@ class MatchResult(NamedTuple):
     """Number of the event: 1, 2, … without a gap."""
     match_id: int
     nodes: tuple[Node, ...]
-    """By seat; one node may have several seats."""
+    """Nodes by seat. One node may have several seats."""
     places: tuple[int, ...]
-    """By seat, 1 the best, ties sharing a place."""
+    """Places by seat: 1 is the best, and ties share a place."""
     counts: tuple[bool, ...]
     """By seat, whether the result counts for its node."""
     spoilt: tuple[bool, ...] = ()
-    """By seat: true if house bots played so much of it that it does not move its opponents.
-    A pair of seats counts for one node if the result does and the other node's seat is not spoilt. Empty if no seat
-    is."""
+    """By seat, true if house bots made so many of its decisions that its result does not change its opponents' ratings.
+    A pair of seats counts for a node if the result counts for the node and the other seat is not spoilt. Empty if no
+    seat is spoilt.
+    """
     day: int = 0
     """The UTC day on which the result was stored, in days since 1970; used only for quotas of pairs."""
 
@@ -68,7 +69,7 @@ class Void(NamedTuple):
     """Annulment of the result of a match."""
 
     number: int
-    """Number of the event, in the same sequence as those of results."""
+    """Number of the event. Results and voids share one sequence of numbers."""
     match_id: int
     reason: str
 
@@ -77,11 +78,11 @@ Event: TypeAlias = MatchResult | Void
 
 
 def day_of(at: int) -> int:
-    """Return the UTC day, in days since 1970, of an instant in microseconds since 1970."""
+    """Return the UTC day of the time `at`, in days since 1970. `at`: in microseconds since 1970."""
     return at // DAY
 
 
 def week_of(day: int) -> range:
-    """Return the seven days, Monday first, of the week that contains a day."""
+    """Return the seven days, from Monday on, of the week that contains a day."""
     monday = day - (day - FIRST_MONDAY) % WEEK_DAYS
     return range(monday, monday + WEEK_DAYS)

@@ -1,25 +1,26 @@
 """The Bradley–Terry fit: maximum a posteriori strengths θ in log odds, by Newton's method.
 
-We fit all results at once instead of updating ratings match by match, because our bots are frozen. A version has one
-strength for ever, so an old result is worth as much as a new one, and order carries no information. Updates in sequence
-would forget, and their result would depend on the order. Here a late insight about one bot reaches all its opponents.
+We fit all results at once instead of updating ratings match by match, because our bots are frozen. A version's strength
+never changes, so an old result is worth as much as a new one, and order carries no information. Sequential updates
+would forget old results and depend on the order. In a fit, later results of one bot also correct the ratings of its
+earlier opponents.
 
-Each version has a strength; i beats j with odds exp(θ_i − θ_j). The prior is N(0, 250 Elo): it keeps a bot that never
-lost finite, and is weak otherwise. 0 is the field's centre; the scale is fixed only afterwards (`arena.ladder.fitted`).
-The relation between versions of one bot is the subject of `arena.ladder.shrinkage`, not of this fit. The log posterior
-is concave, so Newton's method finds its only maximum from anywhere, with a line search and a largest step for the
-first, wild steps. Each step solves a sparse system by conjugate gradients: time and memory grow with the pairs that
-have met, not with the square of the versions.
+Each version has a strength θ, and i beats j with odds exp(θ_i − θ_j). The prior N(0, 250 Elo) is weak; it makes the
+rating of a bot that never lost finite. 0 is the field's centre. The scale is fixed only afterwards
+(`arena.ladder.fitted`). `arena.ladder.shrinkage` models the relation between versions of one bot; this fit does not.
+The log posterior is concave, so Newton's method finds its only maximum from any starting point. A line search and a
+maximum step size restrain the first steps. Each step solves a sparse system by conjugate gradients: time and memory
+grow with the pairs that have met, not with the square of the versions.
 
 Anyone must be able to recompute a published ladder bit for bit. So results enter as integer sums
-(`arena.ladder.pairs`), all sums are in the order of the nodes, and nothing uses randomness, or BLAS, whose result may
-depend on the number of threads. Wins and losses stay apart in the score, as their difference would lose the digits of a
-hopeless bot.
+(`arena.ladder.pairs`), all sums are in the order of the nodes, and the code uses neither random numbers nor BLAS, whose
+results may depend on the number of threads. The score sums wins and losses separately, because their difference would
+lose the digits of a very weak bot.
 
 The ugly part is the pairs that count for one side only: losses of a bot that vanished, or meetings beyond the quota of
-young bots. They belong to no likelihood, because an outcome that is real for one bot and void for the other has none.
-We fit all other pairs first and then move each such bot alone, with its opponents fixed: nobody else gains or loses by
-it. If two such bots have met, neither sees the other's move.
+young bots. They belong to no likelihood, because none describes an outcome that counts for one bot and not for the
+other. We fit all other pairs first, and then move each such bot alone with its opponents fixed, so that nobody else
+gains or loses. If two such bots have met, each move ignores the other.
 """
 
 from __future__ import annotations
@@ -37,20 +38,23 @@ from arena.ladder.pairs import UNIT, Pairs
 from arena.ladder.symmetric import Floats, Symmetric
 
 PRIOR_DEVIATION: Final = 250.0
-"""Elo, prior standard deviation of versions about the field's centre."""
+"""Prior standard deviation of a version's strength about the field's centre, in Elo."""
 PRIOR_PRECISION: Final = (SCALE / PRIOR_DEVIATION) ** 2
-"""The prior's precision, in log odds."""
+"""The prior's precision (inverse variance), for strengths in log odds."""
 MAX_STEPS: Final = 100
-"""Newton steps before NotConverged. A usual ladder takes ten; one in which many bots never lose, up to forty."""
+"""Number of Newton steps after which NotConverged is raised. A usual ladder takes ten; one in which many bots never
+lose, up to forty.
+"""
 TOLERANCE: Final = 1e-12
 """Largest change in a step, in log odds, at which the fit counts as converged."""
 STALL_TOLERANCE: Final = 1e-5
-"""Size of steps below which the fit also counts as converged once they no longer halve.
-Rounding limits the precision of fits of a billion matches."""
+"""The fit also counts as converged once steps are smaller than this and no longer halve, because rounding limits the
+precision of fits of a billion matches.
+"""
 MAX_STEP: Final = 4.0
-"""Largest change of a strength in one step, in log odds: far from the solution the slope is a poor guide."""
+"""Largest change of a strength in one step, in log odds. Far from the solution the slope is a poor guide."""
 MIN_STEP_SHARE: Final = 1e-4
-"""Smallest fraction of a Newton step tried in the line search."""
+"""Smallest fraction of a Newton step that the line search tries."""
 
 
 class Fit(NamedTuple):
@@ -59,12 +63,13 @@ class Fit(NamedTuple):
     strengths: Floats
     """[n], log odds."""
     information: Symmetric
-    """[n, n], the covariance of the scores by the model, prior included; its inverse is that of the strengths.
-    Opponents of pairs that count for one side only are assumed to be known."""
+    """[n, n], the model's covariance of the scores, with the prior. Its inverse is the covariance of the strengths. In
+    pairs that count for one side only, the opponent's strength is assumed to be known.
+    """
 
 
 def fit(pairs: Pairs) -> Fit:
-    """Fit the strengths of all positions. Raises NotConverged when Newton's method does not within `MAX_STEPS`."""
+    """Fit the strengths of all positions. Raises NotConverged if Newton's method needs more than `MAX_STEPS` steps."""
     met, alone = _met(pairs.won, pairs.played), _met(pairs.won_alone, pairs.played_alone)
     size = len(pairs.matches)
 
@@ -83,9 +88,9 @@ def fit(pairs: Pairs) -> Fit:
 
 
 def expected(differences: Floats) -> tuple[Floats, Floats]:
-    """Compute the expected scores E = 1/(1+exp(−d)) of both sides from the difference d of their strengths.
+    """Compute the expected scores E = 1/(1+exp(−d)) of both sides, from the differences d of their strengths.
 
-    Small values have the same relative precision as large ones.
+    Small scores have the same relative precision as large ones.
     """
     odds = np.exp(-np.abs(differences))
     better, worse = 1 / (1 + odds), odds / (1 + odds)
@@ -99,9 +104,9 @@ class _Met(NamedTuple):
     own: Ints
     other: Ints
     won: Floats
-    """[p], score of `own` against `other`."""
+    """Score of `own` against `other` [p]."""
     lost: Floats
-    """[p], score of `other` against `own`."""
+    """Score of `other` against `own` [p]."""
 
     def scores(self, strengths: Floats, others: Floats) -> Floats:
         """Compute the score [p] of each node `own` from its pairs with `other`, whose strengths are in `others`.
@@ -113,18 +118,18 @@ class _Met(NamedTuple):
         return scores
 
     def variances(self, strengths: Floats, others: Floats) -> Floats:
-        """Compute the model's information [p] in each pair."""
+        """Compute the information in each pair [p] according to the model."""
         ahead, behind = expected(strengths[self.own] - others[self.other])
         variances: Floats = (self.won + self.lost) * ahead * behind
         return variances
 
     def of(self, chosen: Flags) -> _Met:
-        """Select the pairs whose node `own` is among those chosen [n]."""
+        """Select the pairs whose node `own` is chosen. `chosen` [n]: true for each chosen node."""
         kept = chosen[self.own]
         return _Met(self.own[kept], self.other[kept], self.won[kept], self.lost[kept])
 
     def joined(self, more: _Met) -> _Met:
-        """Return these pairs and the other ones together."""
+        """Return these pairs together with the pairs in `more`."""
         own, other = np.concatenate((self.own, more.own)), np.concatenate((self.other, more.other))
         return _Met(own, other, np.concatenate((self.won, more.won)), np.concatenate((self.lost, more.lost)))
 
@@ -145,7 +150,7 @@ def _entries(sums: csr_array) -> tuple[Ints, Ints, Ints]:
 
 
 def _moved_alone(met: _Met, alone: _Met, still: Floats) -> Floats:
-    """Move the nodes that have pairs in `alone`, each with all others fixed."""
+    """Move each node that has pairs in `alone`, with all other nodes fixed."""
     size = len(still)
     moved = np.zeros(size, np.bool_)
     moved[alone.own] = True
@@ -163,8 +168,10 @@ def _moved_alone(met: _Met, alone: _Met, still: Floats) -> Floats:
 
 
 def _root(score: Callable[[Floats], Floats], step: Callable[[Floats, Floats], Floats], start: Floats) -> Floats:
-    """Find the zero of the score by Newton's method with a line search; `step` computes the step from a point and its
-    score."""
+    """Find the zero of `score` by Newton's method with a line search.
+
+    `step` computes a step from a point and its score.
+    """
     here, missed = start, score(start)
     before = np.inf
     for _ in range(MAX_STEPS):
@@ -186,7 +193,7 @@ def _root(score: Callable[[Floats], Floats], step: Callable[[Floats, Floats], Fl
 def _information(met: _Met, variances: Floats, pattern: csr_array, known: Floats | float = 0.0) -> Symmetric:
     """Build the matrix of the equations: the negative derivatives of the scores by the strengths.
 
-    `variances` [p] are those of the pairs, stored as in `pattern`; `known` [n] is added to the diagonal.
+    `variances` [p]: those of the pairs, stored as in `pattern`. `known` [n] is added to the diagonal.
     """
     size = pattern.shape[0]
     diagonal = _by(met.own, variances, size) + _by(met.other, variances, size) + known + PRIOR_PRECISION
@@ -195,5 +202,5 @@ def _information(met: _Met, variances: Floats, pattern: csr_array, known: Floats
 
 def _by(positions: Ints, values: Floats, size: int) -> Floats:
     """Sum values by position, in their order."""
-    sums: Floats = np.bincount(positions, values, size).astype(np.float64)  # without pairs they are integers
+    sums: Floats = np.bincount(positions, values, size).astype(np.float64)  # without pairs, bincount returns integers
     return sums

@@ -1,10 +1,11 @@
-"""The fitted ladder: ratings with standard errors, and the ranks that follow. A pure function of the results.
+"""The fitted ladder: ratings with standard errors, and ranks, as a pure function of the results.
 
-Scale: 1500 is the mean of the anchors that have played; without them the mean of all nodes that have played; without
-these the centre of the prior. The field's mean weighs each node that is no anchor by the information of its results,
-and errors are relative to it: an unknown newcomer does not increase the others' errors. The anchors' mean has an error
-relative to it, too: the scale's, common to all ratings. Figures are rounded to grids much finer than their errors, so
-that they do not depend on the last bits of a machine's exponential function.
+Scale: 1500 is the mean of the anchors that have played. If none has, it is the mean of all nodes that have played, or
+else the centre of the prior. Errors are relative to the field's mean, in which each node that is not an anchor is
+weighted by the information of its results. So an unknown newcomer does not increase the others' errors. The anchors'
+mean also has an error relative to the field's mean: the error of the scale, which all ratings share. Figures are
+rounded to grids much finer than their errors, so that they do not depend on the last bits of a machine's exponential
+function.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ CHANCE_GRID: Final = 2.0**-20
 
 
 class FittedLadder:
-    """A ladder that is fitted again as events arrive, with counts that are updated by new events."""
+    """A ladder that is fitted again as events arrive. New events update its counts."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         """Start with the events from number 1 on. Raises LadderError as `Columns.of` does."""
@@ -51,7 +52,7 @@ class FittedLadder:
         return self._validator.through
 
     def take(self, event: Event) -> None:
-        """Apply the next event. Raises LadderError, and ignores the event, if it is malformed or out of sequence."""
+        """Apply the next event. Raises LadderError if the event is malformed or out of sequence; it is then ignored."""
         if isinstance(event, MatchResult):
             Columns.of_results((event,))
         self._validator.accept(event)
@@ -61,14 +62,14 @@ class FittedLadder:
             self._voided.append(event.match_id)
 
     def columns(self) -> Columns:
-        """Return the standing results of all applied events."""
+        """Return the results of all applied events, without annulled results."""
         kept = self._columns.without(self._voided)
         return replace(kept.joined(Columns.of_results(tuple(self._new.values()))), through=self.through)
 
     def ladder(self, entrants: Iterable[Entrant], quota: PairQuota | None = None) -> Ladder:
         """Fit the ladder of all applied events, bit for bit equal to `ladder(entrants, self.columns(), quota)`.
 
-        Raises LadderError like `ladder`; the events stay applied, and the call can be repeated with other entrants.
+        Raises LadderError like `ladder`. The events stay applied, so the call can be repeated with other entrants.
         """
         rated, columns = Entrants(entrants), self.columns()
         if self._pairs is None or not set(self._rated.nodes) <= set(rated.nodes):
@@ -83,7 +84,7 @@ class FittedLadder:
         self._rated, self._pairs, self._columns = rated, pairs, columns
         self._new, self._voided = {}, []
         weighed = under_quota(columns, quota)
-        if weighed.shares is not None:  # counts exclude the quota, which changes with every match
+        if weighed.shares is not None:  # the counts ignore the quota, whose effect changes with every match
             less = (weighed.shares != SHARE).any(axis=1)
             if weighed.later_shares is not None:
                 less |= (weighed.later_shares != SHARE).any(axis=1)
@@ -94,11 +95,11 @@ class FittedLadder:
 
 
 def ladder(entrants: Iterable[Entrant], columns: Columns, quota: PairQuota | None = None) -> Ladder:
-    """Fit the ladder of these results; the order of entrants and results does not matter.
+    """Fit the ladder of the given results. The order of entrants and results does not matter.
 
-    Without entrants it is empty; without results every rating is the prior's and provisional. Raises NodeRepeated,
-    UnknownParent or CyclicParents for contradictory entrants, UnknownNode for a seat that is no entrant's, and
-    NotConverged.
+    Without entrants the ladder is empty. Without results every rating is the prior's, and provisional. Raises
+    NodeRepeated, UnknownParent or CyclicParents for contradictory entrants, UnknownNode for a seat whose node is not an
+    entrant, and NotConverged.
     """
     rated = Entrants(entrants)
     rated.check_known(columns)
@@ -133,7 +134,7 @@ def _anchors(rated: Entrants, opponents: NDArray[np.int64]) -> Floats:
 
 
 def _opponents(rated: Entrants, pairs: Pairs) -> NDArray[np.int64]:
-    """Count the distinct other bots [n] that each node has played; versions of one bot are one."""
+    """Count the different bots [n] that each node has played. Versions of one bot count once."""
     both, alone = pairs.played.tocoo(), pairs.played_alone.tocoo()
     own = np.concatenate((both.row, both.col, alone.row))
     families = rated.families[np.concatenate((both.col, both.row, alone.col))]
@@ -156,7 +157,7 @@ def _older(rated: Entrants, ratings: Floats, errors: Floats) -> list[tuple[Float
 def _lines(
     newest: NDArray[np.int64], figures: Sequence[Figure], posterior: Posterior, ratings: Floats, differences: Floats
 ) -> tuple[LadderLine, ...]:
-    """Rank the newest versions by posterior strength; intervals come from ratings and differences, each [k]."""
+    """Rank the newest versions by posterior strength. Rank intervals follow from ratings [k] and differences [k, k]."""
     means, deviations = _on_grid(posterior.means, ELO_GRID), _on_grid(posterior.errors, ELO_GRID)
     lows, highs = rank_bounds(means, ratings, differences)
     chances = _on_grid(chances_of_best(means, deviations), CHANCE_GRID)
@@ -178,7 +179,7 @@ def _on_grid(values: Floats, grid: float) -> Floats:
 def _digest(lines: Sequence[LadderLine], figures: Sequence[Figure], common: FieldFigures, rule: Quota) -> str:
     digest = hashlib.sha256(struct.pack("<ddd", *common))
     if rule.bounds:
-        digest.update(struct.pack("<q", rule.day))  # the form of ladders from before quotas of weeks
+        digest.update(struct.pack("<q", rule.day))  # the form of ladders that are older than weekly quotas
     if rule.week or rule.young_days:
         digest.update(struct.pack("<q", rule.week))
     if rule.young_days:

@@ -1,19 +1,21 @@
-"""Flags: improbable results under the fitted ladder. They are shown, and change no rating.
+"""Flags: results that are improbable under the fitted ladder. They are published and change no rating.
 
-A pair of seats has the surplus w·(S − E): weight times the score beyond the expected one. Over the matches of two bots
-its expectation is 0. The variance of the sum is the sum of squares over matches, and at least the model's: few results
-may vary too little by chance. A guest, like an owner, has one seat at a table, so the matches of a pair are the
-clusters. A sum far from 0 means that one bot loses on purpose, or that the other's way of playing suits it badly.
+A pair of seats has the surplus w·(S − E): its weight times the difference of score and expected score. The expected sum
+over the matches of two bots is 0. The variance of this sum is estimated by the sum of squares over matches, but at
+least by the model's variance, because few results may vary too little by chance. A guest, like an owner, has only one
+seat at a table, so the matches of a pair are the clusters. A sum far from 0 means that one bot loses on purpose, or
+that the other's style of play is especially effective against it.
 
-If many opponents each lose a little on purpose, no pair is far from 0, but their sum of squares is: for honest results,
-the squares of a bot's surpluses in standard errors add up to χ². Surpluses of single opponents against the bot prove
-nothing.
+If many opponents each lose a few games on purpose, no single pair stands out, but the sum of squares does. For honest
+results, the squared surpluses of a bot, in standard errors, follow a χ² distribution. That single opponents have a
+surplus against the bot proves nothing.
 
-The lift by one owner's bots is Newton's step from the fit to the one without these results, with all other ratings
-fixed: surplus / (information of the other results + the prior's).
+The lift by one owner's bots is how much a bot's rating depends on results against them. It is Newton's step from the
+fit to a fit without these results, with all other ratings fixed: surplus / (information of the other results + that of
+the prior).
 
-The surplus of a version's newer half of results, divided by their information, estimates how far its strength there is
-above its rating. It differs from the older half's if the bot was changed without a new version.
+The surplus of the newer half of a version's results, divided by their information, estimates how far its strength was
+above its rating in that half. It differs from the older half's estimate if the bot was changed without a new version.
 """
 
 from __future__ import annotations
@@ -33,20 +35,23 @@ from arena.ladder.symmetric import Floats
 
 PAIR_ERRORS: Final = 4.2
 PAIR_SURPLUS: Final = 0.1
-"""Least surplus, in standard errors and as a mean score, of a flagged pair; honest bots cause smaller ones, too."""
+"""Smallest surplus of a flagged pair, in standard errors and as a mean score. Honest bots also
+cause smaller surpluses.
+"""
 LIFT_ERRORS: Final = 3.5
 LIFT_ELO: Final = 15.0
-"""Least lift, in standard errors and in Elo, that is flagged."""
+"""Smallest lift that is flagged, in standard errors and in Elo."""
 OPPONENTS_CHANCE: Final = 1e-4
 OPPONENTS_LEAST: Final = 8
 OPPONENTS_MATCHES: Final = 4
-"""Probability of χ² below which a bot is flagged for its opponents; least number of opponents, and of matches with
-each."""
+"""Probability of χ² below which a bot is flagged for its opponents, minimum number of opponents, and minimum number of
+matches with each.
+"""
 CHANGE_ERRORS: Final = 3.0
 CHANGE_MATCHES: Final = 50
-"""Least change, in standard errors, that is flagged, and least number of matches in each half."""
+"""Smallest change that is flagged, in standard errors, and minimum number of matches in each half."""
 SMALLEST: Final = 1e-300
-"""Lower bound of probabilities."""
+"""Lower bound of computed probabilities."""
 GRID: Final = 2.0**-10
 
 
@@ -61,12 +66,12 @@ class _Meetings(NamedTuple):
     """The first bot's surplus against the second."""
     variance: Floats
     model: Floats
-    """The variance by the model."""
+    """The variance of the surplus according to the model."""
     information: Floats
 
     @property
     def errors(self) -> Floats:
-        """The surplus in standard errors."""
+        """The surplus, in standard errors."""
         errors: Floats = self.surplus / np.sqrt(np.maximum(np.maximum(self.variance, self.model), GRID**2))
         return errors
 
@@ -106,7 +111,7 @@ class _Field:
 def flags(columns: Columns, ladder: Ladder, guests: Mapping[Node, Guest]) -> tuple[Flag, ...]:
     """Find the flags of the results from which a ladder was fitted, the most certain first.
 
-    `guests` has the versions of all bots except house bots, which are never flagged.
+    `guests`: the bot of each version, except for house bots, which are never flagged.
     """
     field = _Field(ladder, guests)
     if not len(columns) or not field.shown:
@@ -123,8 +128,10 @@ def flags(columns: Columns, ladder: Ladder, guests: Mapping[Node, Guest]) -> tup
 
 
 def _compared(field: _Field, columns: Columns) -> tuple[_Meetings, _Seats]:
-    """Compare all results with the ratings' expectations; return the meetings of guests of different owners, in both
-    directions."""
+    """Compare all results with the scores expected from ratings.
+
+    Return the meetings of guests of different owners, in both directions.
+    """
     nodes = np.array(field.nodes, np.int64)
     meetings, table = [], []
     for size in SEATS:
@@ -171,7 +178,7 @@ def _pairs(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
 
 
 def _owners(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
-    """Flag owners with several pairs of bots, naming the pair with the largest surplus."""
+    """Flag owners for the sum over several pairs of bots. The flag names the pair with the largest surplus."""
     first, second = field.owners[meetings.first], field.owners[meetings.second]
     together = meetings.summed(first, second)
     for pair in _apart(together):
@@ -198,7 +205,7 @@ def _lifts(field: _Field, meetings: _Meetings, seats: _Seats) -> Iterator[Flag]:
 
 
 def _opponents(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
-    """Flag bots with improbable results against all opponents together, most of them in the bot's favour."""
+    """Flag bots with improbable results against all opponents together, if most of these favour the bot."""
     often = meetings.matches >= OPPONENTS_MATCHES
     own, squares, gains = meetings.first[often], meetings.errors[often] ** 2, meetings.surplus[often] > 0
     size = len(field.shown)
@@ -215,7 +222,7 @@ def _opponents(field: _Field, meetings: _Meetings) -> Iterator[Flag]:
 
 
 def _changes(field: _Field, seats: _Seats) -> Iterator[Flag]:
-    """Flag versions whose newer half of results differs from the older half."""
+    """Flag versions for which the newer half of the results differs from the older half."""
     order = np.lexsort((seats.match_id, seats.position))
     _, starts, counts = np.unique(seats.position[order], return_index=True, return_counts=True)
     edges = np.stack((starts, starts + counts // 2), axis=1)[counts >= 2 * CHANGE_MATCHES].ravel()
@@ -244,7 +251,7 @@ def _apart(meetings: _Meetings) -> list[int]:
 
 
 def _flag(kind: FlagKind, field: _Field, meetings: _Meetings, pair: int, bot: int, other: int) -> Flag:
-    """Build the flag of a pair whose first bot gains, with the named bots."""
+    """Build the flag of a pair in which the first bot gains, between the given bots."""
     sized = _rounded(meetings.surplus[pair] / meetings.weight[pair]), _rounded(meetings.errors[pair])
     return Flag(kind, field.shown[bot], field.shown[other], int(meetings.matches[pair]), *sized)
 

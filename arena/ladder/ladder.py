@@ -1,6 +1,6 @@
-"""A ladder as plain values: computed by `arena.ladder.fitted`, stored, and shown to people.
+"""A ladder as plain values, which `arena.ladder.fitted` computes and a server stores and publishes.
 
-This module does not import NumPy, which the server's own process never loads.
+This module does not import NumPy, because the server's own process must not load it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from arena.ladder.luck_columns import LuckFigures
 ESTABLISHED_MAX_ERROR: Final = 40.0
 """Largest standard error, in Elo, of a rating that is not provisional."""
 ESTABLISHED_MIN_OPPONENTS: Final = 8
-"""Fewest distinct opponents of a rating that is not provisional, if as many exist."""
+"""Minimum number of different opponents of a rating that is not provisional, if there are so many established bots."""
 
 
 class Quota(NamedTuple):
-    """The maximum number of matches between two guests that count, however often they meet; 0 for no limit."""
+    """The maximum number of matches between two guests that count; 0 for no limit."""
 
     day: int = 0
-    """The limit of one day in UTC."""
+    """The limit per day, in UTC."""
     week: int = 0
-    """The limit of one week in UTC, from Monday on, applied to the sum of its days."""
+    """The limit per week, from Monday on in UTC, applied to the sum over its days."""
     young_days: int = 0
-    """Number of days, from its first result on, for which a bot is young; 0 for none.
-    For an older bot that mostly meets older ones, all young bots together count as one."""
+    """Number of days after its first result for which a bot counts as young; 0 if no bot does. For an older bot that
+    mostly meets older bots, all young bots together count as one bot.
+    """
 
     @property
     def bounds(self) -> bool:
@@ -39,55 +40,57 @@ NO_QUOTA: Final = Quota()
 
 
 def established(error: float) -> bool:
-    """True if a fitted rating with this standard error, in Elo, is known well enough to count as an opponent."""
+    """Return true if a bot with this standard error (in Elo) is known well enough to count as an opponent."""
     return error <= ESTABLISHED_MAX_ERROR
 
 
 def provisional(error: float, opponents: int, others: int) -> bool:
-    """True if too little is known of a bot to rely on its rating.
+    """Return true if too little is known of a bot to rely on its rating.
 
-    `error` is that of its fitted rating. `opponents` is the number of bots that it has met, `others` the number of
-    established ones that it could have met, so that a newcomer makes nobody provisional again.
+    `error`: the standard error of its fitted rating. `opponents`: the number of bots that it has met. `others`: the
+    number of established bots that it could have met; newcomers do not count, so that they make nobody provisional
+    again.
     """
     return not established(error) or opponents < min(ESTABLISHED_MIN_OPPONENTS, others)
 
 
 class Figure(NamedTuple):
-    """Rating of one node, on the ladder or an older version."""
+    """Rating of one node: a version on the ladder or an older version."""
 
     node: Node
     rating: float
     """Elo."""
     error: float
-    """Standard error in Elo without the scale's: the empirical one, but at least the model's if that exceeds 40.
+    """Standard error in Elo, without the scale's: the empirical error, but at least the model's error if that exceeds
+    40.
 
-    For an older version the opponents are assumed to be known.
+    For an older version, the opponents' strengths are assumed to be known.
     """
     matches: int
-    """Matches that count for it."""
+    """Number of matches that count for the node."""
     opponents: int
-    """Distinct bots it played in them; versions of one bot are one."""
+    """Number of different bots that the node played in them. Versions of one bot count once."""
 
 
 class LadderLine(NamedTuple):
-    """One bot on the ladder, by its newest version."""
+    """One bot on the ladder, represented by its newest version."""
 
     node: Node
     rating: float
     error: float
-    """The error of its figure."""
+    """Standard error of the rating, as in `Figure.error`."""
     shrunk: float
-    """The shown and ranked rating: the strength's posterior mean in Elo, see `arena.ladder.shrinkage`."""
+    """The rating that is published and ranked: the strength's posterior mean in Elo (see `arena.ladder.shrinkage`)."""
     shrunk_error: float
-    """Posterior standard deviation in Elo; the 95 % interval is `shrunk` ± 1.96 of it."""
+    """Posterior standard deviation in Elo. The 95 % interval is `shrunk` ± 1.96 deviations."""
     rank: int
-    """Rank by `shrunk`; 1 is the best, and equal ratings share a rank."""
+    """Rank by `shrunk`. 1 is the best, and equal ratings share a rank."""
     rank_low: int
-    """Best rank it may have: 1 + the number of bots that are better with 95 % confidence."""
+    """Best rank that the bot may have: 1 + the number of bots that are better with 95 % confidence."""
     rank_high: int
-    """Worst rank it may have: the number of bots that are not worse with 95 % confidence."""
+    """Worst rank that the bot may have: the number of bots that are not worse with 95 % confidence, itself included."""
     best: float
-    """Probability that it is the best bot of the ladder."""
+    """Probability that the bot is the best of the ladder."""
     matches: int
     opponents: int
 
@@ -96,15 +99,15 @@ class FlagKind(Enum):
     """The kinds of results that are unlikely under the ratings."""
 
     PAIR = "pair"
-    """A bot does better against another bot than their ratings say."""
+    """A bot scores better against another bot than their ratings predict."""
     OWNERS = "owners"
-    """The bots of one owner do better against those of another owner than their ratings say."""
+    """The bots of one owner score better against another owner's bots than the ratings predict."""
     LIFT = "lift"
     """A bot's rating would be lower without its results against the bots of one owner."""
     OPPONENTS = "opponents"
-    """A bot does better than the ratings say against many others, by a little against each."""
+    """A bot scores better than predicted against many other bots, by a little against each."""
     CHANGE = "change"
-    """A version's newer half of results differs from its older half."""
+    """The newer half of a version's results differs from the older half."""
 
 
 class Flag(NamedTuple):
@@ -112,15 +115,19 @@ class Flag(NamedTuple):
 
     kind: FlagKind
     node: Node
-    """The gaining bot's version on the ladder; for owners, that of the bot that gains most."""
+    """The version of the gaining bot on the ladder. For owners: of the owner's bot that gains most."""
     other: Node | None
-    """The bot that it gains from, or one of the owner's bots; None for many opponents and for a change."""
+    """The version from which the bot gains, or one of the other owner's bots; None for many
+    opponents and for a change.
+    """
     matches: int
     """Number of compared results."""
     size: float
-    """For pairs and opponents, the mean score above the expected one; otherwise Elo."""
+    """For a pair, owners or opponents: the mean score minus the expected score. Otherwise a difference in Elo."""
     errors: float
-    """`size` in standard errors; for many opponents, the number of standard errors that is equally improbable."""
+    """`size` in standard errors. For many opponents: the number of standard errors at which a normally distributed
+    value is equally improbable.
+    """
 
 
 class FieldFigures(NamedTuple):
@@ -131,7 +138,7 @@ class FieldFigures(NamedTuple):
     centre: float
     """The centre of the strengths, towards which ratings are shrunk."""
     spread: float
-    """The spread of the strengths about it."""
+    """The spread of the strengths about the centre."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +152,9 @@ class Ladder:
     through: int
     """Number of the last event included."""
     digest: str
-    """SHA-256 of `lines`, `figures` and `field` in hex; without `through`, so that a voided match leaves no trace."""
+    """SHA-256 of `lines`, `figures` and `field`, in hex. `through` is not part of it, so that a voided match has no
+    effect.
+    """
     field: FieldFigures
     luck: tuple[LuckFigures, ...] = ()
     """The luck column, by node. It is not part of the digest and affects no rating."""
@@ -154,4 +163,4 @@ class Ladder:
     flags: tuple[Flag, ...] = ()
     """The flags, the most certain first. They are not part of the digest and affect no rating."""
     quota: Quota = NO_QUOTA
-    """The quota by which it was fitted. Its effect is part of the digest."""
+    """The quota under which the ladder was fitted. Its effect is part of the digest."""

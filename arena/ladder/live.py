@@ -1,9 +1,10 @@
 """The live Elo rating, updated after every match, and its rebase on a fitted ladder.
 
-A match of n seats is n(n−1)/2 pairs with S = 1, ½ or 0, each of weight w_n = 3/(n+1): only this weight makes the
-information of the pairwise likelihood equal to the variance of its score. The scale is c = 400/ln 10. After a match,
-for every bot at once and from the ratings before it: first the information, 1/RD² += w_n Σ E(1−E)/c²; then, with the
-new RD, K = RD²/c and R += K·w_n·Σ (S−E). K shrinks without a floor: a frozen bot does not drift.
+A match of n seats counts as n(n−1)/2 pairs with the score S = 1, ½ or 0. Each pair has the weight w_n = 3/(n+1),
+because only this weight makes the information of the pairwise likelihood equal to the variance of its score. The scale
+is c = 400/ln 10. After a match, the ratings of all bots are updated at once, from their ratings before it. First the
+information grows: 1/RD² += w_n Σ E(1−E)/c². Then, with the new RD, K = RD²/c and R += K·w_n·Σ (S−E). K has no lower
+bound, because a frozen bot's strength does not change.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from arena.ladder.events import Entrant, Event, MatchResult, Node, Void
 from arena.ladder.ladder import Ladder
 
 SCALE: Final = 400 / log(10)
-"""c: Elo per unit of log odds."""
+"""The scale c: Elo per unit of log odds."""
 SeatPair: TypeAlias = tuple[int, int]
 """Two seats of a match, the lower first."""
 SEATS: Final = range(2, 8)
@@ -36,7 +37,7 @@ class Rating:
 NEW: Final = Rating(1500.0, 150.0)
 """Rating of a bot's first version before its first match."""
 VERSION_DEVIATION: Final = 60.0
-"""Elo, standard deviation of the difference between a version and its parent."""
+"""Standard deviation of the difference between a version and its parent, in Elo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +47,13 @@ class RatingChange:
     before: Rating
     after: Rating
     beyond_quota: tuple[int, ...] = ()
-    """Other seats whose result against this seat moves neither rating: the two bots met too often that day or week."""
+    """Other seats whose results against this seat change neither rating, because the two bots met too often that day or
+    week.
+    """
     counts_again: tuple[tuple[int, int], ...] = ()
-    """Other seats whose bots have now used up their quota of matches with this bot. Each has the first day on which
-    their matches count again."""
+    """Other seats whose bots have spent their quota of matches with this bot, each with the first day on which such
+    matches count again.
+    """
 
     @property
     def change(self) -> float:
@@ -58,7 +62,7 @@ class RatingChange:
 
 
 def start(parent: Rating | None) -> Rating:
-    """Return the rating of a version before its first match: its parent's with a larger deviation, or `NEW`."""
+    """Return the rating of a version before its first match: its parent's rating with a larger deviation, or `NEW`."""
     return NEW if parent is None else Rating(parent.value, hypot(parent.deviation, VERSION_DEVIATION))
 
 
@@ -81,13 +85,13 @@ def update(
 ) -> tuple[Rating, ...]:
     """Compute the ratings after a match, by seat.
 
-    `ratings` are those before it; `places` are the result, 1 the best, ties sharing a place. `bots` has the bot of each
-    seat (default: all different): pairs within a bot do not count, the changes of its seats are added, and all its
-    seats get the same rating. `counts` says for each seat whether the result counts for its bot (default: for all);
-    other ratings do not change. A seat that is `spoilt` (default: none) moves nobody's rating. All other pairs keep
-    their weight, so a bot gains no influence by vanishing. Pairs of seats `beyond_quota` count for neither. The order
-    of the seats does not matter, to the last bit. Raises ValueError unless there are 2–7 seats, all lengths are equal
-    and each bot has one rating.
+    `ratings`: the ratings before the match. `places`: the result; 1 is the best, and ties share a place. `bots`: the
+    bot of each seat (default: all different). Pairs of seats of the same bot do not count, the changes of a bot's seats
+    are added, and all its seats get the same rating. `counts`: for each seat, whether the result counts for its bot
+    (default: for all). Other ratings do not change. `spoilt`: for each seat, whether it changes no other rating
+    (default: none). All other pairs have their usual weight, so a bot gains no influence by vanishing. `beyond_quota`:
+    pairs of seats that count for neither side. The order of the seats has no effect, to the last bit. Raises ValueError
+    unless there are 2–7 seats, all lengths are equal and each bot has one rating.
     """
     owners = range(len(ratings)) if bots is None else bots
     seats = range(len(ratings))
@@ -127,8 +131,8 @@ def _score(place: int, other: int) -> float:
 def rebased(ladder: Ladder) -> dict[Node, Rating]:
     """Return the live rating, at the ladder's last event, of every node for which a match counts.
 
-    Deviations are those without the error of the scale, which no match can reduce. Nodes without such a match are left
-    out: the ladder has only the prior for them, and they begin with `arena.ladder.live.start`.
+    Deviations exclude the error of the scale, which no match can reduce. Nodes without such a match are omitted: the
+    ladder contains only the prior for them, and they begin with `arena.ladder.live.start`.
     """
     return {figure.node: Rating(figure.rating, figure.error) for figure in ladder.figures if figure.matches}
 
@@ -139,12 +143,15 @@ def replayed_since(
     events: Iterable[Event],
     beyond_quota: Callable[[MatchResult], Collection[SeatPair]] = lambda _: (),
 ) -> dict[Node, Rating]:
-    """Compute the live ratings after the last of the events, which are in order; events in the ladder are skipped.
+    """Compute the live ratings after the last of `events`, which are in order.
+
+    Events that the ladder includes are skipped.
 
     A node not on the ladder gets a rating with its first match, from its nearest ancestor that has one. Nodes that are
-    not on the ladder and have not played are left out. A void of a match after the ladder takes effect here, one of an
-    older match with the next ladder. `beyond_quota` returns the pairs of seats of a result that do not count; it is
-    called for standing results in order. Raises UnknownNode for a seat of a node that is no entrant.
+    not on the ladder and have not played are omitted. A void of a match that is newer than the ladder takes effect
+    here. A void of an older match takes effect with the next ladder. `beyond_quota` returns the pairs of seats of a
+    result that do not count. It is called for results that are not annulled, in order. Raises UnknownNode for a seat of
+    a node that is not an entrant.
     """
     ratings = rebased(ladder)
     parents = {entrant.node: entrant.parent for entrant in entrants}

@@ -1,12 +1,12 @@
-"""Luck-adjusted scores: a score minus the part that the deal explains. They are never ratings by themselves.
+"""Luck-adjusted scores: a score minus the part that the deal explains. They are not ratings.
 
-After a match a house bot plays the same deals in every seat; its score b in a seat, the baseline, is a control variate
-for the score y there. With m the seat's mean baseline and ¯ a mean over the table,
-    adjusted = y − β·((b − b̄) − (m − m̄)) − δ·(b̄ − m̄):
-β for a seat's own share of the deal, δ for a deal that was good for all seats. The adjustment is unbiased whoever
-plays: deals are independent, so b − m is 0 on average; and m comes from matches after those that β and δ were fitted
-to, so that their errors are independent. (Means of all earlier matches would cause a bias of about 1/n.) The variance
-falls by the factor 1 − ρ². Sums are exact: integers if points are integers, which is ten times as fast as fractions.
+After a match, a house bot plays the same deals in every seat. Its score b in a seat, the baseline, is a control variate
+for the score y in that seat. If m is the seat's mean baseline and ¯ a mean over the table, adjusted = y − β·((b − b̄) −
+(m − m̄)) − δ·(b̄ − m̄). β is the coefficient of a seat's own share of the deal, and δ that of a deal that was good for
+all seats. The adjustment is unbiased for any players: deals are independent, so b − m is 0 on average. The matches for
+m follow those to which β and δ were fitted, so that the errors are independent. (Means of all earlier matches would
+cause a bias of about 1/n.) The variance falls by the factor 1 − ρ², where ρ is the correlation of y and b. Sums are
+exact. They are integers if points are integers, which is ten times as fast as fractions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHRINKAGE: Final = 20
 
 
 class Coefficients(NamedTuple):
-    """Points of a score explained by one point of the baseline."""
+    """Number of points of a score that one point of the baseline explains."""
 
     share: Fraction
     """β, for the seat's difference from the table's mean."""
@@ -37,14 +37,14 @@ NO_ADJUSTMENT: Final = Coefficients(Fraction(0), Fraction(0))
 class Luck:
     """Luck adjustment for tables of one kind: one game, number of seats, set of options and house bot.
 
-    Annulled matches count, too: their deals were fair. The same matches in the same order give the same figures to the
-    last bit. Memory use does not grow with the number of matches.
+    Annulled matches also count, because their deals were fair. The same matches in the same order give the same figures
+    to the last bit. Memory use does not grow with the number of matches.
     """
 
     __slots__ = ("_means", "_next", "_sums", "_using", "matches", "seats")
 
     def __init__(self, seats: int) -> None:
-        """Begin before the first match. Raises ValueError for fewer than two seats."""
+        """Create the state before the first match. Raises ValueError for fewer than two seats."""
         if seats < 2:
             raise ValueError(f"luck is adjusted at tables of two seats or more, not {seats}")
         self.seats = seats
@@ -61,10 +61,12 @@ class Luck:
         return self._using
 
     def take(self, scores: Sequence[float], baselines: Sequence[float]) -> tuple[float, ...]:
-        """Adjust the scores of the next match, by seat, with coefficients from earlier matches; then update these.
+        """Adjust the scores of the next match, by seat, with coefficients from earlier matches.
 
-        `scores` are final points by seat. `baselines` are the house bot's points on the same deals: a mean or sum over
-        a constant number of replays. The first four matches are not adjusted. Raises ValueError unless both have one
+        Then update the coefficients.
+
+        `scores`: the final points by seat. `baselines`: the house bot's points on the same deals, as a mean or sum over
+        a constant number of replays. The first four matches are not adjusted. Raises ValueError unless both contain one
         finite number for every seat.
         """
         own, house = self._exact("scores", scores), self._exact("baselines", baselines)
@@ -73,7 +75,8 @@ class Luck:
         for mean in self._means:
             mean.add(house)
         self.matches += 1
-        if self.matches & (self.matches - 1) == 0:  # at 1, 2, 4 …: the fit in use has a quarter of all or more
+        # after 1, 2, 4 … matches, so that the coefficients in use come from at least a quarter of all matches
+        if self.matches & (self.matches - 1) == 0:
             self._using, self._next = self._next, self._sums.fit()
             self._means = [self._means[1], _Mean(self.seats)]
         return adjusted
@@ -81,7 +84,7 @@ class Luck:
     def _adjusted(self, own: Sequence[Exact], house: Sequence[Exact]) -> tuple[float, ...]:
         if self._using == NO_ADJUSTMENT:
             return tuple(map(float, own))
-        surplus = self._means[0].surplus(house)  # in units of 1/matches of that mean
+        surplus = self._means[0].surplus(house)  # multiplied by that mean's number of matches
         table = sum(surplus)
         (p, q), (u, v) = (each.as_integer_ratio() for each in self._using)
         parts = q * v * self.seats * self._means[0].matches
@@ -100,11 +103,11 @@ class Luck:
 
 
 def adjusted_places(adjusted: Sequence[float], vanished: Sequence[bool]) -> tuple[int, ...]:
-    """Rank adjusted scores: place by seat, 1 the best, equal scores sharing a place.
+    """Rank adjusted scores. Return the places by seat: 1 is the best, and equal scores share a place.
 
-    `vanished` says for each seat whether its bot vanished and therefore comes last. A ladder of such places has its own
-    scale: with less luck, the same bots differ by more Elo. Never mix places of both kinds. Raises ValueError if the
-    lengths differ.
+    `vanished` says for each seat whether its bot vanished and therefore comes last. A ladder of such places has a
+    different scale: with less luck, the same bots differ by more Elo. Never mix places of both kinds. Raises ValueError
+    if the lengths differ.
     """
     there = [score for score, gone in zip(adjusted, vanished, strict=True) if not gone]
     return tuple(
@@ -127,12 +130,12 @@ class _Mean:
         self._totals = [total + score for total, score in zip(self._totals, house, strict=True)]
 
     def surplus(self, house: Sequence[Exact]) -> Sequence[Exact]:
-        """Return the baseline's difference from the mean by seat, multiplied by `matches` to stay exact."""
+        """Return by seat the baseline minus the mean, multiplied by `matches` so that it is exact."""
         return [score * self.matches - total for total, score in zip(self._totals, house, strict=True)]
 
 
 class _Sums:
-    """Sums for both regressions: of each seat's difference from the table's mean, and of the table's mean."""
+    """Sums for two regressions: of the differences of the seats from the table's mean, and of the table's mean."""
 
     __slots__ = ("_matches", "_seats", "_table")
 
@@ -142,7 +145,10 @@ class _Sums:
         self._table = _Products()
 
     def add(self, own: Sequence[Exact], house: Sequence[Exact]) -> None:
-        """Add a match, all values multiplied by the number of seats: exact, and slopes do not change."""
+        """Add a match, with all values multiplied by the number of seats.
+
+        So sums are exact, and slopes do not change.
+        """
         seats, score, baseline = len(own), sum(own), sum(house)
         self._matches += 1
         self._table.add(score, baseline)

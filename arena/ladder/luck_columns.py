@@ -1,8 +1,8 @@
 """The luck column of a ladder: mean scores of versions, plain and adjusted for luck. It never affects a rating.
 
-Matches count in the order in which their deals were replayed; those without a baseline do not count. Figures of earlier
-matches do not depend on later ones. Sums are exact, so the same matches in the same order give the same figures to the
-last bit.
+Matches count in the order in which their deals were replayed. Matches without a baseline do not count. Figures of
+earlier matches do not depend on later ones. Sums are exact, so the same matches in the same order give the same figures
+to the last bit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from arena.ladder.events import Node
 from arena.ladder.luck import Luck
 
 GRID: Final = 1 << 20
-"""Units per point in which scores are summed."""
+"""Scores are summed in units of 1/`GRID` points."""
 
 
 class DealKind(NamedTuple):
@@ -26,11 +26,11 @@ class DealKind(NamedTuple):
     seats: int
     options: str
     house: str
-    """The house bots that replay the deals, with their versions."""
+    """Names and versions of the house bots that replay the deals."""
 
 
 class ReplayedMatch(NamedTuple):
-    """A rated match whose deals were replayed by house bots; tuples are by seat."""
+    """A rated match whose deals house bots have replayed. Tuples are by seat."""
 
     number: int
     """Number of the baseline: 1, 2, … in the order in which they were stored."""
@@ -41,11 +41,11 @@ class ReplayedMatch(NamedTuple):
     """True if the result counts for the node."""
     scores: tuple[int, ...]
     baselines: tuple[int, ...]
-    """Points of the replaying bots, summed over them."""
+    """Points of the house bots, summed over all replays."""
 
 
 class LuckFigures(NamedTuple):
-    """A version's mean score over its replayed matches; several seats in one match count as one mean."""
+    """A version's mean score over its replayed matches. If it has several seats in a match, their mean counts once."""
 
     node: Node
     matches: int
@@ -70,7 +70,7 @@ class LuckColumns:
         self._adjusted: defaultdict[Node, _Sample] = defaultdict(_Sample)
 
     def take(self, match: ReplayedMatch, void: bool) -> None:
-        """Apply the next match. An annulled one counts for nobody, but its fair deals improve the adjustment.
+        """Apply the next match. An annulled match counts for nobody, but its fair deals improve the adjustment.
 
         Raises ValueError for fewer than two seats, or unless there is one score and one baseline per seat.
         """

@@ -1,15 +1,15 @@
-"""The quota of a pair: a bound on how many matches of a day and of a week between two guests count.
+"""The quota of a pair: a limit on how many matches between two guests count, per day and per week.
 
-The k matches of a pair on a day count together as c = min(k, the day's quota), and the days of a week together as at
-most the week's quota. All matches of a pair on a day weigh the same, in whole `SHARE`ths: a function of the set of
-results, not of their order, so annulling a match returns its weight to the others. Weeks are those of the calendar,
-from Monday: in a moving window, a result's weight would change with its age. All versions of a bot count as one bot;
-house bots have no quota, since they lose to nobody on purpose.
+The k matches of a pair on a day count together as min(k, the day's quota), and all days of a week together as at most
+the week's quota. All matches of a pair on a day have the same weight, a multiple of 1/`SHARE`. The weights depend on
+the set of results and not on their order, so annulling a match returns its weight to the others. Weeks are calendar
+weeks from Monday on, because in a moving window a result's weight would change with its age. All versions of a bot
+count as one bot. House bots have no quota, because they do not lose on purpose.
 
-A bot is young for some days from its first result on. For an older bot, all young ones together have one quota:
-otherwise each new name, which costs nothing, would bring a further quota. Matches beyond it count for the young bot
-alone. The rule applies only in weeks in which the older bot meets more older bots and house bots than young ones:
-otherwise a new server could rate nobody.
+A bot is young for some days after its first result. For an older bot, all young bots together have one quota. Otherwise
+every new name, which costs nothing, would add another quota. Matches beyond this quota count only for the young bot.
+The rule applies only in weeks in which the older bot meets more older bots and house bots than young bots. Otherwise a
+new server could rate nobody.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HOUSE = -1
 
 
 class PairQuota(NamedTuple):
-    """A quota and the bots that it bounds."""
+    """A quota, and the bots to which it applies."""
 
     rule: Quota
     guests: Mapping[Node, Guest]
@@ -39,7 +39,7 @@ class PairQuota(NamedTuple):
 
 
 class _Met(NamedTuple):
-    """Pairs of seats with a guest in each, as arrays of equal length."""
+    """Pairs of seats of two guests, as arrays of equal length."""
 
     pair: Ints
     """Number of the pair by `pair_number`."""
@@ -51,7 +51,7 @@ class _Met(NamedTuple):
 
 
 def under_quota(columns: Columns, quota: PairQuota | None) -> Columns:
-    """Return the results with their pairs of seats weighted by a quota, if there is one."""
+    """Return the results with pairs of seats weighted according to a quota, if there is one."""
     if quota is None or not quota.rule.bounds or not len(columns):
         return columns
     sitting, size = _sitting(columns, quota.guests)
@@ -71,7 +71,7 @@ def under_quota(columns: Columns, quota: PairQuota | None) -> Columns:
 
 
 def _sitting(columns: Columns, guests: Mapping[Node, Guest]) -> tuple[Ints, int]:
-    """Return the guest [7, M] in each seat, numbered from 0, or `HOUSE` or `NO_BOT`, and the number of guests."""
+    """Return the guest in each seat [7, M] (numbered from 0, or `HOUSE` or `NO_BOT`), and the number of guests."""
     bots = np.full(int(columns.nodes.max()) + 2, HOUSE)
     bots[NO_NODE] = NO_BOT
     known = [(node, guest.bot) for node, guest in guests.items() if node < len(bots) - 1]
@@ -90,7 +90,7 @@ def _met(sitting: Ints) -> _Met:
 
 
 def _weights(rule: Quota, days: Ints, pairs: Ints) -> Ints:
-    """Return the weight of each meeting of a pair on a day, in `SHARE`ths; `pairs` are numbers from 0."""
+    """Return the weight of each meeting, in units of 1/`SHARE`. `days`, `pairs`: the day and the number of the pair."""
     size = int(pairs.max(initial=0)) + 1
     first_day = int(days.min(initial=0))
     of_days, which, counts = np.unique((days - first_day) * size + pairs, return_inverse=True, return_counts=True)
@@ -106,7 +106,7 @@ def _weights(rule: Quota, days: Ints, pairs: Ints) -> Ints:
 
 
 def _of_young(rule: Quota, days: Ints, sitting: Ints, met: _Met, size: int) -> tuple[Ints, Ints]:
-    """Return each meeting's weights for the bots in its two seats, under the rule for young bots."""
+    """Return for each meeting the weights for the bots in its two seats, under the rule for young bots."""
     whole = np.full(len(met.row), SHARE)
     if not rule.young_days:
         return whole, whole

@@ -1,9 +1,9 @@
 """Pairwise results, summed over matches as integers: exact, and the same in any order of the matches.
 
-Every pair of seats of a match of n has the weight w_n = 3/(n+1). In units of 1/1680 both the weight and the score of a
-pair (a win 1, a tie ½) are integers for every n from 2 to 7. A unit is divided further into `SHARE`ths, so that a pair
-may count in part. So matches can be added and subtracted exactly. Only pairs that have met are stored: memory and time
-grow with these, not with the square of the versions.
+Every pair of seats in a match of n seats has the weight w_n = 3/(n+1). In units of 1/1680, both the weight and the
+score of a pair (a win 1, a tie ½) are integers for every n from 2 to 7. A unit is divided further by `SHARE`, so that a
+pair may count in part. So matches can be added and subtracted exactly. Only pairs that have met are stored, so memory
+and time grow with their number and not with the square of the number of versions.
 
 Entrants are in the order of their nodes: an entrant's position is its index in every array of a fit.
 """
@@ -24,16 +24,16 @@ from arena.ladder.events import Entrant, Node
 from arena.ladder.live import SEATS
 
 TABLE_SIZE: Final = 1 << 20
-"""Nodes below this number are looked up in a table; for larger ones, a binary search saves memory."""
+"""Nodes below this number are looked up in a table. Larger numbers are found by binary search, which saves memory."""
 WHOLE: Final = 1680
 UNIT: Final = WHOLE * SHARE
-"""Integer for a weight of 1."""
+"""Integer that represents a weight of 1."""
 WEIGHTS: Final = {seats: WHOLE * 3 // (seats + 1) for seats in SEATS}
 """Weight of a pair in units of 1/`WHOLE`, by the number of seats of its match."""
 
 
 class Entrants:
-    """Entrants by position. Raises NodeRepeated, UnknownParent or CyclicParents for contradictory ones."""
+    """Entrants by position. Raises NodeRepeated, UnknownParent or CyclicParents for contradictory entrants."""
 
     def __init__(self, entrants: Iterable[Entrant]) -> None:
         self.entrants: Final = tuple(sorted(entrants, key=lambda entrant: entrant.node))
@@ -55,11 +55,11 @@ class Entrants:
         return len(self.entrants)
 
     def position(self, node: Node) -> int:
-        """Look up the position of an entrant's node. Raises KeyError if the node is no entrant's."""
+        """Look up the position of an entrant's node. Raises KeyError if the node is not an entrant."""
         return self._position[node]
 
     def positions(self, nodes: Ints) -> Ints:
-        """Look up the positions of an array of nodes; −1 for nodes that are no entrants."""
+        """Look up the positions of an array of nodes: −1 for nodes that are not entrants."""
         if self._table is not None and not (nodes.size and nodes.max() >= TABLE_SIZE):
             return self._table.take(nodes)
         if not self.nodes:
@@ -95,26 +95,27 @@ class Entrants:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Pairwise sums over matches, by positions of n entrants, in units of 1/`UNIT`: sparse matrices of integers.
+    """Pairwise sums over matches, as sparse matrices of integers in units of 1/`UNIT`, by positions of n entrants.
 
-    A node's seats do not play each other: diagonals are empty. Pairs that count for both nodes are stored once, above
-    the diagonal. Pairs that count for one node only are in that node's row of `won_alone` and `played_alone`.
+    Diagonals are empty, because seats of the same node do not play each other. Pairs that count for both nodes are
+    stored once, above the diagonal. Pairs that count for only one node are in that node's row of `won_alone` and
+    `played_alone`.
     """
 
     won: csr_array
-    """[n, n], score of i against j, for i < j."""
+    """Score of i against j [n, n], for i < j."""
     played: csr_array
-    """[n, n], weight of the pairs of i and j, for i < j."""
+    """Weight of the pairs of i and j [n, n], for i < j."""
     won_alone: csr_array
-    """[n, n], score of i against j in pairs that count for i only."""
+    """Score of i against j [n, n] in pairs that count only for i."""
     played_alone: csr_array
-    """[n, n], weight of the pairs of i and j that count for i only."""
+    """Weight of the pairs of i and j [n, n] that count only for i."""
     matches: Ints
-    """[n], number of matches that count for each node."""
+    """Number of matches that count for each node [n]."""
 
     @classmethod
     def of(cls, columns: Columns, entrants: Entrants) -> Pairs:
-        """Sum over all matches of the columns, whose nodes must all be entrants."""
+        """Sum over all matches of `columns`. All their nodes must be entrants."""
         size = len(entrants)
         won, played, won_alone, played_alone = (csr_array((size, size), dtype=np.int64) for _ in range(4))
         matches = np.zeros(size + 1, np.int64)
@@ -133,7 +134,7 @@ class Pairs:
         return Pairs(*(one - other for one, other in zip(self._all(), less._all(), strict=True)))
 
     def reindexed(self, entrants: Entrants, wider: Entrants) -> Pairs:
-        """Rearrange sums over `entrants` by the positions of `wider`, which must include them all."""
+        """Rearrange sums from the positions in `entrants` to those in `wider`, which must include all of `entrants`."""
         at = np.array([wider.position(node) for node in entrants.nodes], np.int64)
         size = len(wider)
         matches = np.zeros(size, np.int64)
@@ -161,7 +162,7 @@ class _Met(NamedTuple):
 
 
 def summed(rows: Ints, columns: Ints, values: Ints, size: int) -> csr_array:
-    """Sum values by row and column of a matrix [size, size]; sums of zero are not stored."""
+    """Sum values by row and column into a matrix [size, size]. Sums of zero are not stored."""
     found = coo_array((values, (rows, columns)), shape=(size, size)).tocsr()
     found.eliminate_zeros()
     return found
@@ -177,7 +178,7 @@ def _sums(met: Iterator[_Met], size: int) -> tuple[csr_array, csr_array]:
 
 
 def _of_both(block: Block, positions: Ints) -> Iterator[_Met]:
-    """List the pairs of seats that count for both nodes, each once, the node with the lower position first."""
+    """List the pairs of seats that count for both nodes. Each pair occurs once, with the lower position first."""
     for one, other in combinations(range(len(positions)), 2):
         first, second = positions[one], positions[other]
         score = _scores(block, one, other)
@@ -191,7 +192,7 @@ def _of_both(block: Block, positions: Ints) -> Iterator[_Met]:
 
 
 def _of_one(block: Block, positions: Ints) -> Iterator[_Met]:
-    """List the pairs of seats that count for the first node only, or count more for it."""
+    """List the pairs of seats that count only for the first node, or more for it than for the second."""
     if block.whole:
         return
     for one, other in combinations(range(len(positions)), 2):
@@ -208,7 +209,7 @@ def _scores(block: Block, own: int, other: int) -> Ints:
 
 
 def _weighted(block: Block, met: Flags, own: Ints, other: Ints, score: Ints, share: Ints | int) -> _Met:
-    """Weight the pairs of a block that `met` by their `SHARE`ths."""
+    """Weight the pairs of a block that have `met` by their shares."""
     weight = np.broadcast_to(WEIGHTS[len(block.nodes)] * np.asarray(share), own.shape)
     if not met.all():
         own, other, score, weight = own[met], other[met], score[met], weight[met]
@@ -216,7 +217,7 @@ def _weighted(block: Block, met: Flags, own: Ints, other: Ints, score: Ints, sha
 
 
 def _counted_nodes(block: Block, positions: Ints, size: int) -> Ints:
-    """List the positions for which each match counts, without repetition; `size` fills the other seats."""
+    """List the positions for which each match counts, without repetition. The other seats contain `size`."""
     nodes = np.where(block.counts, positions, size)
     for seat in range(1, len(positions)):
         nodes[seat, (positions[:seat] == positions[seat]).any(axis=0)] = size

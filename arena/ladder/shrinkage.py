@@ -1,17 +1,17 @@
 """Empirical-Bayes shrinkage: uncertain ratings are pulled towards the field.
 
-The best of many ratings is best partly by luck, so its own interval misses too often (the winner's curse); the
-posterior mean's does not. Model: rating_i = strength_i + N(0, error_i²) and strength_i = centre + spread·t₄, Student's
-t with four degrees of freedom, which hardly moves a bot far from the field. It is computed as a mixture of normal
-distributions with variance spread²/λ, λ ~ Gamma(2, 2), at `LEVELS` quantiles of λ. The spread is averaged over a fixed
-grid, since a field of eight does not determine its own. Its prior is ∝ s/(1 + (s/100)²)^(3/2): heavy-tailed, and 0 at
-0, since otherwise small fields would count as equals too often (Chung et al. 2013). The centre has a flat prior and a
-normal approximation about its maximum.
+The best of many ratings is best partly by luck, so its interval misses the true rating too often (the winner's curse).
+The interval of the posterior mean does not. Model: rating_i = strength_i + N(0, error_i²) and strength_i = centre +
+spread·t₄. Here t₄ is Student's t with four degrees of freedom, which hardly moves a bot that is far from the field. It
+is computed as a mixture of normal distributions with variance spread²/λ, λ ~ Gamma(2, 2), at `LEVELS` quantiles of λ.
+The spread is averaged over a fixed grid, because a field of eight bots does not determine it. Its prior is ∝ s/(1 +
+(s/100)²)^(3/2). It is heavy-tailed, and 0 at 0, because otherwise the bots of small fields would count as equal too
+often (Chung et al. 2013). The centre has a flat prior and a normal approximation about its maximum.
 
-The strength above is a bot's. Each of its versions differs from it by N(0, τ²), so that the luckiest of many versions
-is pulled towards its siblings, too. Each bot has its own τ, averaged over quantiles of a half-normal distribution by
-the likelihood of its versions' ratings. For a given τ the versions are one observation of the bot: their mean with
-weights 1/(error² + τ²). A single version is the bot: τ is 0.
+This strength belongs to a bot. Each of the bot's versions differs from it by N(0, τ²), so that the luckiest of many
+versions is also pulled towards its siblings. Each bot has its own τ, averaged over quantiles of a half-normal
+distribution by the likelihood of its versions' ratings. For a given τ, the versions together are one observation of the
+bot: their mean with weights 1/(error² + τ²). For a bot with a single version, τ is 0.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ FREEDOM: Final = 4.0
 """Degrees of freedom of the distribution of strengths."""
 LEVELS: Final = 32
 SPREADS: Final = 2.0 ** (np.arange(37) / 4)
-"""Elo, the grid of spreads: 1 to 512, a factor of 2^¼ apart."""
+"""The grid of spreads in Elo: from 1 to 512, in steps of a factor of 2^¼."""
 SPREAD_SCALE: Final = 100.0
-"""Scale, in Elo, of the spread's prior; the prior's median is √3 times as large."""
+"""Scale of the spread's prior, in Elo. The prior's median is √3 times as large."""
 MIN_ERROR: Final = 1.0
-"""Elo, lower bound of errors."""
+"""Lower bound of standard errors, in Elo."""
 VERSION_SPREAD: Final = 60.0
-"""Elo, scale of the half-normal prior of τ."""
+"""Scale of the half-normal prior of τ, in Elo."""
 VERSION_LEVELS: Final = 12
 CENTRE_STEPS: Final = 15
-"""Steps to the most probable centre; each is a weighted mean (expectation maximisation)."""
+"""Number of steps to the most probable centre. Each step computes a weighted mean (expectation maximisation)."""
 
 
 class Posterior(NamedTuple):
@@ -46,18 +46,18 @@ class Posterior(NamedTuple):
     means: Floats
     """[n], Elo."""
     errors: Floats
-    """[n], posterior standard deviations in Elo, including uncertainty of centre and spread."""
+    """Posterior standard deviations [n] in Elo, which include the uncertainty of centre and spread."""
     centre: float
-    """Elo, the centre of the field."""
+    """The centre of the field, in Elo."""
     spread: float
-    """Elo, the typical distance of a strength from the centre."""
+    """The typical distance of a strength from the centre, in Elo."""
 
 
 def shrunk(ratings: Floats, errors: Floats, older: Sequence[tuple[Floats, Floats]] = ()) -> Posterior:
     """Compute the posterior of the strengths [n] from ratings and their independent standard errors [n], in Elo.
 
-    `older` holds the ratings and errors of each bot's other versions, in the order of `ratings`; by default there are
-    none. A single bot with one version is left unchanged, because there is no field.
+    `older`: the ratings and errors of each bot's other versions, in the order of `ratings`; by default there are none.
+    The rating of a single bot with one version does not change, because there is no field.
     """
     versions = [*older] or [_NO_VERSIONS] * len(ratings)
     if len(ratings) < 2 and not any(len(rated) for rated, _ in versions):
@@ -65,7 +65,7 @@ def shrunk(ratings: Floats, errors: Floats, older: Sequence[tuple[Floats, Floats
     cases = _cases(ratings, np.maximum(errors, MIN_ERROR) ** 2, versions)
     multiples = _variance_multiples()[:, None]
     found = [_given(cases, spread**2 * multiples) for spread in SPREADS.tolist()]
-    # The grid is evenly spaced in log(spread): a density over the spread times the spread is one over log(spread).
+    # The grid is evenly spaced in log(spread). So a density over the spread is multiplied by the spread.
     prior = np.log(SPREADS**2 / (1 + (SPREADS / SPREAD_SCALE) ** 2) ** 1.5)
     likelihoods = np.array([each.likelihood for each in found]) + prior
     weights = np.exp(likelihoods - likelihoods.max())
@@ -82,23 +82,23 @@ _NO_VERSIONS: Final = (np.zeros(0), np.zeros(0))
 
 
 class _Cases(NamedTuple):
-    """The mean of a bot's versions for each possible τ: arrays [cases], a bot's cases adjacent."""
+    """The mean of a bot's versions for each possible τ, as arrays [cases] in which a bot's cases are adjacent."""
 
     first: NDArray[np.int64]
-    """[n], index of each bot's first case."""
+    """Index of each bot's first case [n]."""
     bot: NDArray[np.int64]
     likelihood: Floats
     """Log-likelihood of the differences between the versions."""
     observed: Floats
-    """Elo, the weighted mean of the versions."""
+    """The weighted mean of the versions, in Elo."""
     variance: Floats
-    """Variance of that mean around the bot."""
+    """Variance of `observed` around the bot's strength."""
     rating: Floats
-    """Elo, of the newest version."""
+    """Rating of the newest version, in Elo."""
     own: Floats
     """The share of the newest version's distance from the others' mean that is real: τ²/(τ² + error²)."""
     left: Floats
-    """The remaining variance of that distance: own · error²."""
+    """The remaining variance of the newest version's distance: own · error²."""
 
 
 def _cases(ratings: Floats, variances: Floats, older: Sequence[tuple[Floats, Floats]]) -> _Cases:

@@ -1,13 +1,15 @@
 """Standard errors of a fit's ratings and of their differences: the sandwich estimate, and the model's own.
 
-Errors are relative to the field's mean, in which each version weighs by the information of its results: an unknown
-newcomer does not increase the others' errors. The newest versions have exact errors relative to the whole field. An
-older version, which is not shown, has an approximate one: its opponents are assumed to be known.
+Errors are relative to the field's mean, in which each version is weighted by the information of its results. So an
+unknown newcomer does not increase the others' errors. The newest versions have exact errors relative to the whole
+field. An older version, which is not on the ladder, has an approximate error: its opponents' strengths are assumed to
+be known.
 
 The "meat" of the sandwich is clustered by match. One match gives a node the score s_i = w_n Σ_j (S_ij − E_ij). Scores
-of one match depend on each other; the sum of s_i·s_j over all matches estimates their covariance, whatever it is
-(Liang and Zeger 1986). Expectations and scores are rounded to multiples of 1/65,536: all sums are integers that do
-not depend on the order of the matches. Rank intervals and P(best) follow from the errors of differences.
+of one match depend on each other. The sum of s_i·s_j over all matches estimates their covariance without further
+assumptions (Liang and Zeger 1986). Expected scores and scores are rounded to multiples of 1/65,536. So all sums are
+integers that do not depend on the order of the matches. Rank intervals and P(best) follow from the errors of
+differences.
 """
 
 from __future__ import annotations
@@ -27,20 +29,21 @@ from arena.ladder.pairs import UNIT, WEIGHTS, Entrants, summed
 from arena.ladder.symmetric import Floats, Symmetric
 
 ONE_WIN: Final = 1 << 16
-"""Fixed-point value of a score of 1. A match adds less than 2³⁶ to a sum, so 64 bits hold over a hundred million
-matches."""
+"""Fixed-point value of a score of 1. A match adds less than 2³⁶ to a sum, so 64 bits suffice for over a hundred million
+matches.
+"""
 Z_95: Final = 1.959963984540054
-"""Half width of a two-sided interval of 95 %, in standard errors."""
+"""Half width of a two-sided 95 % interval, in standard errors."""
 SLICES: Final = 2048
 TAIL_ERRORS: Final = 6.0
-"""Range of integration about each node's strength, in standard errors."""
+"""Integrals extend this far to either side of each node's strength, in standard errors."""
 
 
 def clustered(columns: Columns, entrants: Entrants, strengths: Floats) -> Symmetric:
-    """Sum the outer products of the matches' scores; returns [n, n], in squared scores of a pair of weight 1.
+    """Sum the outer products of the matches' scores [n, n], in squared scores of a pair of weight 1.
 
-    `strengths` [n] are in log odds. The scores of a node's seats in one match are added before they are multiplied.
-    Pairs that do not count for a node add nothing to its score.
+    `strengths` [n]: in log odds. The scores of a node's seats in one match are added before they are multiplied. Pairs
+    that do not count for a node add nothing to its score.
     """
     size = len(entrants)
     squares, cross = np.zeros(size, np.int64), csr_array((size, size), dtype=np.int64)
@@ -58,9 +61,10 @@ def clustered(columns: Columns, entrants: Entrants, strengths: Floats) -> Symmet
 
 
 def _scores(block: Block, strengths: Floats) -> Ints:
-    """Compute the score of each seat of each match, in units of 1/`ONE_WIN`; strengths and scores are [seats, matches].
+    """Compute the score of each seat of each match [seats, matches], in units of 1/`ONE_WIN`, from strengths [seats,
+    matches].
 
-    Two seats of one node add no score against each other.
+    Two seats of one node have no score against each other.
     """
     seats = len(strengths)
     scores = np.zeros(strengths.shape, np.int64)
@@ -85,20 +89,22 @@ def _scores(block: Block, strengths: Floats) -> Ints:
 def rank_bounds(shown: Floats, ratings: Floats, differences: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Compute the best and the worst rank [n] of each node with 95 % confidence in every comparison.
 
-    `differences` [n, n] are the variances of the differences of ratings. A node is certainly ahead of another if the
-    difference exceeds 1.96 of its errors and its shown rating is higher, too, so that its shown rank is in its
-    interval.
+    `differences` [n, n]: the variances of the differences of ratings. A node counts as ahead of another if the
+    difference exceeds 1.96 of its standard errors and the published rating is also higher. So the published rank is
+    always within the interval.
     """
     ahead = (ratings[:, None] - ratings > Z_95 * np.sqrt(differences)) & (shown[:, None] > shown)
     return 1 + ahead.sum(axis=0), len(ratings) - ahead.sum(axis=1)
 
 
 def chances_of_best(centre: Floats, error: Floats) -> Floats:
-    """Compute the probability [n] that each node is the best, for independent normal strengths; they sum to 1.
+    """Compute for each node [n] the probability that it is the best, for independent normal strengths.
 
-    They must be posterior, shrunk towards the field: otherwise the luckiest of many nodes would be the best too often,
-    a newcomer most of all. The distribution of the best strength, F = Π Φ_j, is cut into slices, each divided by the
-    hazards φ_i/Φ_i.
+    The probabilities sum to 1.
+
+    The strengths must be posterior, that is, shrunk towards the field. Otherwise the luckiest of many nodes would be
+    the best too often, especially a newcomer. The distribution of the best strength, F = Π Φ_j, is cut into slices, and
+    each slice is divided among the nodes in proportion to the hazards φ_i/Φ_i.
     """
     from scipy.special import log_ndtr
 
@@ -115,18 +121,20 @@ def chances_of_best(centre: Floats, error: Floats) -> Floats:
 
 
 class StandardErrors(NamedTuple):
-    """Errors in Elo of n versions, k of them the newest of their bots."""
+    """Errors in Elo of n versions, of which k are the newest of their bots."""
 
     own: Floats
-    """[n], standard error of each rating, without that of the scale."""
+    """Standard error of each rating [n], without the error of the scale."""
     differences: Floats
-    """[k, k], variances of the differences of the newest versions' ratings, in squared Elo."""
+    """Variances of the differences between the newest versions' ratings [k, k], in squared Elo."""
     scale: float
     """Standard error of the scale: of the weighted mean that is set to 1500, relative to the field's."""
 
 
 def field_shares(information: Symmetric) -> Floats:
-    """Compute the weights [n] of the field's mean: the information of each node's results; 0 if no node has played."""
+    """Compute the weights [n] of the field's mean from the information of each node's results; 0 if
+    no node has played.
+    """
     own = information.diagonal - PRIOR_PRECISION
     total = float(own.sum())
     return own / total if total > 0 else np.zeros_like(own)
@@ -135,12 +143,12 @@ def field_shares(information: Symmetric) -> Floats:
 def standard_errors(
     information: Symmetric, scores: Symmetric, newest: NDArray[np.int64], scale: Floats
 ) -> StandardErrors:
-    """Compute the errors from the covariance of the scores, by the model and as measured.
+    """Compute the errors from the covariance of the scores, according to the model and as measured.
 
-    `newest` [k] are positions, `scale` [n] the shares of the strengths in the scale's mean.
+    `newest` [k]: positions. `scale` [n]: the weights of the strengths in the scale's mean.
     """
     scores = scores.plus(PRIOR_PRECISION)
-    combined = np.zeros((len(scale), len(newest) + 1))  # a column is a combination of strengths
+    combined = np.zeros((len(scale), len(newest) + 1))  # each column is a linear combination of strengths
     combined[newest, np.arange(len(newest))] = 1
     combined[:, -1] = scale
     combined -= field_shares(information)[:, None]
@@ -157,7 +165,7 @@ def standard_errors(
 
 
 def _joined(model: Floats, measured: Floats, uncertain: NDArray[np.bool_] | None = None) -> Floats:
-    """Choose between two estimates of variances: the measured one, or the larger of both where `uncertain`.
+    """Choose between two estimates of variances: the measured one, or the larger of the two where `uncertain` is true.
 
     The model's variances are too large with ties; measured ones are too small with few matches.
     """

@@ -15,18 +15,20 @@ from scipy.sparse import csr_array
 Floats: TypeAlias = NDArray[np.float64]
 
 ACCURACY: Final = 1e-6
-"""Solved when the error is this fraction of the solution, both measured by the matrix."""
+"""A system counts as solved when the error is this fraction of the solution, both in the norm defined by the matrix."""
 MAX_ITERATIONS: Final = 1_000
-"""Iterations after which a solution is accepted. A usual ladder takes ten to forty."""
+"""Maximum number of iterations, after which the solution is accepted. A usual ladder takes ten to forty."""
 COLUMNS_AT_ONCE: Final = 64
-"""Right-hand sides solved together: many enough to read the matrix rarely, few enough for the processor's cache."""
+"""Number of right-hand sides solved together: enough to read the matrix rarely, and few enough for the processor's
+cache.
+"""
 
 
 class Symmetric:
     """A symmetric matrix [n, n] with a positive diagonal."""
 
     def __init__(self, diagonal: Floats, above: csr_array) -> None:
-        """Build the matrix from its diagonal [n] and the entries above it, a matrix [n, n]."""
+        """Build the matrix from its diagonal [n] and the entries above the diagonal, a matrix [n, n]."""
         self.diagonal: Final = diagonal
         self._above: Final = above
         self._below: Final = above.T
@@ -42,13 +44,13 @@ class Symmetric:
         return product
 
     def dense(self) -> Floats:
-        """Return all entries, zeros included."""
+        """Return the matrix as a dense array."""
         return self.times(np.eye(len(self.diagonal)))
 
     def solve(self, columns: Floats) -> Floats:
-        """Solve for each of the right-hand sides [n, k]; the matrix must be positive definite.
+        """Solve the system for each of the right-hand sides [n, k]. The matrix must be positive definite.
 
-        By the method of conjugate gradients (Hestenes and Stiefel 1952), with the diagonal as preconditioner.
+        The method is that of conjugate gradients (Hestenes and Stiefel 1952), with the diagonal as preconditioner.
         """
         parts = range(0, columns.shape[1], COLUMNS_AT_ONCE)
         found = [self._solve(np.ascontiguousarray(columns[:, at : at + COLUMNS_AT_ONCE])) for at in parts]
@@ -63,7 +65,7 @@ class Symmetric:
                 break
             product = self.times(direction)
             bent = (direction * product).sum(axis=0)
-            share = np.divide(size, bent, out=np.zeros_like(size), where=bent > 0)  # otherwise that column is solved
+            share = np.divide(size, bent, out=np.zeros_like(size), where=bent > 0)  # a column with 0 is solved
             found += share * direction
             missing -= share * product
             scaled = missing / self.diagonal[:, None]

@@ -1,4 +1,5 @@
-"""Histograms of think times with geometric buckets, each 10 % wider than the last: percentiles are within 5 %.
+"""Histograms of think times with geometric buckets, each 10 % wider than the last, so that percentiles are accurate to
+5 %.
 
 Histograms are merged by adding their counts. Times are whole microseconds.
 """
@@ -11,12 +12,12 @@ from math import ceil, log, sqrt
 from typing import Final
 
 RATIO: Final = 1.1
-"""Ratio of a bucket's bounds. A bucket represents its geometric mean, with an error factor of at most √1.1."""
+"""Ratio of a bucket's bounds. A bucket stands for its geometric mean, so the error is at most a factor of √1.1."""
 _STEP: Final = 1 / log(RATIO)
 
 
 def histogram(times: Iterable[int]) -> Counter[int]:
-    """Count the times by bucket: bucket b has those from 1.1^b to 1.1^(b+1), bucket 0 also those below 1."""
+    """Count the times by bucket. Bucket b contains times from 1.1^b to 1.1^(b+1), and bucket 0 also times below 1."""
     return Counter([int(log(time) * _STEP) if time > 1 else 0 for time in times])
 
 

@@ -1,13 +1,13 @@
 """The probability that a version is better than the one before it, given the usual gains on this ladder.
 
-A measured difference is a gain plus chance. Where gains are small, a large difference is mostly chance and promises too
-much. Model: difference = gain + N(0, error²), and gain = spread·t₄ about 0, Student's t with four degrees of freedom,
-since an unknown version is as likely to be worse as better, and some change a lot. The spread is learned from the
-differences of all bots on the ladder and averaged over a fixed grid. Its prior is ∝ 1/(1 + (s/60)²)^(3/2), with 60 the
-deviation that a new version's live rating starts with: half of it lies below 35 Elo.
+A measured difference is a gain plus chance. If gains are usually small, a large difference is mostly chance and
+promises too much. Model: difference = gain + N(0, error²), and gain = spread·t₄. Here t₄ is Student's t with four
+degrees of freedom: an unknown version is as likely to be worse as better, and some versions change a lot. The spread is
+estimated from the differences of all bots on the ladder and averaged over a fixed grid. Its prior is ∝ 1/(1 +
+(s/60)²)^(3/2), where 60 is the initial deviation of a new version's live rating. The prior's median is 35 Elo.
 
-Unlike the prior of the bots' spread, it is not 0 at 0, as many versions change nothing. This module does not import
-NumPy: the server's own process uses it.
+Unlike the prior of the bots' spread, this prior is not 0 at 0, because many versions change nothing. This module does
+not import NumPy, because the server's own process uses it.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ from arena.ladder.live import VERSION_DEVIATION
 SPREADS: Final = tuple(2.0 ** (step / 2) for step in range(19))
 """The grid of spreads in Elo, from 1 to 512."""
 SIZES: Final = tuple(2.0 ** (step / 2) for step in range(-3, 21))
-"""Elo, standard deviations of the normal distributions whose mixture is the distribution of gains."""
+"""Standard deviations, in Elo, of the normal distributions whose mixture is the distribution of gains."""
 MIN_ERROR: Final = 1e-6
-"""Elo, far below any error."""
+"""Lower bound of standard errors, in Elo: far below any real error."""
 
 
 def _share_below(size: float, spread: float) -> float:
-    """Return the share of gains whose deviation is below a size: λ ~ Gamma(2, 2) of deviation = spread/√λ."""
+    """Return the probability that the deviation of a gain is below `size`: deviation = spread/√λ
+    with λ ~ Gamma(2, 2).
+    """
     least = 2 * (spread / size) ** 2
     return exp(-least) * (1 + least)
 
 
 def _shares(spread: float) -> tuple[float, ...]:
-    """Return the share of each of `SIZES`, with borders half-way between their logarithms."""
+    """Return the probability of each of `SIZES`, with borders half-way between their logarithms."""
     below = [0.0, *(_share_below(size * 2**0.25, spread) for size in SIZES[:-1]), 1.0]
     return tuple(upper - lower for lower, upper in pairwise(below))
 
@@ -71,6 +73,6 @@ class VersionGains:
 
 
 def _densities(difference: float, error: float) -> list[float]:
-    """Return the likelihood of a difference for each of `SIZES`, up to a factor; never 0."""
+    """Return the likelihood of a difference for each of `SIZES`, up to a common factor. It is never 0."""
     variances = [size**2 + error**2 for size in SIZES]
     return [exp(max(-700.0, -(difference**2) / variance / 2)) / sqrt(variance) for variance in variances]

@@ -7,14 +7,15 @@ from typing import Final
 
 
 class LocalMatchError(Exception):
-    """A match cannot be played as requested; the message has the reason and a remedy."""
+    """Raised if a match cannot be played as requested. The message gives the reason and a remedy."""
 
 
 class BotNotLoaded(LocalMatchError):  # noqa: N818 - the name says what is the matter
     """There is no such bot, or it cannot be created."""
 
     def __init__(self, spec: str, why: str) -> None:
-        super().__init__(spec, why)  # unchanged, so that the error can be passed between processes
+        # pass the arguments unchanged, so that the error can be pickled for another process
+        super().__init__(spec, why)
 
     def __str__(self) -> str:
         spec, why = self.args
@@ -25,7 +26,7 @@ class BotFailed(LocalMatchError):  # noqa: N818 - the name says what is the matt
     """A bot raised an exception, or gave an invalid answer."""
 
     def __init__(self, bot: str, seat: int, where: str, trace: str) -> None:
-        """`where` names game and round; `trace` is the bot's own traceback."""
+        """`where`: the game and round. `trace`: the bot's own traceback."""
         super().__init__(bot, seat, where, trace)
         self.seat = seat
         self.where = where
@@ -65,7 +66,7 @@ class WorkerDied(LocalMatchError):  # noqa: N818 - the name says what is the mat
     """A worker process ended before the match was over."""
 
     def __init__(self, status: int, who: str) -> None:
-        """`status` is negative for a signal; `who` names the bot whose turn it was, if known."""
+        """`status`: the exit status, negative for a signal. `who`: the bot whose turn it was, if known."""
         why = "the bot ended it or crashed, or the machine is out of memory"
         super().__init__(f"the worker process{who} {end_in_words(status)}: {why}")
 
@@ -78,7 +79,7 @@ class SetsFileRefused(LocalMatchError):  # noqa: N818 - the name says what is th
 
 
 class PackageMissing(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A distribution of this repository is not installed. It comes from a file or a checkout; no registry has it."""
+    """A distribution of this repository is not installed. It comes from a file or a checkout, not from a registry."""
 
     DISTRIBUTIONS: Final = {
         "arena_client": ("Python client", "arena-client", "./clients/python"),
@@ -103,7 +104,7 @@ class BotCrashed(LocalMatchError):  # noqa: N818 - the name says what is the mat
     """The process of a bot ended in the middle of a game."""
 
     def __init__(self, spec: str, seat: int, status: int, log: Path, last: str) -> None:
-        """`status` is negative for a signal; `last` are the last lines of its output."""
+        """`status`: the exit status, negative for a signal. `last`: the last lines of the process's output."""
         told = f"the end of {log}:\n{last}" if last else f"it wrote nothing to {log}"
         super().__init__(f"{spec} in seat {seat} {end_in_words(status)}; {told}")
 
@@ -123,5 +124,5 @@ class ClusterUnusable(LocalMatchError):  # noqa: N818 - the name says what is th
 
 
 def end_in_words(status: int) -> str:
-    """Describe the end of a process by its exit status, which is negative for a signal."""
+    """Describe how a process ended, from its exit status, which is negative for a signal."""
     return f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"

@@ -1,7 +1,8 @@
-"""Asks a bot past decisions and compares its answers with the old ones.
+"""Asks a bot past decisions again, and compares its new answers with the old ones.
 
-The bot gets the messages of the bot in that seat: the beginning of the match, finished rounds, questions in order. Many
-matches run side by side, and each message has one question from each match, as if the bot played them all at once.
+The bot gets the messages that the bot in that seat got: the beginning of the match, finished rounds, and questions in
+order. Many matches run side by side. Each message contains one question from each match, as if the bot played them all
+at once.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def own_decisions(replay: Replay) -> tuple[tuple[OwnDecision, ...], tuple[RoundR
 
 
 AT_ONCE: Final = 64
-"""Number of matches asked side by side."""
+"""Maximum number of matches whose decisions are asked side by side."""
 
 
 @dataclass(slots=True)
@@ -91,7 +92,7 @@ class PastSeat:
 
     @property
     def free(self) -> list[int]:
-        """Indices of the decisions with several legal actions; others reveal nothing about a bot."""
+        """Indices of the decisions with several legal actions. Other decisions reveal nothing about a bot."""
         return [at for at, each in enumerate(self.decisions) if len(each.ask.legal) > 1]
 
     def same(self, at: int) -> float:
@@ -99,7 +100,10 @@ class PastSeat:
         return fmean(answers[at] == self.decisions[at].action for answers in self.answers)
 
     def most(self, at: int) -> int:
-        """Return the most frequent new answer to a decision; in a tie the old answer, or else the lowest action."""
+        """Return the most frequent new answer to a decision.
+
+        In a tie, prefer the old answer, then the lowest action.
+        """
         new = [answers[at] for answers in self.answers]
         return max({*new}, key=lambda action: (new.count(action), action == self.decisions[at].action, -action))
 
@@ -119,7 +123,7 @@ class AskingCost:
 
 
 def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
-    """Yield those of the given seats that made at least one decision themselves."""
+    """Yield those of the given seats whose bots made at least one decision themselves."""
     decisions, reports = own_decisions(replay)
     for seat in seats:
         own = [each for each in decisions if each.ask.seat == seat]
@@ -128,7 +132,7 @@ def past_seats(replay: Replay, seats: Iterable[int]) -> Iterator[PastSeat]:
 
 
 def asked_again(spec: str, past: Iterable[PastSeat], times: int, cost: AskingCost) -> Iterator[PastSeat]:
-    """Ask a new bot every decision, `times` times; yield the seats with its answers, and add up the cost.
+    """Ask a new bot every decision `times` times. Yield the seats with its answers, and add the cost to `cost`.
 
     Raises BotNotLoaded, BotFailed.
     """
@@ -168,7 +172,7 @@ def _together(past: Iterable[PastSeat]) -> Iterator[list[PastSeat]]:
 
 
 def _ask(spec: str, player: LocalPlayer, number: int, seats: Sequence[PastSeat]) -> None:
-    """Have a player answer every decision of these seats once."""
+    """Have a player answer every decision of the given seats once."""
     key = sha256(f"arena replay ask {number} {seats[0].replay.header.match_id}".encode()).digest()
     random.seed(key)  # so that bots draw the same numbers every time
     player.begin(key, 0)

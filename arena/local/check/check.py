@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 Asking: TypeAlias = "Callable[[Stage], Awaitable[None]]"
-"""Function that plays a conversation; returns if the bot behaves well, else raises `Fault`, `Doubt` or `NotAsked`."""
+"""Function that holds a conversation with the bot. It raises `Fault`, `Doubt` or `NotAsked` unless the bot behaves
+well.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +23,15 @@ class Check:
     asks: str
     """The question that the check asks, used as its title."""
     wants: str
-    """The behaviour that is required of a bot."""
+    """The behaviour that the protocol requires of a bot."""
     remedy: str
     """Advice for the author of a bot that fails the check."""
     page: str
     """The page of the documentation that describes the required behaviour."""
     needs: tuple[str, ...]
-    """Names of the checks that this check needs: if one of them failed, it is skipped."""
+    """Names of the checks that this check needs. If one of them failed, this check is skipped."""
     disturbs: bool
-    """True if the check itself causes notices for which the bot would otherwise be blamed."""
+    """True if the check itself causes notices, which then do not count against the bot."""
     ask: Asking
 
 
@@ -48,7 +50,10 @@ def check(
     needs: tuple[str, ...] = CONNECTED,
     disturbs: bool = False,
 ) -> Callable[[Asking], Check]:
-    """Make a check from a function of the stage; the function's name and docstring become its name and question."""
+    """Make a check from a function of the stage.
+
+    The function's name and docstring become the check's name and question.
+    """
 
     def made(ask: Asking) -> Check:
         name = getattr(ask, "__name__", "").replace("_", "-")

@@ -1,8 +1,8 @@
-"""Checks from files with conversations: the server follows the script, and so must the bot.
+"""Checks from files with scripted conversations, which both the server and the bot must follow.
 
 The files are those that every SDK plays in its tests (clients/conformance). A bot under check has its own games,
-capacity and choices. So the catalogues and decisions are those of its first game, any legal action is a valid answer,
-and conversations that need the tests' own bot or clock are left out.
+capacity and choices. So the catalogues and decisions come from its first game, and any legal action is a valid answer.
+Conversations that need the tests' own bot or clock are omitted.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ STEPS: Final = frozenset({"opens", "server", "bytes", "says", "told", "breaks", 
 LATER: Final = 5.0
 """Maximum number of seconds for a bot to return after the script's pause."""
 PATIENCE: Final = 10.0
-"""Longest pause asked of a bot, in seconds; conversations with longer ones need the tests' clock."""
+"""Longest pause that a bot is asked to make, in seconds. Conversations with longer pauses need the tests' clock."""
 WATCHED: Final = 2.0
-"""Number of seconds for which a bot is watched that should stay away."""
+"""Number of seconds in which a bot that should stay away must not return."""
 QUIET: Final = 0.1
 """Seconds of silence that end a conversation."""
 
 
 class ConversationsUnreadable(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """A folder has no conversations, or an invalid one."""
+    """Raised if a folder contains no conversations, or an invalid one."""
 
 
 def read_conversations(folder: Path) -> list[Check]:
-    """Return a check for each conversation in a folder that any program can follow.
+    """Return a check for each of a folder's conversations that any program can follow.
 
     Raises: ConversationsUnreadable.
     """
@@ -92,7 +92,7 @@ def _resolved(steps: Sequence[Mapping[str, Any]], known: Mapping[str, Any]) -> l
 
 
 def _asks_what_is_shown(message: Mapping[str, Any]) -> bool:
-    """Return whether all decisions are of Sixth Sense, the scripts' game, which the bot's own game replaces."""
+    """Return whether all decisions belong to Sixth Sense, the scripts' game, which the bot's own game replaces."""
     return all("sixthSense" in decision for decision in message.get("decisions", ()))
 
 
@@ -142,7 +142,7 @@ class _Talk:
             self.stream.hand_over(message)
 
     def end(self, status: Mapping[str, Any]) -> None:
-        """End the stream with a status, without a pause other than the script's."""
+        """End the stream with a status. Only the script can ask for a pause."""
         code, reason, text = grpc.StatusCode[status["status"]], status.get("reason", ""), status.get("text", "")
         if code is not grpc.StatusCode.OK:
             explained = reason or "pause" in status
@@ -151,19 +151,19 @@ class _Talk:
 
 
 class _Conversation:
-    """One conversation with a bot that is started for it."""
+    """One conversation, for which the bot is started."""
 
     def __init__(self, stage: Stage, steps: Sequence[tuple[str, Any]]) -> None:
         self._stage = stage
         self._steps = steps
         self._talks: list[_Talk] = []
         self._opened = 0
-        """Number of streams that steps have processed."""
+        """Number of opened streams that the script's steps have processed."""
         self._back_at = 0.0
         """The earliest time at which the bot may return."""
         self._game = ""
         self._last_report: int | None = None
-        """The number with which the bot should return."""
+        """The number of the last report that the bot should send when it returns."""
         self._does: Mapping[str, Callable[[Any], Awaitable[None]]] = {
             "opens": self._opens, "server": self._server, "bytes": self._bytes, "says": self._says,
             "breaks": self._breaks, "comes_back": self._comes_back, "ends": self._ends,
@@ -219,7 +219,7 @@ class _Conversation:
             raise Fault(f"its first message is no hello with a known game: {_short(said)}")
         found = said.hello.reports_after if said.hello.HasField("reports_after") else None
         if self._opened == 1:
-            self._last_report = found  # it may remember reports of an earlier conversation
+            self._last_report = found  # the bot may have reports from an earlier conversation
         elif found != self._last_report:
             text = f"hello.reports_after should be {_number(self._last_report)}, and is {_number(found)}"
             raise Fault(text)

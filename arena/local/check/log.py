@@ -1,4 +1,4 @@
-"""The log of results of a check's server: a real one, in memory, with a key of its own."""
+"""The log of results of a check's server: a real log, in memory, with its own key."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CheckLog:
 
     @property
     def state(self) -> LogState:
-        """The log as it is now."""
+        """The current state of the log."""
         return LogState((self._key,), self._head())
 
     def result(self, header: Header, over: Over) -> LogEntry:
@@ -60,13 +60,13 @@ class CheckLog:
         return LogEntry(number, leaf, self._head(), tuple(proof))
 
     async def GetLog(self, _: log_pb2.GetLogRequest, __: Call) -> log_pb2.GetLogResponse:  # noqa: N802
-        """Return the log as it is now."""
+        """Return the current state of the log."""
         return log_pb2.GetLogResponse(log=encode_state(self.state))
 
     async def GetConsistency(  # noqa: N802
         self, request: log_pb2.GetConsistencyRequest, _: Call
     ) -> log_pb2.GetConsistencyResponse:
-        """Return the proof that an earlier log begins a later one."""
+        """Return the proof that an earlier log is the beginning of a later one."""
         if not request.first <= request.second <= len(self._leaves):
             text = f"the log has {len(self._leaves)} leaves: ask for a first size up to a second one of at most these"
             raise CallRefused(grpc.StatusCode.INVALID_ARGUMENT, text)

@@ -47,7 +47,7 @@ FIRST_MATCH: Final = 1 << 40
 
 
 class Puppet:
-    """A bot controlled by a check. It is its own session's link, so messages to it end here."""
+    """A bot controlled by a check. It also serves as its session's link, so messages to it end here."""
 
     peer = "the check"
     busy = False
@@ -61,22 +61,22 @@ class Puppet:
 
     @property
     def received_at(self) -> float:
-        """The current time, since messages take no time."""
+        """The current time, because messages need no time."""
         return trio.current_time()
 
     def shortest_round_trip(self) -> float | None:
-        """Return None, as nothing is measured."""
+        """Return None, because nothing is measured."""
         return None
 
     def hand_over(self, message: bytes) -> None:
-        """Do nothing, as encoding has already delivered the message."""
+        """Do nothing, because encoding has already delivered the message."""
 
     async def deliver(self, _: Callable[[bytes], None], __: Callable[[], None]) -> None:
         """Send nothing."""
         await trio.sleep_forever()
 
     def answer(self) -> bool:
-        """Answer open questions; return False, so that the method can be awaited as a condition."""
+        """Answer open questions. Return False, so that callers can use the method as a condition that never holds."""
         questions, self._questions = self._questions, []
         for question in questions:
             if (match := self.player.playing.running.get(question.match_id)) is not None:
@@ -95,14 +95,14 @@ class Puppet:
 
 
 class CheckedMatch:
-    """One match of the bot, beginning with its invitation."""
+    """One match of the bot, from its invitation on."""
 
     def __init__(self, ready_check: ReadyCheck, match_id: int, seat: int) -> None:
         self.ready_check = ready_check
         self.match_id = match_id
         self.seat = seat
         self.driver: MatchDriver | None = None
-        """None until the match has begun."""
+        """The match's driver; None until the match has begun."""
         self.over = False
         self.invited_at = trio.current_time()
         self.begun_at = math.inf
@@ -111,12 +111,12 @@ class CheckedMatch:
 
     @property
     def begun(self) -> bool:
-        """True if it has begun."""
+        """True if the match has begun."""
         return self.driver is not None
 
 
 class Matches:
-    """Creates the matches, with the same seeds in every run."""
+    """Creates the bot's matches, with the same seeds in every run."""
 
     def __init__(
         self, pool: WorkerPool, journal: Journal, timers: Timers, log: CheckLog, nursery: trio.Nursery
@@ -124,7 +124,7 @@ class Matches:
         self.all: list[CheckedMatch] = []
         self._log = log
         self._ended: list[MatchOver] = []
-        """The bot's reports, in the order of their leaves."""
+        """The bot's reports, in the order of their log leaves."""
         self._pool = pool
         self._journal = journal
         self._timers = timers
@@ -141,9 +141,9 @@ class Matches:
         kind: MatchKind = MatchKind.RATED,
         accepts: bool = True,
     ) -> CheckedMatch:
-        """Offer the bot a seat. `others` get the seats after it, house bots the rest.
+        """Offer the bot a seat. The bots `others` get the seats after it, and house bots the rest.
 
-        `accepts`: whether the others accept at once; without them the match cannot begin.
+        `accepts`: whether the others accept at once. The match cannot begin until they accept.
         """
         house = HousePlayer(-1, HOUSE_BOTS[game][0])
         players: list[Player] = [house] * seats

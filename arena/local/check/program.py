@@ -1,4 +1,4 @@
-"""The program of a bot under check: a command in a separate process, which can always be ended."""
+"""The program of a bot under check: a command in a separate process, which the check can end at any time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from arena.local.sandbox.sandbox import Sandbox
 
 LINES: Final = 12
-"""Number of lines from the end of its output that are shown."""
+"""Number of lines at the end of the program's output that are shown."""
 WIDTH: Final = 400
 """Maximum number of characters of a line that are shown."""
 
@@ -31,13 +31,13 @@ class Program:
     async def start(
         cls, words: Sequence[str], environment: Mapping[str, str], log: Path, shared: Path, sandbox: Sandbox | None
     ) -> Program:
-        """Start a command with this environment, in a box if there is a sandbox; see `run_command`."""
+        """Start a command with the given environment, in a box if there is a sandbox (see `run_command`)."""
         log.unlink(missing_ok=True)
         return cls(await trio.to_thread.run_sync(run_command, words, environment, log, shared, sandbox))
 
     @property
     def ended(self) -> str:
-        """A description of the program's end; empty while it runs."""
+        """A description of how the program ended; empty while it runs."""
         end = self._command.ended()
         return "" if end is None else end.how
 
@@ -46,7 +46,7 @@ class Program:
         self._command.tell_to_end()
 
     async def end(self) -> CommandEnd:
-        """End it and its child processes at once."""
+        """End the program and its child processes at once."""
         with trio.CancelScope(shield=True):
             end = await trio.to_thread.run_sync(self._command.end, True)
         assert end is not None, "who is killed has ended"

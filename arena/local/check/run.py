@@ -29,7 +29,7 @@ class CheckResult:
     verdict: Verdict
     asks: str
     text: str
-    """A description of the bot's behaviour, or the reason for skipping the check; empty if all is well."""
+    """A description of the bot's behaviour, or the reason for skipping the check; empty if the bot behaves well."""
     wants: str
     remedy: str
     page: str
@@ -40,7 +40,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class CheckedBot:
-    """A bot's description of itself; fields that it did not send are empty or 0."""
+    """A bot's description of itself. Fields that the bot did not send are empty or 0."""
 
     name: str
     version: str
@@ -96,7 +96,7 @@ async def _asked(each: Check, stage: Stage, results: dict[str, CheckResult]) -> 
         verdict, text = Verdict.FAIL, f"it was not finished after {LIMIT:g} s"
     output: tuple[str, ...] = ()
     if verdict is Verdict.FAIL:
-        await trio.sleep(0.1)  # messages about its end are in transit
+        await trio.sleep(0.1)  # messages about the bot's end are still in transit
         await stage.end_bot()
         await stage.relay.restored()
         stage.server.restored()
@@ -108,7 +108,7 @@ async def _asked(each: Check, stage: Stage, results: dict[str, CheckResult]) -> 
 
 
 def _collect(stage: Stage, since: dict[int, int]) -> None:
-    """Collect notices for the checks that judge all of them."""
+    """Collect notices for the checks that judge all notices together."""
     for wire in stage.server.wires:
         for said in wire.said[since.get(id(wire), 0) :]:
             stage.notices += said.message.notices

@@ -1,6 +1,6 @@
 """The server that a bot is checked against: the transport, codec, sessions, ready checks and drivers of `arena serve`.
 
-There is no store and no matchmaker: accounts last as long as the check, and a check decides which matches to play.
+There is no store and no matchmaker. Accounts last as long as the check, and the check decides which matches are played.
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ class CheckServer:
         self.tried_at: list[float] = []
         """Opening times of all streams."""
         self.hello_fault = ""
-        """The fault of the latest hello; empty if it had none."""
+        """The fault of the latest hello; empty if the hello was valid."""
         self.wires: list[Wire] = []
-        """Streams with a hello, in order."""
+        """Streams on which the bot has sent a hello, in order."""
         self.bot: BotPlayer | None = None
         self.welcome_delay = 0.0
-        """Seconds before the welcome."""
+        """Number of seconds by which the welcome is delayed."""
         self.refusal: Closed | None = None
         """The error with which every new stream ends; None if streams are welcome."""
         self.early = 0
         """Number of messages that the bot sent before the welcome."""
         self.script: Callable[[Stream[bytes, bytes]], Awaitable[None]] | None = None
-        """Handles every stream with a valid token in place of the server, if not None."""
+        """If not None: function that handles every stream with a valid token in place of the server."""
         self._stopping = trio.Event()
 
     async def run(self, task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED) -> None:
@@ -189,7 +189,7 @@ class CheckServer:
 
 
 class _PartOfService:
-    """A service some methods of which are not implemented."""
+    """A gRPC service of which some methods are not implemented."""
 
     def __getattr__(self, method: str) -> Callable[..., Awaitable[object]]:
         """Return a handler for any other method."""

@@ -1,4 +1,4 @@
-"""The harness of a check: the bot's program, the server it plays on, and ways to wait for the bot's actions."""
+"""The harness of a check: the bot's program, its server, and functions that wait for the bot's actions."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ START: Final = 30.0
 A_MATCH: Final = 45.0
 """Maximum number of seconds for a match if the bot answers."""
 TICK: Final = 0.01
-"""Seconds between two checks of a condition."""
+"""Number of seconds between two checks of a condition."""
 SHARED: Final = "shared"
-"""The folder with the socket, for a bot in a box."""
+"""Name of the folder with the server's socket, for a bot in a box."""
 HOLDERS: Final = ("{server}", "{host}", "{port}", "{token}", "{token_file}")
 """Placeholders in a command that are replaced by values."""
 
 
 @asynccontextmanager
 async def open_stage(command: Sequence[str], folder: Path, sandbox: Sandbox | None = None) -> AsyncIterator[Stage]:
-    """Open a stage for a bot; its output goes to a folder. The program ends with the block."""
+    """Open a stage for a bot. The bot's output goes to `folder`, and its program ends with the block."""
     journal, _ = open_journal(folder, ())
     shared = folder / SHARED
     shared.mkdir(mode=0o700)
@@ -73,16 +73,16 @@ class Stage:
         self.relay = relay
         self.program: Program | None = None
         self.printed = 0
-        """Number of bytes that the ended programs printed."""
+        """Number of bytes printed by programs that have ended."""
         self.last_lines: tuple[str, ...] = ()
         """The last lines of the latest program's output."""
         self.notices: list[play_pb2.Notice] = []
         """Notices so far that are the bot's own fault."""
         self.asked = 0
-        """Number of the bot's decisions in the checks from which `notices` come."""
+        """Number of the bot's decisions in the checks in which `notices` were collected."""
         self.token_file = folder / "token"
         self.token_given = sandbox is not None or any("{token}" in word for word in command)
-        """True if the bot has a given token: in a box it could not store one."""
+        """True if the bot gets its token from the check, because a bot in a box cannot store one."""
         self._command = command
         self._log = folder / "bot.log"
         self._shared = folder / SHARED
@@ -132,7 +132,7 @@ class Stage:
 
     @property
     def games(self) -> tuple[str, ...]:
-        """The known games that it plays."""
+        """The games that the bot plays and this program has."""
         return tuple(name for name in self.wire.hello.games if name in GAMES)
 
     @property
@@ -182,7 +182,7 @@ class Stage:
             await trio.sleep(TICK)
 
     async def idle(self) -> None:
-        """Wait until the bot has no matches."""
+        """Wait until the bot plays no matches."""
         await self.until(lambda: not self.bot.playing.running, "its matches did not end", A_MATCH)
 
     def invite(
@@ -202,7 +202,7 @@ class Stage:
             return self.server.matches.invite(self.bot, game, size, seat, others, kind)
 
     def invite_many(self, number: int) -> list[CheckedMatch]:
-        """Offer the bot several seats in one message, at tables that wait for a player who never comes."""
+        """Offer the bot several seats in one message, at tables that wait for another player, who never comes."""
         matches, game = self.server.matches, self.games[0]
         with self.server.turns:
             return [matches.invite(self.bot, game, 3, others=[self.absentee()], accepts=False) for _ in range(number)]

@@ -52,13 +52,13 @@ class Wire:
         self.said: list[Said] = []
         self.heard: list[Heard] = []
         self.bad_nonces: list[int] = []
-        """Sizes of invalid nonces. A server would close the stream; here they count as missing, and the check
+        """Sizes of invalid nonces. A server would close the stream. Here such nonces count as missing, and the check
         continues.
         """
         self.altered: Callable[[play_pb2.PlayResponse], bytes] | None = None
-        """Replaces a message of the server."""
+        """Function that replaces each message of the server."""
         self.heard_as: Callable[[play_pb2.PlayRequest], play_pb2.PlayRequest] | None = None
-        """Replaces a message of the bot."""
+        """Function that replaces each message of the bot."""
         self.holds = False
         """True if the bot's messages are held back."""
         self.held: list[play_pb2.PlayRequest] = []
@@ -112,7 +112,7 @@ class Wire:
         await self._stream.deliver(self._hear, left)
 
     def hold(self, message: play_pb2.PlayRequest) -> None:
-        """Add a message of the bot to those that are held back."""
+        """Hold back a message of the bot."""
         self.held.append(message)
 
     def release(self) -> None:
@@ -131,7 +131,7 @@ class Wire:
         try:
             message = play_pb2.PlayRequest.FromString(encoded)
         except DecodeError:
-            self._take(encoded)  # the session names the cause
+            self._take(encoded)  # the session's error names the cause
             return
         self.heard.append(Heard(self._stream.received_at, message))
         for ready in message.ready:
@@ -153,10 +153,10 @@ class Wire:
 
 
 class Relay:
-    """Forwards bytes between its own constant port and the server's."""
+    """Forwards bytes between its own port, which never changes, and the server's."""
 
     def __init__(self, server_port: int, nursery: trio.Nursery, boxed: tuple[Path, Sandbox] | None = None) -> None:
-        """`boxed`: for bots in boxes, the folder and sandbox of a Unix socket, since boxes have no network."""
+        """`boxed`: for bots in boxes, which have no network: the folder of a Unix socket, and its sandbox."""
         self.port = 0
         self._boxed = boxed
         self.usual_piece = self.piece = MOST
@@ -165,10 +165,10 @@ class Relay:
         self._nursery = nursery
         self._connections: set[trio.SocketStream] = set()
         self._silent: set[trio.SocketStream] = set()
-        """Connections that stay open, and on which nothing is delivered any more."""
+        """Connections that stay open although no more data is delivered on them."""
         self._listening = trio.CancelScope()
         self._deaf = trio.Event()
-        """Set while nothing listens."""
+        """Set while the relay refuses connections."""
         self._deaf.set()
 
     async def up(self) -> None:
@@ -213,7 +213,7 @@ class Relay:
             connection.socket.close()
 
     def fall_silent(self) -> None:
-        """Deliver nothing more on the existing connections, not even their end, as if the network were gone."""
+        """Deliver no more data on the existing connections, not even their end, as if the network had failed."""
         self._silent |= self._connections
 
     async def _listen(self, listeners: Iterable[trio.SocketListener]) -> None:

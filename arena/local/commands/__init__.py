@@ -1,1 +1,1 @@
-"""Commands that run as separate processes: their specs, start, supervision and end."""
+"""Bots that are commands in separate processes: their specs, start, supervision and end."""

@@ -1,6 +1,6 @@
 """A command in a separate process: its environment, the file with its output, and its end with all its children.
 
-A separate process (`keeper`) supervises it, so that nothing is left behind however this process ends.
+A separate process (`keeper`) supervises it, so that nothing is left behind even if this process is killed.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ class Fence(NamedTuple):
     """The limits of a box that are not part of its command line."""
 
     calls: bytes
-    """Filter of system calls, empty if there is no filter; `keeper.FILTER` stands for it in the command line."""
+    """Filter of system calls; empty without a filter. `keeper.FILTER` stands for it in the command line."""
     memory: int
-    """Maximum number of bytes of memory for all its processes together; above it, the box is ended."""
+    """Maximum memory of all its processes together, in bytes. If they exceed it, the box is ended."""
     files: int
-    """Maximum number of files in its own file systems; above it, the box is ended."""
+    """Maximum number of files in the box's own file systems. If there are more, the box is ended."""
 
 
 class CommandEnd(NamedTuple):
     """The end of a command."""
 
     status: int
-    """Exit status, negative for the signal that killed it."""
+    """Exit status; for a command killed by a signal, the signal's number, negated."""
     last: tuple[str, ...]
-    """The last lines of its output."""
+    """The last lines of the command's output."""
     why: str = ""
-    """The exceeded limit for which it was ended; empty if it exceeded no limit."""
+    """The limit that the command exceeded and for which it was ended; empty if it exceeded no limit."""
     printed: int = 0
-    """Number of bytes in its whole output."""
+    """Number of bytes of the command's whole output."""
 
     @property
     def how(self) -> str:
-        """A description without its output."""
+        """A description of the end, without the output."""
         killed = f"was killed by signal {-self.status}"
         return self.why or (killed if self.status < 0 else f"ended with exit status {self.status}")
 
@@ -61,9 +61,9 @@ class CommandEnd(NamedTuple):
 
 
 class RunningCommand:
-    """A started command. Its output goes to a file, which has only the beginning and the end of long output.
+    """A started command. Its output goes to a file. Of long output, the file contains only the beginning and the end.
 
-    Its standard input is empty. `fileno` is readable when it has ended.
+    The command's standard input is empty. `fileno` is readable when the command has ended.
     """
 
     def __init__(
@@ -74,9 +74,9 @@ class RunningCommand:
         folder: Path | None = None,
         fence: Fence | None = None,
     ):
-        """Start the command in a folder, by default this process's, with exactly this environment.
+        """Start the command in a folder, by default this process's, with exactly the given environment.
 
-        `fence`: the limits if the command runs in a box; see `keeper`.
+        `fence`: the limits if the command runs in a box (see `keeper`).
 
         Raises: CommandNotStarted.
         """
@@ -117,27 +117,30 @@ class RunningCommand:
         """The command's process id, which is also the id of its process group."""
 
     def fileno(self) -> int:
-        """Return the descriptor that is readable when it has ended."""
+        """Return the descriptor that is readable when the command has ended."""
         assert self._keeper.stdout is not None, "it is a pipe"
         return self._keeper.stdout.fileno()
 
     def ended(self, seconds: float = 0.0) -> CommandEnd | None:
-        """Wait for its end, at most the given number of seconds; return None if it still runs."""
+        """Wait at most `seconds` seconds for the command's end. Return None if it still runs."""
         if self._end is None and (said := self._next(seconds)) is not None:
             last = tuple(said.get("last", ()))
             self._end = CommandEnd(said.get("status", -9), last, said.get("why", ""), said.get("printed", 0))
         return self._end
 
     def tell_to_end(self) -> None:
-        """Have SIGTERM sent to its group, without a limit for the time until it ends."""
+        """Have SIGTERM sent to the command's group, without a limit for the time until it ends."""
         self._tell(keeper.TELL)
 
     def ask_to_end(self) -> None:
-        """Have SIGTERM sent to its group, and some time later SIGKILL to all its processes."""
+        """Have SIGTERM sent to the command's group, and some time later SIGKILL to all its processes."""
         self._tell(keeper.END)
 
     def end(self, at_once: bool = False) -> CommandEnd | None:
-        """Ask it to end, or kill it if `at_once`. Wait until none of its processes is left, and return its end."""
+        """Ask the command to end, or kill it if `at_once`.
+
+        Wait until none of its processes is left, and return its end.
+        """
         self._tell(keeper.KILL if at_once else keeper.END)
         with suppress(OSError):
             if self._keeper.stdin is not None:
@@ -150,11 +153,11 @@ class RunningCommand:
 
     def _tell(self, what: bytes) -> None:
         assert self._keeper.stdin is not None, "it is a pipe"
-        with suppress(OSError, ValueError):  # it has ended, or was ended here
+        with suppress(OSError, ValueError):  # the command has ended, or was ended here
             self._keeper.stdin.write(what)
 
     def _next(self, seconds: float) -> dict[str, Any] | None:
-        """Return the keeper's next message; None after a timeout, {} if there will be none."""
+        """Return the keeper's next message; None after a timeout, {} if there will be no more messages."""
         poll = select.poll()
         poll.register(self.fileno(), select.POLLIN)
         while b"\n" not in self._said:

@@ -1,19 +1,20 @@
-"""The process that watches over a command: it stores the output, and leaves none of the command's processes behind.
+"""The process that watches over a command: it stores the command's output, and leaves none of its processes behind.
 
     python -I -S keeper.py
 
-It is run by its path and uses only the standard library, so that it starts in milliseconds. Standard input carries its
-parent's orders: first the command in JSON, then a byte to end it in order (as closing does), to send SIGTERM without a
-time limit, or to kill it. Standard output reports in JSON that the command runs or why not, and how it ended.
+It is run by its path and uses only the standard library, so that it starts in milliseconds. The parent's orders arrive
+on standard input: first the command in JSON, then a byte to end it in order (closing does the same), to send SIGTERM
+without a time limit, or to kill it. On standard output the keeper reports in JSON that the command runs or why not, and
+how it ended.
 
 The command has a process group of its own. Processes that leave the group, or whose parents end, become children of the
 keeper (Linux) and end with it.
 
-A box (`arena.local.sandbox`) gets a session of its own, and with it no terminal that it could write to. SIGTERM goes to
-the processes in the box, not to bubblewrap: if it died, they would be killed. The keeper regularly sums the memory of
-all processes in the box and ends it when they use too much: the system's own limits are per process, and control groups
-need privileges. It also counts the box's own files regularly: bubblewrap limits only their bytes, and the kernel memory
-that even empty files need is charged to no process.
+A box (`arena.local.sandbox`) gets its own session, and so has no terminal to which it could write. SIGTERM goes to the
+processes in the box, not to bubblewrap, because bubblewrap's end would kill them. The keeper regularly sums the memory
+of all processes in the box, and ends the box if they use too much. The system's own limits are per process, and control
+groups need privileges. The keeper also counts the box's own files regularly. Bubblewrap limits only their size, and
+even empty files need kernel memory, which no process's limit counts.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ KEPT: Final = 4 << 20
 TAIL: Final = 64 << 10
 """Number of bytes from the end of the output that are stored."""
 LAST_LINES: Final = 20
-"""Maximum number of last lines in the report of the end."""
+"""Maximum number of output lines in the report of the end."""
 GRACE: Final = 2.0
-"""Seconds from SIGTERM to SIGKILL."""
+"""Number of seconds from SIGTERM to SIGKILL."""
 LAST_WAIT: Final = 5.0
-"""Maximum number of seconds spent on killing processes that keep starting others."""
+"""Maximum number of seconds spent on killing processes that keep starting new ones."""
 END, TELL, KILL = b".", b"t", b"!"
 """Orders to the keeper, one byte each: end the command in order, only ask it to end, or kill it."""
 LOOK: Final = 0.25
-"""Seconds between two counts of a box's memory and files."""
+"""Number of seconds between two counts of a box's memory and files."""
 OWN: Final = ("/tmp", "/dev/shm")  # noqa: S108 - the box's own
 """Mount points of a box's own writable file systems."""
 FILTER: Final = "{filter}"
@@ -78,7 +79,7 @@ class Log:
         self._tail = self._tail[-TAIL:]
 
     def close(self) -> list[str]:
-        """Write the end; return the last lines."""
+        """Write the end of the output to the file; return the last lines."""
         with suppress(OSError):
             if self._missing:
                 os.write(self._file, b"\n[%d bytes are left out here]\n" % self._missing)
@@ -128,7 +129,7 @@ def main() -> None:
 
 
 def _line() -> bytes:
-    """Read the command, and not a byte beyond."""
+    """Read the line with the command, and not a byte beyond it."""
     line = b""
     while not line.endswith(b"\n") and (more := os.read(0, 1)):
         line += more
@@ -136,7 +137,7 @@ def _line() -> bytes:
 
 
 def _readable(content: bytes) -> int:
-    """Return a descriptor from which the content can be read; it must fit into a pipe."""
+    """Return a descriptor from which `content` can be read. The content must fit into a pipe."""
     descriptor, end = os.pipe()
     os.write(end, content)
     os.close(end)
@@ -146,8 +147,7 @@ def _readable(content: bytes) -> int:
 def _begin(keeper: int, boxed: bool) -> None:
     """Make the command end with the keeper, even if the keeper is killed.
 
-    A box's processes are also made the first that the system kills when memory runs out, since some kernel memory is
-    not counted.
+    If memory runs out, the system kills a box's processes first, because some of their kernel memory is not counted.
     """
     if boxed:
         with suppress(OSError):
@@ -194,7 +194,7 @@ def _watch(
 
 
 def _broken(memory: int, files: int) -> str:
-    """Return the reason to end the box, or an empty string. `memory`, `files`: the limits, `memory` in bytes."""
+    """Return the reason to end the box, or an empty string. `memory` (in bytes) and `files` are the limits."""
     if used_memory(memory) > memory:
         return f"was ended, as its box used more than {memory >> 20} MiB of memory"
     if own_files() > files:
@@ -203,14 +203,14 @@ def _broken(memory: int, files: int) -> str:
 
 
 def _deadline(told: bytes, until: float) -> float:
-    """Return the time at which to kill a command, after an order has changed it from `until`."""
+    """Return the time at which to kill a command after an order. `until`: that time before the order."""
     if told == KILL:
         return -math.inf
     return until if told == TELL else min(until, time.monotonic() + GRACE)
 
 
 def _drain(printed: int, kept: Log) -> None:
-    """Read the last output, once all writers are dead."""
+    """Read the remaining output after all writers have ended."""
     os.set_blocking(printed, False)
     with suppress(BlockingIOError):
         while content := os.read(printed, 1 << 16):
@@ -235,10 +235,10 @@ def _kill_rest(command: subprocess.Popen[bytes]) -> None:
 
 
 def used_memory(few: int) -> int:
-    """Return the bytes of memory, swapped out or not, of all descendants of this process, with their page tables.
+    """Return the memory of all descendants of this process in bytes, including swap space and page tables.
 
-    A quick count, which counts shared pages once per process, is enough up to `few` bytes. Above that, shared pages are
-    divided among their processes, if the system supports it.
+    First make a quick count, which counts shared pages once per process. If it exceeds `few` bytes, divide shared pages
+    among their processes, if the system supports it.
     """
     below = _below()
     tables = sum(_told(pid, "status", ("VmPTE:",)) or 0 for pid in below)
@@ -255,7 +255,7 @@ def own_files() -> int:
     for pid in _below():
         for place in OWN:
             own = Path(f"/proc/{pid}/root{place}")
-            with suppress(OSError):  # the process is gone
+            with suppress(OSError):  # the process has ended
                 if (device := own.stat().st_dev) not in seen:
                     seen.add(device)
                     system = os.statvfs(own)
@@ -266,7 +266,7 @@ def own_files() -> int:
 def _told(pid: int, name: str, wanted: tuple[str, ...]) -> int | None:
     """Return the sum in bytes of the `wanted` fields of a process's file in /proc.
 
-    It is 0 if the process is gone, None if the system has no such file.
+    The result is 0 if the process has ended, and None if the system has no such file.
     """
     try:
         lines = Path(f"/proc/{pid}/{name}").read_text(errors="replace").splitlines()
@@ -278,7 +278,7 @@ def _told(pid: int, name: str, wanted: tuple[str, ...]) -> int | None:
 
 
 def _below() -> list[int]:
-    """Return all descendants of this process, except some that start or end meanwhile."""
+    """Return all descendants of this process. Processes that start or end during the call may be missing."""
     own = os.getpid()
     told = Path(f"/proc/{own}/task/{own}/children").exists()
     parents = {} if told else _parents()
@@ -320,7 +320,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _say(document: object) -> None:
-    with suppress(OSError):  # the parent is gone
+    with suppress(OSError):  # the parent has ended
         os.write(1, json.dumps(document).encode() + b"\n")
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COMMAND: Final = "cmd:"
 """Prefix of a command that speaks the protocol."""
 PIPE: Final = "pipe:"
-"""Prefix of a command that speaks JSON lines: `arena-bot pipe -- COMMAND` for short."""
+"""Prefix of a command that speaks JSON lines: short for `arena-bot pipe -- COMMAND`."""
 LONGEST_NAME: Final = 40
 """Maximum length of a bot's name, as on a server."""
 

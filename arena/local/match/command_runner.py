@@ -1,4 +1,7 @@
-"""Plays sets in which bots are commands: a private server runs in a thread of this process, each command separately."""
+"""Plays sets in which bots are commands.
+
+A private server runs in a thread of this process, and each command in its own process.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
 
 LEAVE: Final = 5.0
-"""Seconds to wait for the end of a bot that stopped answering."""
+"""Number of seconds to wait for the end of a bot that has stopped answering."""
 
 Told: TypeAlias = "PlayedSet | SlowBot | BaseException | None"
 """A report from the server's thread: a played set, a slow bot, an error that ended the thread, or None at its end."""
@@ -61,10 +64,10 @@ def play_sets_with_commands(
     place: CommandPlace,
     report_slow: Callable[[SlowBot], None] = lambda _: None,
 ) -> Generator[PlayedSet, None, None]:
-    """Play sets, several games at once; close the iterator to stop.
+    """Play sets, several games at once. Close the iterator to stop.
 
-    No command is left running, however the iterator ends. `report_slow`: see `play_sets`. Raises CommandNotStarted,
-    CommandFailed and LocalMatchError.
+    When the iterator has ended, for any reason, no command runs any more. `report_slow`: as in `play_sets`. Raises
+    CommandNotStarted, CommandFailed and LocalMatchError.
     """
     said: SimpleQueue[Told] = SimpleQueue()
     table = _Tables(subject, at_once, place, said)
@@ -256,7 +259,7 @@ class _Tables:
 
 
 def _first(error: BaseException) -> BaseException:
-    """Return the cause of an exception; for a group, the first one with a message for the author."""
+    """Return the cause of an exception. For a group, return the first exception with a message for the author."""
     if not isinstance(error, BaseExceptionGroup):
         return error
     leaves = [_first(each) for each in error.exceptions]

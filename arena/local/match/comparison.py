@@ -1,8 +1,8 @@
-"""The result of a comparison from its sets: which bot is better, by how much, and how surely.
+"""The result of a comparison, computed from its sets: which bot is better, by how much, and how certainly.
 
-A set gives one number d, the first bot's points less the other's. Sets are independent. Normalised Elo is 347.4·t with
-t = mean(d)/sd(d). Elo is that of the ladder, from the share of opponents that a bot finishes ahead of. `sequential` has
-the stopping rule.
+A set yields one number d, the first bot's points minus the other's. Sets are independent. Normalised Elo is 347.4·t
+with t = mean(d)/sd(d). Elo has the ladder's meaning and is computed from the share of opponents that a bot finishes
+ahead of. `sequential` has the stopping rule.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Measure:
 
     value: float
     error: float | None
-    """None after a single observation."""
+    """Standard error; None after a single observation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class BotFigures:
     place: Measure
     """Mean place; 1 is the best."""
     beaten: float
-    """Share of its opponents that it finished ahead of; a tie counts half."""
+    """Share of the bot's opponents that it finished ahead of. A tie counts half."""
     by_seat: tuple[float | None, ...]
-    """Mean points by seat; None for seats that it never had."""
+    """Mean points by seat; None for seats that the bot never had."""
     think_us: float
     """Mean thinking time per decision, in microseconds."""
     slowest_us: int
@@ -59,7 +59,7 @@ class Comparison:
     sets: int
     games: int
     difference: Measure
-    """The first bot's points less the other's in a set; the test and the intervals are about its mean."""
+    """The first bot's points minus the other's in a set. The test and the intervals are about its mean."""
     interval: tuple[float, float] | None
     """95 % confidence interval of that difference; None after one set."""
     likely: float | None
@@ -73,15 +73,18 @@ class Comparison:
     lost: int
     """Numbers of sets by the sign of their difference."""
     gain: Measure | None
-    """Factor by which independent deals would need more games for equal certainty; None if it does not apply."""
+    """With independent deals, the number of games needed for the same certainty would be larger by this factor; None if
+    it does not apply.
+    """
     bots: tuple[BotFigures, BotFigures]
 
 
 def adjusted_chances(comparisons: Sequence[Comparison | None]) -> list[float | None]:
-    """Return each pair's two-sided p-value for equal bots, adjusted to the number of pairs by Holm's method.
+    """Return for each pair the two-sided p-value of the hypothesis that its bots are equal, adjusted to the number of
+    pairs by Holm's method.
 
-    If all bots are equal, at most 5 % of matches have a value below 5 %, whatever the number of pairs. The value is
-    None for a pair with too few sets.
+    If all bots are equal, at most 5 % of matches have a value below 5 %, for any number of pairs. The value is None for
+    a pair with too few sets.
     """
     chances: list[float | None] = [None] * len(comparisons)
     known = {
@@ -137,7 +140,9 @@ def compare(design: Design, sets: Sequence[PlayedSet]) -> Comparison:
 
 
 def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
-    """Estimate the difference in Elo: from the results against each other at one table, else against the field."""
+    """Estimate the difference in Elo: at one table from the results against each other, otherwise from those against
+    the field.
+    """
 
     def of(game: SeatedGame, bot: int) -> float:
         others = [seat for seat, other in enumerate(game.bots) if other != bot]
@@ -158,7 +163,9 @@ def _elo(design: Design, sets: Sequence[PlayedSet]) -> Measure | None:
 
 
 def _gain(sets: Sequence[PlayedSet], scores: Sequence[float]) -> Measure | None:
-    """Estimate the ratio of the difference's variance on different deals to its variance on these common deals."""
+    """Estimate the ratio of two variances of the difference: on independent deals, and on the common deals of these
+    sets.
+    """
     apart = [[above(played.games[bot], bot) for played in sets] for bot in (ONE, OTHER)]
     count = len(scores)
     if count < LEAST_SETS:
@@ -203,7 +210,7 @@ def _figures(sets: Sequence[PlayedSet], bot: int) -> BotFigures:
 
 
 def _means(values: Sequence[float], size: int) -> list[float]:
-    """Return the mean of each set. Only sets are independent, since the games of one set share their deals."""
+    """Return the mean of each set. Only sets are independent, because the games of one set share their deals."""
     return [fmean(values[at : at + size]) for at in range(0, len(values), size)]
 
 

@@ -1,7 +1,9 @@
-"""A Dask cluster that plays the sets of a match: an existing scheduler with its workers. Needs the extra `distributed`.
+"""A Dask cluster (an existing scheduler with its workers) that plays the sets of a match.
 
-The scheduler stores a task until its result has been fetched, and computes it again if its worker dies before that. It
-reports a task that killed too many workers. Results are released as soon as they have been fetched.
+Needs the extra `distributed`.
+
+The scheduler stores a task until its result has been fetched, and repeats the task if its worker dies before that. It
+reports a task at which too many workers died. Results are released as soon as they have been fetched.
 """
 
 from __future__ import annotations
@@ -32,9 +34,9 @@ if TYPE_CHECKING:
 
 ADDRESS: Final = re.compile(r"([a-z]+://)?[^/]+:\d{1,5}")
 PATIENCE: Final = 10.0
-"""Seconds to wait for an answer from the scheduler."""
+"""Maximum number of seconds to wait for an answer from the scheduler."""
 SILENCE: Final = 5.0
-"""Seconds without a finished task after which the workers are checked."""
+"""Number of seconds without a finished task after which the workers are checked."""
 _in_turn: Final = threading.Lock()
 
 
@@ -44,7 +46,7 @@ class Cluster:
     def __init__(self, client: Any, address: str, subject: Subject) -> None:
         """`client`: a `distributed.Client`. Raises: ClusterUnusable."""
         self.workers: int = len(client.nthreads())
-        """Number of worker processes: each plays one task at a time, however many threads it has."""
+        """Number of worker processes. Each plays one task at a time, regardless of its number of threads."""
         if not self.workers:
             raise ClusterUnusable(address, f"it has no workers: start some with `dask worker {address} --nthreads 1`")
         self._client = client
@@ -63,7 +65,7 @@ class Cluster:
         self._running.add(self._executor.submit(play_in_turn, self._subject, tuple(numbers), self._topic))
 
     def finished(self, seconds: float) -> list[PlayedTask]:
-        """Return finished tasks; wait for the first up to a timeout.
+        """Return finished tasks. Wait at most `seconds` seconds for the first.
 
         Raises:
             ClusterUnusable: the cluster can no longer play.
@@ -144,7 +146,7 @@ def dask_cluster(address: str, subject: Subject) -> Iterator[Cluster]:
         "distributed",
         *(name for name in logging.root.manager.loggerDict if name.startswith("distributed.")),
     ):
-        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # our own errors say what is wrong
+        logging.getLogger(logger).setLevel(logging.CRITICAL + 1)  # our own errors describe the problem
     try:
         client: Any = distributed.Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:

@@ -1,7 +1,7 @@
 """Designs of a comparison: the games of a set, and their seats.
 
-A match repeats sets, which are independent of each other. Bots are numbered: the compared bots first, then the field.
-With two compared bots, these are 0 and 1, and 2, 3 … are the field.
+A match repeats sets, which are independent of each other. Bots are numbered: first the compared bots, then the field.
+Two compared bots have the numbers 0 and 1, and the field 2, 3 and so on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ONE: Final = 0
 OTHER: Final = 1
-"""The two bots of a pair."""
+"""Indices of the two bots of a pair."""
 
 
 class Design(Enum):
@@ -26,7 +26,7 @@ class Design(Enum):
     SAME_SEATS = "same-seats"
     """Each bot plays the same seat of the same deals against the same field; points above the others' mean count."""
     ONE_TABLE = "one-table"
-    """Both play at one table, and once more on the same deals with their seats exchanged. Their points count."""
+    """Both bots play at one table, and again on the same deals with their seats exchanged. Their points count."""
     INDEPENDENT = "independent"
     """Like `SAME_SEATS`, but each bot plays its own deals, as on a ladder."""
 
@@ -41,7 +41,7 @@ class Pairing(Enum):
 
 
 BETTER_IN_THE_SAME_SEATS: Final = frozenset({("sixth_sense", 3)})
-"""Games, with their numbers of seats, in which `ONE_TABLE` needs more games than `SAME_SEATS`."""
+"""Games, with numbers of seats, for which `ONE_TABLE` needs more games than `SAME_SEATS`."""
 
 
 class PlannedGame(NamedTuple):
@@ -82,8 +82,8 @@ def planned(
 ) -> tuple[PlannedGame, ...]:
     """Return the games of a set, numbered from 0. Compared bots and field bots change seats from set to set.
 
-    `ONE_TABLE` has two games for each pair, the other designs one for each compared bot. The games have the same deals,
-    except with `INDEPENDENT`.
+    A set has two games for each pair with `ONE_TABLE`, and one for each compared bot with the other designs. The games
+    have the same deals, except with `INDEPENDENT`.
     """
     field = fielded(design, seats)
     turned = [compared + (place + number // seats) % field for place in range(field)]

@@ -1,4 +1,4 @@
-"""The sets of a match in the order of their numbers, not of their completion, with the state of their test."""
+"""The sets of a match in the order of their numbers (not of their completion), with the state of their test."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class OrderedSets:
         self.most = most
         self.test = test
         self.scores: list[float] = []
-        """The first bot's points less the other's in each set."""
+        """The first bot's points minus the other's in each set."""
         self.running = None if test is None else RunningTest(test)
         self._subject = subject
 
@@ -54,7 +54,7 @@ class OrderedSets:
             self.running.update(self.test.score(self._subject.design, own))
 
     def comparison(self, found: Mapping[int, PlayedSet]) -> Comparison | None:
-        """Compare the two by the added sets; None if there are none."""
+        """Compare the two bots by the added sets; return None without sets."""
         if not self.scores:
             return None
         sets = [self._subject.of_pair(self.pair, found[number]) for number in range(len(self.scores))]

@@ -29,8 +29,7 @@ _players: dict[_Compared, list[LocalPlayer]] = {}
 def play_task(subject: Subject, numbers: Sequence[int], record: ThinkingRecord | None = None) -> PlayedTask:
     """Play sets one after the other.
 
-    Raises:
-        LocalMatchError: see `play_set`.
+    Raises: LocalMatchError: as in `play_set`.
     """
     began = time.perf_counter()
     played = [play_set(subject, number, record) for number in numbers]
@@ -38,9 +37,9 @@ def play_task(subject: Subject, numbers: Sequence[int], record: ThinkingRecord |
 
 
 def play_set(subject: Subject, number: int, record: ThinkingRecord | None = None) -> PlayedSet:
-    """Play one set; `record` shows at any time which bot is thinking.
+    """Play one set. `record` shows at any time which bot is thinking.
 
-    Raises: BotNotLoaded: a bot cannot be created, or has a different version here.
+    Raises: BotNotLoaded: a bot cannot be created, or has another version here than in the subject.
         BotFailed: a bot raised an exception.
     """
     players = _made(subject)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def match_number(number: int, at: int, games: int) -> int:
-    """Return the match number of a game: `number` is its set's number, `at` its place in the set, both from 0."""
+    """Return the match number of a game. `number`: its set's number. `at`: its place in the set. Both count from 0."""
     return games * number + at + 1
 
 
@@ -56,8 +56,8 @@ def set_replays(subject: Subject, played: PlayedSet) -> dict[int, bytes]:
 def write_replays(subject: Subject, played: PlayedSet, folder: Path) -> None:
     """Write the replays of a set into a folder, each as `match-N.jsonl.gz`.
 
-    A file that exists is left alone if it is the same, and is an error if it differs. Raises OSError and
-    LocalMatchError.
+    An existing file with the same content is left unchanged. An existing file with other content is an error. Raises
+    OSError and LocalMatchError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for number, content in set_replays(subject, played).items():

@@ -1,4 +1,4 @@
-"""Plays the sets of a comparison, in worker processes, in this one, or on a Dask cluster.
+"""Plays the sets of a comparison: in worker processes, in this process, or on a Dask cluster.
 
 Sets arrive in the order in which they are finished. A task consists of sets that together take one to two seconds. Its
 result depends only on the subject and the numbers of the sets.
@@ -28,7 +28,7 @@ TASK_SECONDS: Final = 1.5
 MOST_SETS: Final = 500
 """Maximum number of sets in a task."""
 GAMES_WITH_COMMANDS: Final = 8
-"""Default number of games at once if bots are commands: the SDK's default capacity."""
+"""Default number of simultaneous games if bots are commands: the SDK's default capacity."""
 AHEAD: Final = 2
 """Number of tasks for each worker, running or waiting."""
 
@@ -43,7 +43,7 @@ class TaskExecutor(Protocol):
         """Submit these sets."""
 
     def finished(self, seconds: float) -> list[PlayedTask]:
-        """Return finished tasks; wait for the first up to a timeout.
+        """Return finished tasks. Wait at most `seconds` seconds for the first.
 
         Raises:
             LocalMatchError: a task or a process failed.
@@ -71,11 +71,12 @@ def play_sets(
     place: CommandPlace | None = None,
     report_slow: Callable[[SlowBot], None] = lambda _: None,
 ) -> Generator[PlayedSet, None, None]:
-    """Play the numbered sets and yield each when it is finished; close the iterator to stop.
+    """Play the numbered sets, and yield each when it is finished. Close the iterator to stop.
 
     The sets are played in `workers` processes or on `cluster`. If a bot is a command, this process plays several games
-    at once, and `place` configures the commands. If all are house bots and one process is enough, it is this one.
-    `report_slow` is called with every slow bot while it thinks. No process is left running, however the iterator ends.
+    at once, and `place` configures the commands. If all are house bots and `workers` is 1, this process plays the sets
+    itself. `report_slow` is called with every slow bot while it thinks. When the iterator has ended, for any reason, no
+    other process runs any more.
 
     Raises:
         LocalMatchError: a bot or a worker process failed.
@@ -102,7 +103,7 @@ def play_sets(
 def _spread(
     executor: TaskExecutor, numbers: Sequence[int], report_slow: Callable[[SlowBot], None]
 ) -> Iterator[PlayedSet]:
-    """Submit tasks of about `TASK_SECONDS` when others finish, and smaller ones towards the end."""
+    """Submit tasks of about `TASK_SECONDS` when other tasks finish, and smaller tasks towards the end."""
     owed, begun, at_once = 0, 0, 1
     while True:
         while owed < AHEAD * executor.workers and begun < len(numbers):

@@ -1,16 +1,16 @@
 """Sequential tests of a comparison: sets are played until one of two hypotheses is accepted.
 
-A test is about the mean of a set's score, in one of three units (`ScoreUnit`), which are never converted into each
-other. It is the generalised sequential probability ratio test: with the mean m and the variance s² of N sets,
+A test is about the mean score of a set, in one of three units (`ScoreUnit`). Units are never converted into each other.
+It is the generalised sequential probability ratio test: with the mean m and the variance s² of N sets,
 
     points, Elo:  LLR = N/2·ln((s² + (m − lower)²) / (s² + (m − upper)²))
     t = m/s:      LLR = N/2·ln((1 + (t − lower)²) / (1 + (t − upper)²))
 
-It stops at ±ln((1−ε)/ε) after at least `LEAST_SETS` sets, which it takes in the order of their numbers. It errs with a
-probability of about ε if one of its hypotheses holds; between them it may accept either.
+It stops at ±ln((1−ε)/ε) after at least `LEAST_SETS` sets, which count in the order of their numbers. If one of the
+hypotheses holds, the test errs with a probability of about ε. Between the hypotheses, it may accept either.
 
-By Holm's steps, several simultaneous tests together err as rarely as a single one: of m hypotheses the first is
-rejected with ε/m, the second with ε/(m−1), and so on. Acceptance follows the same steps.
+Holm's steps limit the error probability of several simultaneous tests together to that of a single test. Of m
+hypotheses the first is rejected with ε/m, the second with ε/(m−1), and so on. Acceptance follows the same steps.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 LEAST_SETS: Final = 8
 ERRORS: Final = 0.05
-"""ε: the probability of a wrong decision either way."""
+"""ε: the probability of a wrong decision, in either direction."""
 UNTESTED_SHARES: Final = 0.5
-"""Value added to the sum of squared shares, since a few equal sets do not prove that all are equal."""
+"""Value added to the sum of squared shares, because a few equal sets do not prove that all sets are equal."""
 
 
 class ScoreUnit(Enum):
@@ -44,14 +44,16 @@ class ScoreUnit(Enum):
     POINTS = "points"
     """The difference in points."""
     ELO = "elo"
-    """Elo from places: the share of games at one table in which the first bot finishes ahead; ties count half."""
+    """Elo from places, that is, from the share of games at one table in which the first bot finishes ahead. Ties count
+    half.
+    """
 
 
 class SequentialOutcome(Enum):
     """The outcome of a sequential test."""
 
     BETTER = "better"
-    """The upper hypothesis holds rather than the lower."""
+    """The upper hypothesis is accepted."""
     NOT_BETTER = "not better"
     UNDECIDED = "undecided"
 
@@ -103,7 +105,10 @@ class SequentialState:
 
 
 class RunningTest:
-    """A sequential test that is given sets in the order of their numbers; sets after its decision have no effect."""
+    """A sequential test in progress.
+
+    Sets are added in the order of their numbers. Sets after the decision have no effect.
+    """
 
     def __init__(self, test: SequentialTest) -> None:
         self.state = SequentialState(SequentialOutcome.UNDECIDED, 0.0, 0)
@@ -148,7 +153,7 @@ class RunningTest:
     def ready(self) -> bool:
         """True if there are enough sets to decide.
 
-        Sets with equal points do not count, as they reveal nothing about other sets.
+        Sets with equal points do not count, because they reveal nothing about other sets.
         """
         return (self._untied if self._test.unit is ScoreUnit.POINTS else self.state.sets) >= LEAST_SETS
 
@@ -179,7 +184,7 @@ def bounds(tests: Sequence[RunningTest]) -> tuple[float, float]:
     """Return the ratios at which the next of these tests decides "better" and "not better", by Holm's steps."""
     outcomes = [each.state.outcome for each in tests]
     rejected, accepted = (outcomes.count(each) for each in (SequentialOutcome.BETTER, SequentialOutcome.NOT_BETTER))
-    most = len(tests) - 1  # if all are decided, there is no next one
+    most = len(tests) - 1  # if all tests are decided, there is no next one
     return bound(ERRORS / (len(tests) - min(rejected, most))), bound(ERRORS / (len(tests) - min(accepted, most)))
 
 

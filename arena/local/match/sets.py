@@ -1,7 +1,7 @@
 """The played sets of a comparison with their scores, and the file from which a match can be continued.
 
-The first line is the subject, each other line one set, in the order in which they were finished. A truncated last line
-is ignored: its set is played again.
+The first line is the subject. Each other line is one set, in the order in which the sets were finished. A truncated
+last line is ignored, and its set is played again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORMAT: Final = 1
 
 
 def set_score(design: Design, played: PlayedSet) -> float:
-    """Return the points of the first bot less the other's in a set."""
+    """Return the points of the first bot minus the other's in a set."""
     first, second = played.games
     if design is Design.ONE_TABLE:
         return fmean(points(game, ONE) - points(game, OTHER) for game in played.games)
@@ -34,12 +34,12 @@ def set_score(design: Design, played: PlayedSet) -> float:
 
 
 def set_share(played: PlayedSet) -> float:
-    """Return the share of games in which the first of two at one table finished ahead of the other; ties count half."""
+    """Return the share of games in which the first of two bots at one table finished ahead. Ties count half."""
     return fmean(beaten(game, ONE, [game.bots.index(OTHER)]) for game in played.games)
 
 
 def points(game: SeatedGame, bot: int) -> int:
-    """Return the points of a bot."""
+    """Return the points of a bot in a game."""
     return game.played.scores[game.bots.index(bot)]
 
 
@@ -49,7 +49,7 @@ def above(game: SeatedGame, bot: int) -> float:
 
 
 def beaten(game: SeatedGame, bot: int, against: Sequence[int]) -> float:
-    """Return the share of the seats `against` that a bot finished ahead of; ties count half."""
+    """Return the share of the seats `against` that a bot finished ahead of. Ties count half."""
     places = game.played.places
     own = places[game.bots.index(bot)]
     return fmean((own < places[seat]) + (own == places[seat]) / 2 for seat in against)
@@ -74,7 +74,7 @@ class PlayedSet(NamedTuple):
 class Subject:
     """The subject of a comparison: game, design, seed and bots.
 
-    If the bots are deterministic, it determines each set by the set's number.
+    If the bots are deterministic, the subject and a set's number determine the set.
     """
 
     game: str
@@ -83,7 +83,7 @@ class Subject:
     design: Design
     seed: int
     bots: tuple[str, ...]
-    """Bots as given on the command line: the compared ones, then the field."""
+    """Bots as given on the command line: the compared bots, then the field."""
     versions: tuple[str, ...]
     """The versions of these bots."""
     compared: int = 2
@@ -113,7 +113,9 @@ class Subject:
 
 
 def seed_of(path: Path) -> int | None:
-    """Return the seed of a file of sets; None if it has none. The file may still be unusable.
+    """Return the seed in a file of sets; None if the file does not contain one.
+
+    A file with a seed may still be unusable.
 
     Raises: OSError.
     """
@@ -127,10 +129,10 @@ def seed_of(path: Path) -> int | None:
 
 
 class SetsFile:
-    """A file of played sets; without a path, sets are only held in memory."""
+    """A file of played sets. Without a path, the sets are only in memory."""
 
     def __init__(self, path: Path | None, subject: Subject) -> None:
-        """Read the file, or create it if there is none. Raises: SetsFileRefused, OSError."""
+        """Read the file, or create it if it does not exist. Raises: SetsFileRefused, OSError."""
         self.found: dict[int, PlayedSet] = {}
         """The sets in the file, by number."""
         self._descriptor: int | None = None
@@ -169,7 +171,7 @@ class SetsFile:
             left = left[os.write(self._descriptor, left) :]
 
     def _read(self, path: Path, head: dict[str, Any]) -> int:
-        """Read the sets; return the number of bytes in whole lines."""
+        """Read the sets, and return the total size of the complete lines in bytes."""
         content = path.read_bytes()
         lines = content.split(b"\n")[:-1]
         try:

@@ -10,11 +10,13 @@ if TYPE_CHECKING:
     from arena.local.match.sets import Subject
 
 LONG: Final = 10.0
-"""Seconds of thinking after which a bot is reported, first again after the same time, then after doubling pauses."""
+"""Number of seconds of thinking after which a bot is reported, and until the second report. After that, the pauses
+double.
+"""
 LONGEST_PAUSE: Final = 60.0
 """Longest pause between two reports of a bot, in seconds."""
 LOOK: Final = 1.0
-"""Seconds between two searches for slow bots."""
+"""Number of seconds between two searches for slow bots."""
 FIELDS: Final = 4
 """Number of floats in a `ThinkingRecord`."""
 SINCE, SEAT, SET, GAME = range(FIELDS)
@@ -28,7 +30,9 @@ class ThinkingBot(NamedTuple):
     """Index of the game in the set."""
     seat: int
     since: float
-    """Start of its thinking, in seconds of `time.perf_counter`, which all processes of a machine share."""
+    """Time at which the bot began to think, in seconds of `time.perf_counter`, which all processes
+    of a machine share.
+    """
 
 
 class SlowBot(NamedTuple):
@@ -44,9 +48,9 @@ class SlowBot(NamedTuple):
 
 
 class ThinkingRecord:
-    """A record of the bot that is thinking in one worker.
+    """Record of which bot is thinking in one worker.
 
-    Its memory may be shared with the worker's parent, which can then read it at any time.
+    The record's memory may be shared with the worker's parent, which can then read it at any time.
     """
 
     def __init__(self, memory: memoryview[float]) -> None:
@@ -67,14 +71,15 @@ class ThinkingRecord:
         self._memory[SINCE] = 0.0
 
     def read(self) -> ThinkingBot | None:
-        """Return the bot that is thinking; None if no bot is."""
+        """Return the bot that is thinking now; None if no bot is."""
         since = self._memory[SINCE]
         found = ThinkingBot(int(self._memory[SET]), int(self._memory[GAME]), int(self._memory[SEAT]), since)
-        return found if since and since == self._memory[SINCE] else None  # otherwise another bot began meanwhile
+        # if the time has changed, another bot began to think during the reading
+        return found if since and since == self._memory[SINCE] else None
 
 
 class SlowBots:
-    """Finds the slow bots of a match, and reports each only once even if it is slow in several games at once."""
+    """Detection of a match's slow bots. A bot that is slow in several games at once is reported only once."""
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject

@@ -1,4 +1,5 @@
-"""A worker process: it plays the sets that its parent sends, with its own bots, and ends with its parent.
+"""The program of a worker process, which plays the sets that its parent sends, with its own bots, and ends with its
+parent.
 
 python -m arena.local.match.worker DESCRIPTOR
 

@@ -35,7 +35,7 @@ class Workers:
         self.workers = workers
         self._subject = subject
         self._tasks = deque[tuple[int, ...]]()
-        """Tasks that no worker has yet."""
+        """Tasks that are not assigned to a worker yet."""
         self._selector = selectors.DefaultSelector()
         self._started: list[_Worker] = []
         self._slow_bots = SlowBots(subject)
@@ -66,7 +66,7 @@ class Workers:
         self._hand_out()
 
     def finished(self, seconds: float) -> list[PlayedTask]:
-        """Return finished tasks; wait for the first up to a timeout.
+        """Return finished tasks. Wait at most `seconds` seconds for the first.
 
         Raises:
             WorkerDied: a process has ended.
@@ -87,7 +87,7 @@ class Workers:
         self._hand_out()
         if not done:
             for worker in self._started:
-                if worker.process.poll() is not None:  # its child processes may hold its socket open
+                if worker.process.poll() is not None:  # the worker's child processes may keep its socket open
                     raise self._died(worker)
         return done
 
@@ -96,13 +96,13 @@ class Workers:
         return self._slow_bots.due(thinking, time.perf_counter())
 
     def _hand_out(self) -> None:
-        """Send tasks to workers; a worker gets a second one in advance only if tasks are short."""
+        """Send tasks to workers. Only if tasks are short does a worker get a second task in advance."""
         while self._tasks:
             worker = min(self._started, key=lambda each: each.owed)
             if worker.owed > (len(self._tasks[0]) > 1):
                 return
             worker.owed += 1
-            with suppress(ConnectionError):  # `finished` notices that it has ended
+            with suppress(ConnectionError):  # `finished` detects that the worker has ended
                 worker.send([(self._subject, self._tasks.popleft())])
 
     def _died(self, worker: _Worker) -> WorkerDied:
@@ -118,7 +118,7 @@ class Workers:
         return WorkerDied(worker.process.returncode, who)
 
     def _complete(self) -> None:
-        """Tell all workers to end after their current tasks, and wait up to a limit until they have."""
+        """Ask all workers to end after their current tasks, and wait for them up to a limit."""
         for worker in self._started:
             worker.complete()
         until = time.monotonic() + GRACE
@@ -137,7 +137,7 @@ class _Worker(BlockingHelper):
 
     def __init__(self) -> None:
         self.owed = 0
-        """Number of tasks that it has not finished."""
+        """Number of the worker's unfinished tasks."""
         with tempfile.TemporaryFile() as shared:
             shared.truncate(8 * FIELDS)
             self.record = ThinkingRecord(memoryview(mmap.mmap(shared.fileno(), 0)).cast("d"))

@@ -1,6 +1,6 @@
 """A bot in its own process. Its output goes to a file, and a crash ends only that process.
 
-The process answers a player's messages. It ends with its parent, however the parent ends.
+The process answers a player's messages. It ends with its parent, even if the parent is killed.
 """
 
 from __future__ import annotations
@@ -34,10 +34,13 @@ GRACE: Final = 2.0
 
 
 class PlayerProcess:
-    """A bot that `players.load` creates in a separate process; implements `LocalPlayer` and must be closed."""
+    """A bot that `players.load` creates in a separate process.
+
+    The class implements `LocalPlayer`. Close it after use.
+    """
 
     def __init__(self, spec: str, game: str, log: Path) -> None:
-        """Start it; its output goes to the file `log`. Raises: BotNotLoaded, BotCrashed, OSError."""
+        """Start the process. Its output goes to the file `log`. Raises: BotNotLoaded, BotCrashed, OSError."""
         self._spec = spec
         self._seat = 0
         self._log = log
@@ -79,7 +82,7 @@ class PlayerProcess:
             self._process.join()
 
     def _say(self, message: object) -> None:
-        with suppress(OSError):  # it is gone; the missing answer will show that
+        with suppress(OSError):  # the process has ended, as the missing answer will show
             self._pipe.send(message)
 
     def _answer(self) -> Any:
@@ -106,8 +109,10 @@ def _start_deaf(process: SpawnProcess) -> None:
 
 
 def _play(pipe: Connection, spec: str, game: str, log: str) -> None:
-    """Run the process: send the bot's name and version, or the reason why it cannot be created, and then answer."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when it is over
+    """Run the process: send the bot's name and version, or the reason why it cannot be created, and then answer
+    messages.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides when this process ends
     threading.Thread(target=_end_with_parent, daemon=True).start()
     sys.stdout.flush()
     sys.stderr.flush()

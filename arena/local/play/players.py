@@ -1,7 +1,7 @@
 """Players of a local match: house bots, and bots of the Python client in this process.
 
-A player gets exactly the messages of a bot on a server. A bot of the client gets them as protobuf, through the client's
-own code, so its `decide()` cannot tell the difference.
+A player gets exactly the messages that a bot on a server gets. A bot of the client gets them as protobuf, through the
+client's own code. So its `decide()` cannot tell the difference.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _imported: dict[str, dict[str, ModuleType]] = {}
 
 
 class LocalPlayer(Protocol):
-    """A bot for a seat. One object takes only one seat at a table."""
+    """Interface of a bot that plays a seat. One object plays only one seat at a table."""
 
     name: str
     """The bot's name at the table."""
@@ -45,17 +45,20 @@ class LocalPlayer(Protocol):
     """A house bot's version, or the digest of a bot's code."""
 
     def begin(self, key: bytes, seat: int) -> None:
-        """Prepare for a game with this key in this seat."""
+        """Prepare for a game with the given key, in the given seat."""
 
     def hear(self, message: Outgoing) -> Iterable[tuple[int, int]]:
-        """Handle a message; return decision and action for every question in it.
+        """Handle a message; return the decision's number and the action for every question in it.
 
-        Exceptions of the bot are passed on. The message belongs to the table, which may reuse it.
+        Exceptions of the bot propagate. The message belongs to the table, which may reuse it.
         """
 
 
 class LocalHousePlayer:
-    """A house bot. Its randomness comes from the game's key, so that it plays the same deals in the same way."""
+    """A house bot.
+
+    Its random numbers depend on the game's key, so that it always plays the same deals in the same way.
+    """
 
     def __init__(self, bot: HouseBot) -> None:
         self.name = bot.name
@@ -102,14 +105,14 @@ class LocalClientPlayer:
         bot.welcome = Welcome(bot=self.name, games=[catalog])
 
     def begin(self, key: bytes, seat: int) -> None:
-        """Do nothing, as the first message says everything."""
+        """Do nothing, because the first message contains all information."""
 
     def hear(self, message: Outgoing) -> Iterable[tuple[int, int]]:
-        """Answer by the client's own steps, but without encoding its replies, which halves the time."""
+        """Answer with the client's own code, but without encoding the replies, which halves the time."""
         response = self._parse(self._encode(message))
         if message.rounds or not message.routine:
             for _reply in self._caller.news(response):
-                pass  # there is no receiver of replies
+                pass  # no other side receives replies
         asked = response.decisions
         if self._one_by_one and len(asked) == 1:
             decision = self._read(asked[0], self._games)
@@ -153,7 +156,7 @@ def absolute(spec: str) -> str:
 
 
 def forget() -> None:
-    """Forget the bots' imports, since their files may have changed in a long-lived process."""
+    """Forget the bots' imports, because their files may have changed during a long-lived process."""
     _imported.clear()
     for name in [name for name in sys.modules if name.startswith(_BOT_MODULE)]:
         del sys.modules[name]
@@ -161,7 +164,7 @@ def forget() -> None:
 
 
 def house_bot(spec: str, game: Game) -> HouseBot:
-    """Return the house bot of a name. Raises: BotNotLoaded."""
+    """Return the house bot that a spec names. Raises: BotNotLoaded."""
     try:
         return house.house_bot(game.name, spec.removeprefix(HOUSE))
     except house.UnknownBotError:
@@ -183,10 +186,10 @@ def _written(bot: HouseBot) -> str:
 
 @contextmanager
 def _project(file: Path) -> Iterator[None]:
-    """Make imports in this block work as if Python ran the file: from its folder, not from another bot's.
+    """Make imports in this block work as if Python ran `file`: from the file's folder, not from another bot's.
 
     Two versions of a bot have modules of the same names. So a folder's modules are registered only while one of its
-    bots is created; the bot itself holds on to its imports.
+    bots is created. The bot itself keeps references to its imports.
     """
     folder, before = str(file.parent), {**sys.modules}
     sys.path.insert(0, folder)
@@ -202,7 +205,7 @@ def _project(file: Path) -> Iterator[None]:
 
 
 def _lies_in(module: ModuleType, folder: Path) -> bool:
-    """True if a module belongs to a project, not to a library in its folder."""
+    """Return true if a module belongs to a project and not to a library in the project's folder."""
     file = getattr(module, "__file__", None)
     if not isinstance(file, str) or module.__name__.partition(".")[0] in ("arena", "arena_client", "engine"):
         return False
@@ -231,7 +234,7 @@ def _module(spec: str, path: Path) -> ModuleType:
 
 
 def _bot_class(spec: str, module: ModuleType, name: str) -> type[Any]:
-    """Return the bot class of this name, or the module's only one."""
+    """Return the bot class with the given name, or the module's only bot class."""
     try:
         from arena_client import Bot
     except ModuleNotFoundError as error:

@@ -1,6 +1,6 @@
 """A local table: one game under the server's referee, without clocks, and its replay.
 
-Thinking times are measured but not limited: a limit would say more about a shared machine than about the bots.
+Thinking times are measured but not limited, because a limit would judge the shared machine rather than the bots.
 """
 
 from __future__ import annotations
@@ -118,13 +118,13 @@ class PlayedGame(NamedTuple):
     """The place of each seat; 1 is the best, and equal points share a place."""
     decisions: tuple[int, ...]
     think_us: tuple[int, ...]
-    """Total thinking time of the bot in microseconds."""
+    """Total thinking time of each bot, in microseconds."""
     slowest_us: tuple[int, ...]
-    """Time of its slowest answer, in microseconds."""
+    """Time of each bot's slowest answer, in microseconds."""
     actions: tuple[int, ...] = ()
     """Actions by decision, from 0; empty if they were not recorded."""
     began: int = 0
-    """Microseconds since 1970 (UTC)."""
+    """Beginning of the game, in microseconds since 1970 (UTC)."""
 
 
 def play_game(
@@ -208,7 +208,7 @@ class _LocalTable:
         try:
             answers = [*self._players[seat].hear(message)]
         except (LocalMatchError, KeyboardInterrupt):
-            raise  # the error names its bot already, and Ctrl-C is not the bot's fault
+            raise  # the error already names its bot; Ctrl-C is not the bot's fault
         except BaseException as error:  # noqa: BLE001 - the author is told, also of a sys.exit()
             where = f"of {self._game.name}, round {self._round + 1}"
             raise BotFailed(self._players[seat].name, seat, where, own_trace(error)) from None

@@ -1,7 +1,7 @@
 """Wheels of the Python client and the engine, built from the installed packages.
 
-A project with these files needs a registry only for their dependencies. A registry may one day have other packages
-under these two names, while a file in the project does not change. The same sources give the same bytes.
+A project with these files needs a registry only for their dependencies. A registry may one day contain other packages
+under these two names, but a file in the project does not change. The same sources always give the same bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_SOURCES: Final = (*EXTENSION_SUFFIXES, "pyproject.toml")
 def client_wheel() -> tuple[str, bytes]:
     """Return the file name and content of the client's wheel.
 
-    Raises: PackageMissing: it is not installed.
+    Raises: PackageMissing: the package is not installed.
     """
     return _wheel("arena-client", "arena_client")
 
@@ -34,7 +34,7 @@ def client_wheel() -> tuple[str, bytes]:
 def engine_wheel() -> tuple[str, bytes]:
     """Return the file name and content of the engine's wheel, without compiled modules.
 
-    Raises: PackageMissing: it is not installed.
+    Raises: PackageMissing: the package is not installed.
     """
     return _wheel("arena-engine", "engine")
 

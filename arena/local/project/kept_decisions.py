@@ -1,4 +1,4 @@
-"""Decisions of real games as lines of text, which a bot's own tests put to it without a server.
+"""Decisions of real games as lines of text, which a bot's own tests use as questions, without a server.
 
 `arena_client.read_decisions` reads them. The games depend only on the rules and the house bots.
 """
@@ -43,7 +43,9 @@ class _Listener(LocalHousePlayer):
 
 
 def kept_decisions(games: Sequence[Game]) -> str:
-    """Return a line with the games' catalogues, and a line for each of some decisions of every game and table size."""
+    """Return lines of text: first the games' catalogues, then some decisions of every game and table size, one per
+    line.
+    """
     messages = [PlayResponse(welcome=Welcome(games=[encode_catalog(game) for game in games]))]
     for game in games:
         for seats in game.seats:

@@ -32,7 +32,7 @@ PLACES: Final = {
     "ci.txt": ".github/workflows/ci.yml",
     "ignored.txt": ".gitignore",
 }
-"""For each template, the file that it becomes in a project."""
+"""For each template, the name of its file in a project."""
 IMPORTED: Final = ("AnswersTest", "Bot", "Decision", "Path")
 """Names that the templates use."""
 
@@ -46,7 +46,7 @@ def class_name(name: str) -> str:
 
 
 def make_project(name: str, folder: Path, games: Sequence[Game]) -> tuple[str, ...]:
-    """Write a project for a bot that plays these games; return its files, relative to the folder.
+    """Write a project for a bot that plays the given games; return its files, relative to the folder.
 
     Either all files are written, or none. Raises ProjectRefused for a name that no server accepts, and for an existing
     folder. Raises: PackageMissing, OSError.

@@ -1,4 +1,4 @@
-"""A box: the command line by which bubblewrap runs a command in it, with the protection that this system supports."""
+"""A box: the command line with which bubblewrap runs a command in isolation, as far as this system supports it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LIMITS: Final = MappingProxyType(
 )
 """Limits of each of a command's processes: bytes, seconds of processor time, open files."""
 MEMORY: Final = 2 << 30
-"""Maximum number of bytes of memory that all processes of a command may use together."""
+"""Maximum memory of all processes of a command together, in bytes."""
 OWN_FILES: Final = 1 << 16
 """Maximum number of files, folders and links that a command may have in /tmp and /dev/shm together."""
 PROCESSES: Final = 128
@@ -40,14 +40,14 @@ PROCESSES: Final = 128
 TOLD: Final = ("ARENA_SERVER", "ARENA_TOKEN")
 """Variables that a boxed command inherits from the environment in which it is started."""
 SET: Final = MappingProxyType({"HOME": "/tmp", "PATH": "/usr/local/bin:/usr/bin:/bin"})  # noqa: S108 - the box's own
-"""Further variables of a boxed command, with constant values, since programs look for a home."""
+"""Further variables of a boxed command, with constant values. Programs expect a home, for example."""
 
 
 class Ability(enum.Enum):
     """An ability of the system that a complete box needs."""
 
     BUBBLEWRAP = "bubblewrap"
-    """Start bubblewrap, with a user namespace if the runner is not root."""
+    """Ability to start bubblewrap, with a user namespace if the runner is not root."""
     PROCESSES = "processes of its own"
     NETWORK = "a network of its own"
     MESSAGES = "messages of its own (System V IPC, host name)"
@@ -75,7 +75,7 @@ class Box(NamedTuple):
     def words(self, words: Sequence[str], shared: Path | None = None, hidden: Iterable[Path] = ()) -> list[str]:
         """Return the command line of a boxed command.
 
-        `shared`: a folder that the command may read besides its own, for the server's socket. Hidden folders appear
+        `shared`: a further folder that the command may read, for the server's socket. `hidden`: folders that appear
         empty. Raises: SandboxRefused.
         """
         entry = self._entry(words)
@@ -101,12 +101,12 @@ class Box(NamedTuple):
         return [self.bubblewrap, *options, "--", *entry]
 
     def _entry(self, words: Sequence[str]) -> list[str]:
-        """Return the words of the entry program, which sets limits and user and then becomes the command."""
+        """Return the words that start the entry program, which sets limits and user and then becomes the command."""
         identity = self.identity if Ability.USER in self.able else None
         limits = dict(LIMITS)
         if (
             Ability.BUBBLEWRAP in self.able or identity is not None
-        ):  # otherwise the limit would count all processes of the user
+        ):  # without a user namespace, the limit would count all processes of the user
             limits["RLIMIT_NPROC"] = PROCESSES
         given = {
             "user": None if identity is None else identity.user,
@@ -137,7 +137,7 @@ class Box(NamedTuple):
                 "/proc",
                 "--remount-ro",
                 "/proc",
-            ]  # otherwise the command could choose the process that is killed when memory runs out
+            ]  # a command that can write there could choose which process is killed when memory runs out
         else:
             options += ["--dir", "/proc"]
         folders = readable_folders(words, Ability.USER in self.able)
@@ -158,5 +158,8 @@ def _temporary(place: str, size: int) -> list[str]:
 
 
 def _folders(places: Iterable[Path]) -> list[str]:
-    """Return the words that create folders readable for everybody; by itself, bubblewrap creates them for root only."""
+    """Return the words that create folders readable for everybody.
+
+    By default, bubblewrap makes them readable only for root.
+    """
     return [word for place in sorted(places) for word in ("--perms", "0755", "--dir", str(place))]

@@ -1,8 +1,8 @@
-"""The first program in a box: sets limits, leaves the runner's user, and becomes the command.
+"""The first program in a box. It sets limits, changes from the runner's user to the command's, and becomes the command.
 
-Its text is an argument of `python -I -S -c`, so the box needs no file of this project, only the standard library. It
-runs inside bubblewrap because processes are counted by user and user namespace: only there does the count cover the box
-alone.
+Its text is an argument of `python -I -S -c`, so the box needs only the standard library and no file of this project. It
+runs inside bubblewrap, because the system counts processes by user and user namespace. Only inside does the count cover
+the box alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The folders that a command needs: those of the files that it names, of its program, and of this program's Python."""
+"""The folders that a command needs: of the files in its command line, of its program, and of this program's Python."""
 
 from __future__ import annotations
 
@@ -36,18 +36,19 @@ SYSTEM_FILES: Final = tuple(
 )
 """Files in /etc that programs read, visible in every box."""
 PACKAGES: Final = ("arena_client", "engine")
-"""Packages that a bot run by this program's Python may import, wherever they are installed."""
+"""Packages that a bot run by this program's Python may import. They may be installed in any folder."""
 OF_A_SERVER: Final = ("operator.token", "log.key", "arena.db")
 """Files that identify a server's data directory."""
 
 
 def readable_folders(words: Sequence[str], own_user: bool) -> tuple[Path, ...]:
-    """Return the folders that a command needs, without folders that lie in another of them.
+    """Return the folders that a command needs, except folders that are inside another of them.
 
-    These are the folders of the files that it names, of its program, and of this program's Python. If it names no file,
-    as in `python -m mybot`, it needs this process's folder. With `own_user`, the command runs as another user, so
-    everything must be readable for others. Links that lead out of their folders are refused: through one, a bot's
-    author could show it any folder of yours. Raises SandboxRefused.
+    These are the folders of the files in its command line, of its program, and of this program's Python. If the command
+    line names no file, for example `python -m mybot`, the command needs this process's folder. With `own_user`, the
+    command runs as another user, so everything must be readable for others. Links that lead out of their folders are
+    refused. Otherwise a bot's author could use a link to give the bot access to any of your folders. Raises
+    SandboxRefused.
     """
     files = [Path(word) for word in words[1:] if Path(word).is_file()]
     given = set(python_folders())
@@ -66,7 +67,7 @@ def readable_folders(words: Sequence[str], own_user: bool) -> tuple[Path, ...]:
 
 
 def found_programs(words: Sequence[str]) -> list[str]:
-    """Return the words with full paths of programs, since a box has a different PATH."""
+    """Return the words with full paths of programs, because a box has a different PATH."""
     full = list(words)
     for at in _programs(words):
         full[at] = str(Path(shutil.which(words[at]) or words[at]).absolute())
@@ -85,7 +86,7 @@ def python_folders() -> Iterator[Path]:
 
 
 def outermost(folders: Iterable[Path]) -> tuple[Path, ...]:
-    """Return, in order, the folders that lie neither in another of them nor in a folder of the system."""
+    """Return in order the folders that are neither inside another of them nor inside a folder of the system."""
     kept: list[Path] = []
     for folder in sorted(folders):
         if not _within(folder, (*SYSTEM, *kept)):
@@ -94,20 +95,24 @@ def outermost(folders: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def servers_within(folder: Path) -> tuple[Path, ...]:
-    """Return the direct subfolders that have a server's secrets or an author's tokens."""
+    """Return the direct subfolders that contain a server's secrets or an author's tokens."""
     with os.scandir(folder) as entries:
         inner = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
     return tuple(sorted(each for each in inner if each.name == ".arena" or _is_a_servers(each)))
 
 
 def _programs(words: Sequence[str]) -> list[int]:
-    """Return the indices of the programs: the first word, and one that it starts, as in `arena-bot pipe -- PROGRAM`."""
+    """Return the indices of the programs: the first word, and a program that it starts, as in `arena-bot pipe --
+    PROGRAM`.
+    """
     inner = words.index("--") + 1 if "--" in words else len(words)
     return [0, *([inner] if inner < len(words) and shutil.which(words[inner]) else [])]
 
 
 def _of_program(word: str) -> Iterator[Path]:
-    """Yield the folders of a program and, step by step, of its link targets, including a virtual environment's."""
+    """Yield the folders of a program and, step by step, of its link targets, and the folder of its
+    virtual environment.
+    """
     found = shutil.which(word)
     place = _plain(Path(found or word))
     for _ in range(40):
@@ -119,7 +124,7 @@ def _of_program(word: str) -> Iterator[Path]:
 
 
 def _installed_in(program: Path) -> Path:
-    """Return the folder in which a program is installed, with its libraries if it has its own folder."""
+    """Return the folder in which a program is installed: with its libraries, if it has its own folder."""
     folder, above = program.parent, program.parent.parent
     if (above / "pyvenv.cfg").is_file():
         return above
@@ -128,7 +133,7 @@ def _installed_in(program: Path) -> Path:
 
 
 def _plain(place: Path) -> Path:
-    """Return the absolute path without resolving links, since a box has the folder under that name, too."""
+    """Return the absolute path without resolving links, because the folder has the same name in the box."""
     return Path(os.path.normpath(place.absolute()))
 
 
@@ -137,7 +142,7 @@ def _within(folder: Path, others: Iterable[Path]) -> bool:
 
 
 def _check(project: Path, own_user: bool) -> None:
-    """Raise SandboxRefused if a bot's folder must not or cannot be visible to it."""
+    """Raise SandboxRefused if a bot's folder must not be visible to the bot, or cannot be."""
     whole = project.resolve()
     if _homes_within(whole) or Path(tempfile.gettempdir()).resolve().is_relative_to(whole):
         why = "has more in it than the bot, which would see all of it: put the bot into a folder of its own"
@@ -156,7 +161,7 @@ def _check_links(place: Path, visible: Iterable[Path]) -> None:
     """
     at = Path("/") if place.is_absolute() else Path.cwd()
     for part in place.parts[place.is_absolute() :]:
-        folder, at = at, at / part  # without resolving: after a link, .. is the folder above its target
+        folder, at = at, at / part  # do not resolve: after a link, .. is the folder above the link's target
         target = at.resolve()
         if not at.is_symlink() or _within(target, (folder.resolve(), *visible)):
             continue

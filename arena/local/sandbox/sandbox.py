@@ -1,4 +1,4 @@
-"""The sandbox for commands: this system's abilities, found by trying, and a box for each command."""
+"""The sandbox for commands. It tries which abilities this system has, and makes a box for each command."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Sandbox(NamedTuple):
     bubblewrap: str
     able: frozenset[Ability]
     lacks: tuple[Lack, ...]
-    """Abilities that boxes lack here."""
+    """Abilities that boxes lack on this system."""
     group: int | None
-    """The group of all the sandbox's commands if each has its own user; only this group may use the socket."""
+    """The group of all the sandbox's commands, if each command has its own user. Only this group may use the socket."""
 
     def box(self) -> Box:
         """Return a new box, for one command."""
@@ -67,7 +67,7 @@ class Sandbox(NamedTuple):
 def run_command(
     words: Sequence[str], environment: Mapping[str, str], log: Path, shared: Path, sandbox: Sandbox | None
 ) -> RunningCommand:
-    """Start a command, in a box if there is a sandbox. In a box it can read the folder of the socket, but no logs.
+    """Start a command, in a box if there is a sandbox. In a box, the command can read the socket's folder, but no logs.
 
     Raises: CommandNotStarted, SandboxRefused.
     """
@@ -80,7 +80,7 @@ def run_command(
 def probed(weak: bool) -> Sandbox:
     """Return the best sandbox that this system can make.
 
-    Raises: SandboxRefused: it is incomplete, and not `weak`.
+    Raises: SandboxRefused: the sandbox is incomplete, and `weak` is false.
     """
     program = shutil.which("bwrap")
     wanted = [ability for ability in Ability if ability is not Ability.USER or os.geteuid() == 0]
@@ -102,7 +102,7 @@ def _lacks(program: str | None, wanted: Iterable[Ability]) -> tuple[Lack, ...]:
         return tuple(Lack(each, first if each is Ability.BUBBLEWRAP else "needs bubblewrap") for each in wanted)
     lacks = []
     for each in wanted:
-        # Another user can read this program's Python only if the path to it is created anew.
+        # Another user can read this program's Python only if the box creates the folders above it.
         beside = {Ability.FILES} if each is Ability.USER else set()
         if (why := _fails(program or "", {Ability.BUBBLEWRAP, each} | beside)) is not None:
             lacks.append(Lack(each, why))

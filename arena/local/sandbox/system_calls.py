@@ -1,7 +1,7 @@
 """A filter of system calls in bubblewrap's form: a program of the kernel's classic BPF.
 
-It follows `linux/filter.h`, `linux/seccomp.h` and Linux's tables of system calls. All calls not listed here are
-allowed: the box is the real barrier, and this filter closes ways into the kernel that no bot needs.
+It follows `linux/filter.h`, `linux/seccomp.h` and Linux's tables of system calls. All calls that are not listed here
+are allowed. The box is the real barrier; this filter closes ways into the kernel that no bot needs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import struct
 from typing import Final
 
 MACHINES: Final = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""The kernel's numbers (`AUDIT_ARCH_…`) for the machines that filters can be made for."""
+"""The kernel's numbers (`AUDIT_ARCH_…`) of the supported machines."""
 REFUSED: Final = {
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
@@ -67,25 +67,25 @@ REFUSED: Final = {
 }
 """System calls that fail with EPERM, by name: their numbers on x86_64 and on aarch64.
 
-The last ones allocate kernel memory that is charged to no process: semaphores up to tens of gigabytes, and file
+The last calls allocate kernel memory that no process's limit counts: semaphores up to tens of gigabytes, and file
 attributes of 64 KiB each.
 """
 MISSING: Final = {"clone3": (435, 435), "memfd_create": (319, 279), "memfd_secret": (447, 447)}
 """System calls that fail with ENOSYS, as on a system without them, so that programs use alternatives.
 
-A filter cannot inspect the arguments of `clone3`. `memfd_create` allocates memory that is charged to no process.
+A filter cannot inspect the arguments of `clone3`. `memfd_create` allocates memory that no process's limit counts.
 """
 CLONE: Final = (56, 220)
 NEW_NAMESPACES: Final = 0x7E020000
 """The flags of `clone` that make namespaces (`CLONE_NEW…`)."""
 SOCKET: Final = (41, 198)
 FAMILIES: Final = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)
-"""Allowed kinds of sockets, confined to the box's own network; 16 is AF_NETLINK, which describes it."""
+"""Allowed kinds of sockets, which reach only the box's own network. 16 is AF_NETLINK, which describes that network."""
 IOCTL: Final = (16, 29)
 INTO_TERMINAL: Final = (0x5412, 0x541C)
 """Requests that insert input into a terminal (TIOCSTI, TIOCLINUX)."""
 X32: Final = 0x40000000
-"""From this number on, x86_64 uses another table."""
+"""Number of the first system call of x86_64's other table (x32)."""
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _FAIL = 0x7FFF0000, 0x80000000, 0x00050000
@@ -119,7 +119,10 @@ def filter_for(machine: str | None = None) -> bytes | None:
 
 
 def _where(number: int, argument: int, body: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Return instructions that test the lower half of one system call's argument. Other calls continue after them."""
+    """Return instructions that test the lower half of an argument of one system call.
+
+    Other calls continue after them.
+    """
     return [
         (_EQUAL, 0, len(body) + 1, number),
         (_LOAD, 0, 0, _ARGUMENTS + 8 * argument),

@@ -1,4 +1,4 @@
-"""A bot that is a command: its conditions, its start and supervision, and its end with all its processes."""
+"""A bot that is a command: the conditions under which it runs, its start, supervision and end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ class CommandPlace(NamedTuple):
     hello_limit: float = 60.0
     """Maximum number of seconds for a bot to connect."""
     decision_limit: float = 60.0
-    """Maximum number of seconds for a decision: enough for a slow bot, but finite for a bot that hangs."""
+    """Maximum number of seconds for a decision. It is long enough for a slow bot, and ends the wait for a bot that
+    hangs.
+    """
     sandbox: Sandbox | None = None
     """The sandbox of the commands; None if they run without one."""
 
@@ -62,7 +64,7 @@ class CommandFolder(NamedTuple):
 
 @contextmanager
 def opened_folder(place: CommandPlace) -> Iterator[CommandFolder]:
-    """Create the folder for the block. The logs are not deleted if their folder was named or the block fails."""
+    """Create the folder for the block. The logs stay if the user named their folder, or if the block fails."""
     with tempfile.TemporaryDirectory(prefix="arena-") as made:
         if place.logs is not None:
             place.logs.mkdir(parents=True, exist_ok=True)
@@ -74,19 +76,19 @@ def opened_folder(place: CommandPlace) -> Iterator[CommandFolder]:
 
 
 def told(address: str, token: str, boxed: bool = False) -> Mapping[str, str]:
-    """Return the environment for a bot: address and token, and unless boxed, this process's environment."""
+    """Return the environment for a bot: address, token and, unless `boxed`, this process's environment."""
     return {**({} if boxed else launch.environment()), "ARENA_SERVER": address, "ARENA_TOKEN": token}
 
 
 def started_for(spec: str, game: str, capacity: int) -> tuple[str, ...]:
-    """Return the command line that starts a bot, unless it is a house bot; the bot plays `capacity` matches at once."""
+    """Return the command line that starts a bot (but not a house bot), which plays `capacity` matches at once."""
     if is_command(spec):
         return words_of(spec)
     return tuple(launch.command("arena.local.server.bot_program", [spec, game, str(capacity)]))
 
 
 class CommandBot:
-    """A bot that is a command, with its number among the bots of the match and its player."""
+    """A bot that is a command, with its number in the match and its player."""
 
     def __init__(
         self,
@@ -110,34 +112,34 @@ class CommandBot:
         self._command: RunningCommand | None = None
 
     def start(self) -> None:
-        """Start it. Raises: CommandNotStarted, SandboxRefused."""
+        """Start the command. Raises: CommandNotStarted, SandboxRefused."""
         self._command = run_command(self._words, self._told, self._log, self._folder.path, self._sandbox)
 
     async def watch(self) -> None:
-        """Raise CommandFailed when it ends."""
+        """Raise CommandFailed when the command ends."""
         assert self._command is not None, "it was started"
         await trio.lowlevel.wait_readable(self._command.fileno())
         self.raise_if_ended()
 
     def raise_if_ended(self, seconds: float = 0.0) -> None:
-        """Raise CommandFailed if it ends within a number of seconds."""
+        """Raise CommandFailed if the command ends within the given number of seconds."""
         assert self._command is not None, "it was started"
         if (end := self._command.ended(seconds)) is not None:
             raise CommandFailed(self._spec, str(end), self._log)
 
     def failed(self, why: str) -> CommandFailed:
-        """Return its error with the last lines of its output."""
+        """Return the bot's error, with the last lines of its output."""
         lines = self._log.read_text(errors="replace").splitlines()[-LAST_LINES:]
         text = "\n".join([f"{why}; its last lines:", *lines]) if lines else f"{why}, and has printed nothing"
         return CommandFailed(self._spec, text, self._log)
 
     def ask_to_end(self) -> None:
-        """Ask it to end, if it was started."""
+        """Ask the command to end, if it was started."""
         if self._command is not None:
             self._command.ask_to_end()
 
     def end(self) -> None:
-        """Wait until none of its processes is left."""
+        """Wait until none of the command's processes is left."""
         if self._command is not None:
             self._command.end()
 

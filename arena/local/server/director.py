@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from arena.server.sessions.player import Player
 
 GLANCE: Final = 0.2
-"""Seconds between two checks for decisions that bots left to the referee."""
+"""Number of seconds between two checks for decisions that bots left to the referee."""
 ACTED: Final = '{"in":"acted",'
 """Prefix of a replay's line with a bot's answer."""
 
 
 class GivenDeal(NamedTuple):
-    """The seed and nonces that determine the cards of a match; nonces that bots send for it have no effect."""
+    """The seed and nonces that determine the cards of a match. Nonces that bots send for the match have no effect."""
 
     seed: bytes
     nonces: tuple[bytes, ...]
@@ -66,7 +66,7 @@ class OwedDecision(NamedTuple):
 
 
 class DecisionsLeft(LocalMatchError):  # noqa: N818 - the name says what is the matter
-    """The referee had to choose for a bot, which ends the comparison."""
+    """Raised if the referee had to choose for a bot. It ends the comparison."""
 
     def __init__(self, player: Player, match_id: int) -> None:
         super().__init__(player, match_id)
@@ -75,7 +75,7 @@ class DecisionsLeft(LocalMatchError):  # noqa: N818 - the name says what is the 
 
 
 class Director:
-    """Plays matches of one game, as many at once as the bots have room for."""
+    """Plays matches of one game: as many at the same time as the bots' capacities allow."""
 
     def __init__(self, host: LocalHost, turns: Turns, timers: Timers) -> None:
         self._host = host
@@ -174,7 +174,10 @@ class Director:
 
 
 def _look(driver: MatchDriver, owed: int = 0) -> None:
-    """Raise DecisionsLeft if the referee chose for a bot. `owed`: the number of decisions that a bot may have open."""
+    """Raise DecisionsLeft if the referee chose for a bot.
+
+    `owed`: the maximum number of decisions that a bot may owe.
+    """
     for player, thinking in zip(driver.players, driver.thinking, strict=True):
         if thinking.missed > owed and isinstance(player, BotPlayer):
             raise DecisionsLeft(player, driver.match_id)

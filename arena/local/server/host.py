@@ -1,4 +1,4 @@
-"""The private server's side of sessions. It admits the given players by their tokens; there is no registration."""
+"""The private server's side of sessions. It admits the given players by their tokens, without registration."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ async def let_play(
     log_state: LogState | None = None,
     reports: Iterable[MatchOver] = (),
 ) -> None:
-    """Welcome a bot and let it play until it is done; an earlier session of the bot ends.
+    """Welcome a bot and let it play until its stream ends. An earlier session of the bot is closed.
 
-    `connected` is called once it has connected. `reports`: reports of the past. See `Session.run`.
+    `connected` is called once the bot has connected. `reports`: reports of past matches. Raises what `Session.run`
+    raises.
     """
     if player.session is not None:
         player.session.close(Reason.TAKEN_OVER, f"another connection of {player.name} took over")
@@ -103,7 +104,7 @@ class LocalHost:
             await self._change.wait()
 
     def change(self) -> None:
-        """Make waiting tasks check their conditions again."""
+        """Let waiting tasks check their conditions again."""
         self._change.set()
         self._change = trio.Event()
 

@@ -36,7 +36,7 @@ CHECKS: Final = {each.name: each for file in _FILES for each in vars(file).value
 
 
 def with_needs(names: Collection[str]) -> list[Check]:
-    """Return the named checks and those that they need, in order."""
+    """Return the named checks and the checks that they need, in order."""
     wanted: set[str] = set()
     todo = list(names)
     while todo:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 SLOW_WELCOME: Final = 2.0
-"""Seconds that a slow server takes to send its welcome."""
+"""Number of seconds after which a slow server sends its welcome."""
 
 
 @check(

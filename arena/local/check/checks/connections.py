@@ -29,17 +29,17 @@ OUTAGE: Final = 2.0
 REFUSING: Final = 3.0
 """Number of seconds for which a stopping server refuses streams."""
 OFTEN: Final = 8
-"""Maximum number of tries in the last of these seconds, by which a bot's pauses should have grown."""
+"""Maximum number of tries in the last of these seconds. By then a bot's pauses should be longer."""
 AWAY: Final = 0.3
 """Minimum number of seconds for which a bot is away while its match ends."""
 WATCHED: Final = 2.0
-"""Number of seconds for which a bot is watched that should stay away."""
+"""Number of seconds in which a bot that should stay away must not return."""
 AGAIN: Final = 5.0
 """Maximum number of seconds for the answer to a repeated decision."""
 
 
 async def _open_decision(stage: Stage) -> CheckedMatch:
-    """Begin a match and hold back the bot's answer to an open decision."""
+    """Begin a match, and hold back the bot's answer to a decision."""
     wire = stage.wire
     match = stage.invite()
     await stage.begin(match)
@@ -110,7 +110,8 @@ async def missed_result(stage: Stage) -> None:
     server.welcome_delay = AWAY
     await stage.lose_connection()
     with server.turns:
-        driver.left(trio.current_time(), bot, in_order=True)  # its time is up: a house bot finishes the match
+        # the bot has been away for too long: a house bot finishes the match
+        driver.left(trio.current_time(), bot, in_order=True)
     await stage.until(lambda: match.over, "the match did not end")
     wire = await stage.connected()
     server.welcome_delay = 0.0
@@ -125,7 +126,7 @@ async def missed_result(stage: Stage) -> None:
 
 
 def _last_report(wires: Sequence[Wire]) -> int:
-    """Return the number that a bot has to send after these streams."""
+    """Return the number of the last report that a bot has received on the given streams."""
     number = -1
     for wire in wires:
         if wire.hello.reports_after is None:

@@ -19,7 +19,9 @@ PLAIN: Final = (1, 1 << 31, 1 << 40)
 LARGE: Final = ((1 << 53) + 1, (1 << 64) - 1)
 """Numbers that a double cannot represent."""
 SOON: Final = 0.25
-"""Seconds after which a heartbeat's answer counts as delayed by the bot: the longest round trip a server allows for."""
+"""Number of seconds after which a heartbeat's answer counts as delayed by the bot: the longest round trip for which a
+server makes allowance.
+"""
 
 
 def _owes(wire: Wire, match_id: int) -> bool:
@@ -87,5 +89,5 @@ async def heartbeat_thinking(stage: Stage) -> None:
         if thought:
             waits.append(answered - sent)
     await stage.end(match)
-    if len(waits) > 1 and (again := sorted(waits)[-2]) > SOON:  # a single delay may be the machine's
+    if len(waits) > 1 and (again := sorted(waits)[-2]) > SOON:  # the machine itself may cause a single delay
         raise Doubt(f"while it thought it took {again:.2f} s to answer a heartbeat")

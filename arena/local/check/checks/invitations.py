@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from arena.local.check.stage import Stage
 
 OFFER: Final = 2.0
-"""Seconds after which a server offers a silent bot's seat to others, too."""
+"""Number of seconds after which a server also offers a silent bot's seat to other bots."""
 
 
 @check(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NO_ACTION: Final = (1 << 32) - 1
 """An action that no game has."""
 HELD: Final = 0.5
-"""Seconds for which the server cannot store anything."""
+"""Number of seconds for which the server cannot store anything."""
 RESUME: Final = 3.0
 """Maximum number of seconds for a suspended bot to report that it is back."""
 ILLEGAL: Final = play_pb2.NOTICE_KIND_ILLEGAL
@@ -29,7 +29,7 @@ UNKNOWN: Final = play_pb2.NOTICE_KIND_UNKNOWN
 
 
 class _Spoiler:
-    """Alters the second answer in transit, so that the server refuses it; the first has a longer time limit."""
+    """Alters the bot's second answer in transit, so that the server refuses it. (The first has a longer time limit.)"""
 
     def __init__(self) -> None:
         self.spoilt: play_pb2.Answer | None = None
@@ -119,7 +119,7 @@ async def crossing(stage: Stage) -> None:
         raise Fault("it gave no answer")
     crossed = play_pb2.PlayRequest(answers=last.answers)
     for answer in crossed.answers:
-        answer.match_id = ANOTHER_MATCH  # as if it ended so long ago that the server reports such an answer
+        answer.match_id = ANOTHER_MATCH  # a number that no match has, so that the server reports the answer
     wire.hold(crossed)
     wire.release()
     await stage.until(lambda: len(stage.told(UNKNOWN)) > before, "the server took an answer to an unknown match")

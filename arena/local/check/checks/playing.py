@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 USUAL_SEATS: Final = 4
 LARGEST_BATCH: Final = 256
 SMALL_PIECE: Final = 5
-"""Number of bytes that a bad network delivers at once."""
+"""Number of bytes that a bad network delivers at a time."""
 
 
 @check(
@@ -73,7 +73,7 @@ async def batch(stage: Stage) -> None:
     if stage.capacity < 2:
         raise NotAsked("it plays one match at a time")
     capacity = stage.capacity
-    stage.session.capacity = 2 * capacity  # a message has at most half as many decisions
+    stage.session.capacity = 2 * capacity  # a message contains at most half as many decisions as the capacity
     wire.holds = True
     matches = [stage.invite(stage.games[at % len(stage.games)]) for at in range(min(capacity, LARGEST_BATCH))]
     await stage.until(lambda: _accepted(stage) >= len(matches), "it did not accept all its invitations")
@@ -84,7 +84,7 @@ async def batch(stage: Stage) -> None:
 
 
 def _accepted(stage: Stage) -> int:
-    """Return the number of accepted invitations in the bot's messages that are held back."""
+    """Return the number of invitations that the bot accepts in messages that are held back."""
     return sum(len(message.ready) for message in stage.wire.held)
 
 

@@ -1,4 +1,4 @@
-"""Checks that judge the bot's behaviour in all undisturbed checks together."""
+"""Checks that judge the bot's behaviour over all undisturbed checks together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MUCH: Final = 1 << 20
 TOO_MUCH: Final = 64 << 20
 """Number of bytes of output above which the check fails."""
 FEW_LATE: Final = 0.05
-"""Maximum share of late decisions that a busy machine excuses."""
+"""Maximum share of late decisions that a busy machine can explain."""
 
 
 @check(

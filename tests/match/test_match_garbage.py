@@ -119,8 +119,9 @@ class Present:
 class Watched:
     """A match whose promises are checked with every input."""
 
-    def __init__(self, match: Match, seats: int) -> None:
+    def __init__(self, match: Match, seats: int, policy: Policy) -> None:
         self.match = match
+        self.policy = policy
         self.seats = range(seats)
         self.open: dict[int, Ask] = {}
         self.asked: dict[int, int] = {}
@@ -148,8 +149,9 @@ class Watched:
                     before = self.open.get(effect.seat)
                     same = replace(effect, soft=0, bank=0)
                     assert before is None or replace(before, soft=0, bank=0) == same, "one question at a time"
-                    assert effect.soft >= 0
-                    assert effect.bank >= 0
+                    assert min(effect.soft, effect.bank) >= 0
+                    own = effect.seat not in self.present.substituted and self.policy.soft_limit > 0
+                    assert not own or effect.soft + effect.bank > 0, "a bot is asked while it has time"
                     assert effect.view.seat == effect.seat
                     assert self.asked.setdefault(effect.decision, effect.seat) == effect.seat
                     self.open[effect.seat] = effect
@@ -208,7 +210,7 @@ class Watched:
 @settings(max_examples=300)
 @given(policies, st.lists(garbage | nearly, max_size=60), st.booleans())
 def test_match_takes_any_inputs_in_any_order(policy: Policy, inputs: Sequence[Input | Nearly], begins: bool) -> None:
-    watched = Watched(Match(CountingGame(), 3, {}, IN_ORDER, policy), 3)
+    watched = Watched(Match(CountingGame(), 3, {}, IN_ORDER, policy), 3, policy)
     if begins:
         watched.receive(Begun(Instant(0)))
     for event in inputs:
@@ -246,7 +248,7 @@ def test_match_of_any_game_takes_any_inputs_in_any_order(
         match = Match(game, seats, options, decks, policy)
     except OptionError:
         assume(False)
-    watched = Watched(match, seats)
+    watched = Watched(match, seats, policy)
     watched.receive(Begun(Instant(0)))
     for event in inputs:
         watched.take(event)

@@ -57,9 +57,17 @@ def repeated_classes(trees: Mapping[str, ast.Module]) -> Iterator[str]:
 
 
 def numbers_of_matches(trees: Mapping[str, ast.Module]) -> Iterator[str]:
-    """Find the places where a match's number is not called `match_id`."""
+    """Find the places where a match's number is not called `match_id`; JSON documents call it match."""
     for module, tree in trees.items():
+        keys = {
+            id(key)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ClassDef) and "TypedDict" in map(ast.unparse, node.bases)
+            for key in node.body
+        }
         for node in ast.walk(tree):
+            if id(node) in keys:
+                continue
             if isinstance(node, ast.arg):
                 name, annotation = node.arg, node.annotation
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):

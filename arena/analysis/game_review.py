@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import click
 
@@ -121,8 +121,47 @@ class GameReview:
         return sha256("\n".join(lines).encode()).hexdigest()
 
 
-def document(review: GameReview, seats: Sequence[SeatReview]) -> dict[str, Any]:
-    """Return the output of `--json`."""
+class ChoiceDocument(TypedDict):
+    """A choice with a better alternative."""
+
+    decision: int
+    round: int
+    """Number of the round, from 0."""
+    action: int
+    better: int
+    cost: float
+    """Mean gain of the better choice, in points."""
+    error: float
+    """Standard error of the cost."""
+    name: str
+    better_name: str
+
+
+class SeatReviewDocument(TypedDict):
+    """One seat's match compared with the house bot's."""
+
+    seat: int
+    bot: str
+    points: int
+    house: int
+    """The house bot's points on the same cards in the same seat."""
+    rounds: Sequence[RoundPoints]
+    costly: Sequence[ChoiceDocument] | None
+    """The costliest choices, the costliest first; null if they were not looked for."""
+
+
+class ReviewDocument(TypedDict):
+    """A match compared with a house bot's play: the answer of `arena why --game`."""
+
+    match: int
+    game: str
+    house: str
+    """The house bot, with its version."""
+    seats: Sequence[SeatReviewDocument]
+
+
+def document(review: GameReview, seats: Sequence[SeatReview]) -> Any:
+    """Return the output of `--json`, a `ReviewDocument` whose rows are dictionaries."""
     actions = review.header.game.actions
 
     def of_choice(each: Costly) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from arena.log.keys import LogKeys
 from arena.log.leaf import RESULTS, LeafError, LeafKind, decode_leaf
@@ -30,7 +31,8 @@ class NotProved(Exception):  # noqa: N818 - the name says it
     """Raised if a replay contradicts its proofs or has no proof. The message gives the reason."""
 
 
-class LogProof(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LogProof:
     """The proven entry of a match in a server's log."""
 
     log: str

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from arena.analysis.proofs import LogProof, NotProved, compare_log, compare_receipt, find_receipt
 from arena.ladder import live
 from arena.log.receipt import Receipt
 from arena.replay.header import DEALT_BY_MATCH_RUNNER
-from arena.replay.replay import RecordedRating, Replay
+from arena.replay.replay import RecordedRating, Replay, ReplayError
 from arena.replay.verify import ReplayVerdict, verify
 
 if TYPE_CHECKING:
@@ -26,6 +26,88 @@ class Proofs:
     log: LogProof | None = None
     problem: str = ""
     """The reason why a proof fails or is missing; empty if all requested proofs hold."""
+
+
+class ReceiptDocument(TypedDict):
+    """A bot's receipt that agrees with a replay."""
+
+    file: str
+    seat: int
+    log: str
+    """The name of the log."""
+    number: int
+    """Number of the leaf with the result."""
+
+
+class DifferenceDocument(TypedDict):
+    """The first difference between a replay and what it should be."""
+
+    line: int | None
+    """Number of the line, from 1; null if receipt or log disagree."""
+    expected: str | None
+    """The replayed line; null if the file should have ended."""
+    found: str | None
+    words: str
+
+
+class VerdictDocument(TypedDict):
+    """The check of a replay: the answer of `arena replay verify`. Of a damaged file most fields are null."""
+
+    source: str
+    verified: bool
+    match: int | None
+    lines: int | None
+    inputs: int | None
+    scores: Sequence[int] | None
+    places: Sequence[int] | None
+    ratings_checked: bool | None
+    receipt: ReceiptDocument | None
+    """The receipt that agrees; null if none was compared."""
+    log: LogProof | None
+    """The entry of the log that agrees; null if none was compared."""
+    difference: DifferenceDocument | None
+
+
+def verdict_document(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> VerdictDocument:
+    """Return the check of a replay as a document."""
+    difference: DifferenceDocument | None = None
+    if (found := verdict.difference) is not None:
+        difference = {"line": found.line, "expected": found.expected, "found": found.found, "words": found.text}
+    elif proofs.problem:
+        difference = {"line": None, "expected": None, "found": None, "words": proofs.problem}
+    receipt = proofs.receipt
+    return {
+        "source": verdict.source,
+        "verified": verdict.verified and not proofs.problem,
+        "match": replay.header.match_id,
+        "lines": verdict.lines,
+        "inputs": verdict.inputs,
+        "scores": verdict.result.scores,
+        "places": verdict.result.places,
+        "ratings_checked": verdict.ratings,
+        "receipt": None
+        if receipt is None
+        else {"file": receipt.source, "seat": receipt.seat, "log": receipt.keys.log, "number": receipt.entry.number},
+        "log": proofs.log,
+        "difference": difference,
+    }
+
+
+def damage_document(source: str, error: ReplayError) -> VerdictDocument:
+    """Return the check of a replay that cannot be read."""
+    return {
+        "source": source,
+        "verified": False,
+        "match": None,
+        "lines": None,
+        "inputs": None,
+        "scores": None,
+        "places": None,
+        "ratings_checked": None,
+        "receipt": None,
+        "log": None,
+        "difference": {"line": error.line, "expected": None, "found": None, "words": error.problem},
+    }
 
 
 def prove(replay: Replay, receipts: Path | None, source: LogSource | None) -> Proofs:

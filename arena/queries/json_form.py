@@ -21,6 +21,15 @@ def json_key(row_field: Field[Any]) -> str:
     return str(row_field.metadata.get(JSON_KEY, row_field.name))
 
 
+def as_objects(value: object) -> Any:
+    """Return a value in which named tuples are objects with their fields; in `json_text` they would be arrays."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: as_objects(each) for name, each in zip(value._fields, value, strict=True)}
+    if isinstance(value, tuple | list):
+        return [as_objects(each) for each in value]
+    return value
+
+
 def _plain(value: object) -> Any:
     if is_dataclass(value):
         return {json_key(each): getattr(value, each.name) for each in fields(value)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 
 from arena.protobuf.rows import member
 from arena.replay.header import MatchKind
+from arena.store.base.rows import JSON_KEY
 
 Read: TypeAlias = Callable[[AnyMessage], Message | None]
 """Reads a message that is packed in an `Any`; None if nothing describes it."""
@@ -45,7 +46,7 @@ class RunningRow:
 class RoundRow:
     """A finished round."""
 
-    match_id: int
+    match_id: int = field(metadata={JSON_KEY: "match"})
     round: int
     """Number of the round, from 0."""
     points: tuple[int, ...]
@@ -144,10 +145,10 @@ def round_row(report: play_pb2.RoundReport, read: Read) -> RoundRow:
     record: dict[str, Any] = {}
     game = report.WhichOneof("record")
     message: Any = getattr(report, game) if game is not None else read(report.other)
-    for field in () if message is None else message.DESCRIPTOR.fields:
-        if field.has_presence and not message.HasField(field.name):
-            record[field.name] = None
+    for each in () if message is None else message.DESCRIPTOR.fields:
+        if each.has_presence and not message.HasField(each.name):
+            record[each.name] = None
         else:
-            value = getattr(message, field.name)
-            record[field.name] = tuple(value) if field.is_repeated else value
+            value = getattr(message, each.name)
+            record[each.name] = tuple(value) if each.is_repeated else value
     return RoundRow(report.match_id, report.round, tuple(report.points), tuple(report.scores), record)

@@ -25,6 +25,18 @@ class Made(NamedTuple):
     """The reason why the server or a house bot made the choice; None if the bot made it."""
 
 
+class LegalActions(NamedTuple):
+    """The actions that one seat may choose at a step."""
+
+    seat: int
+    bot: str
+    next_round: bool
+    """True if the choice belongs to the next round."""
+    actions: tuple[str, ...]
+    chosen: str
+    """The action that the seat chose next; empty if it chose none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One position and the choice that led to it."""
@@ -113,3 +125,21 @@ class Course:
         for step in self.steps[self.begins(self.steps[index].round) + 1 : index + 1]:
             assert step.made is not None, "only the first deal comes from no choice"
             yield step.made
+
+
+def legal_actions(course: Course, index: int, seat: int | None) -> list[LegalActions]:
+    """List the legal actions by seat; if one seat is shown, only that seat's actions."""
+    step, header = course.steps[index - 1], course.replay.header
+    names = header.game.actions
+    following = {each.made.seat: each.made.action for each in reversed(course.steps[index:]) if each.made is not None}
+    return [
+        LegalActions(
+            owing,
+            header.bots[owing].name,
+            step.ended is not None,
+            tuple(names[action].name for action in step.state.legal(owing)),
+            names[following[owing]].name if owing in following else "",
+        )
+        for owing in step.state.waiting()
+        if seat in (None, owing)
+    ]

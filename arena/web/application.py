@@ -17,7 +17,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from arena.queries.source import LARGEST_MATCH
 from arena.web.answers.responses import FAULT, WithHeaders, page, problem, static_file
 from arena.web.api.application import PATH, api_application, api_page
-from arena.web.api.endpoints import Sources
+from arena.web.api.endpoint import Sources
 from arena.web.drawing.match_picture import MatchPictures
 from arena.web.live.boards import Live
 from arena.web.live.feed import OpenServer
@@ -94,13 +94,19 @@ def application(
     """
     counts = RequestCounts()
     reader = Reader(open_source)
-    live = Live(reader, open_server, rules.addresses.root)
-    table_ladders = TableLadders(reader)
+    sources = Sources(
+        reader,
+        TableLadders(reader),
+        FreshRows(reader),
+        ReadyReplays(),
+        Reviews(),
+        Live(reader, open_server, rules.addresses.root),
+    )
     made = Starlette(
         routes=[
             *ROUTES,
             WebSocketRoute("/play", play_socket or NoServer()),
-            Mount(PATH, api_application(Sources(reader, table_ladders))),
+            Mount(PATH, api_application(sources)),
         ],
         middleware=[
             Middleware(WithHeaders, addresses=rules.addresses),
@@ -108,7 +114,7 @@ def application(
             Middleware(Failures, answer=_failed),
             Middleware(GZipMiddleware, minimum_size=1000),
         ],
-        lifespan=live.running,
+        lifespan=sources.live.running,
         exception_handlers={
             Missing: _missing,
             Removed: _gone,
@@ -125,13 +131,13 @@ def application(
     made.state.counts = counts
     made.state.sites = rules.sites
     made.state.play_socket = play_socket
-    made.state.live = live
-    made.state.replays = ReadyReplays()
+    made.state.live = sources.live
+    made.state.replays = sources.replays
     made.state.pictures = MatchPictures()
-    made.state.reviews = Reviews()
-    made.state.fresh = FreshRows(reader)
+    made.state.reviews = sources.reviews
+    made.state.fresh = sources.fresh
     made.state.bot_records = BotRecords(open_source)
-    made.state.table_ladders = table_ladders
+    made.state.table_ladders = sources.table_ladders
     return made
 
 

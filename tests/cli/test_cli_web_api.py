@@ -7,11 +7,11 @@ import re
 import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from html import escape
 from html.parser import HTMLParser
 from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -40,9 +40,19 @@ PATHS = {
     "/matches?game=sixth_sense&bot=rules&limit=2": "matches --game sixth_sense --bot rules --limit 2",
     "/matches?before=3": "matches --before 3",
     "/matches/2/log": "log show 2",
+    "/matches/2/why": "why 2",
+    "/matches/2/check": "replay verify 2",
     "/log/head": "log head",
 }
 """Addresses, and what the command line is asked for the same."""
+ROOT = Path(__file__).parents[2]
+EXAMPLES = [each.example or each.path for each in ENDPOINTS]
+NOT_HERE = {
+    ("data", "/status"): "These pages read a data directory only",
+    ("data", "/live/matches/17"): "match 17 is not being played",
+    ("server", "/live/matches/17"): "match 17 is not being played",
+}
+"""What examples are answered where there is no server, or no match that runs."""
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +99,45 @@ def test_it_says_what_the_command_line_says(place: tuple[str, int], kind: str, p
         for bot in document.get("bots", []):
             bot.pop("round_trip_ms")
     assert said == printed
+
+
+def test_the_filters_of_the_page_of_matches_apply(place: tuple[str, int]) -> None:
+    whole = read(place, "/matches")["matches"]
+    bot = max(whole[0]["seats"], key=lambda seat: seat["place"])["bot"]
+    worst = {row["match"]: max(seat["place"] for seat in row["seats"]) for row in whole}
+    lost = [
+        row["match"]
+        for row in whole
+        for seat in row["seats"]
+        if seat["bot"] == bot and seat["place"] == worst[row["match"]] > 1
+    ]
+    assert lost
+    day = max(row["started"] for row in whole)[:10]
+    for query, wanted in {
+        f"bot={bot}&lost=1": lost,
+        "bot=counter&opponent=nobody": [],
+        "bot=counter&opponent=rules": [row["match"] for row in whole],
+        "seats=2": [],
+        "seats=3&state=finished": [row["match"] for row in whole],
+        "state=interrupted": [],
+        "since=2999-01-01": [],
+        f"until={day}": [row["match"] for row in whole],
+        "until=2000-01-01": [],
+    }.items():
+        assert [row["match"] for row in read(place, f"/matches?{query}")["matches"]] == wanted, query
+
+
+def test_a_step_is_what_the_page_shows_and_a_seat_sees_its_own_hand_only(place: tuple[str, int]) -> None:
+    open_hands, own = (read(place, f"/matches/1/steps/9{seat}") for seat in ("", "?seat=1"))
+    page = ask(place, "/matches/1/steps/9?seat=1")[1].decode()
+    assert escape(own["words"]["happened"]) in page
+    assert [seat["hand"] is None for seat in own["table"]["seats"]] == [True, False, True]
+    assert all(seat["hand"] for seat in open_hands["table"]["seats"])
+    last = read(place, f"/matches/1/steps/{own['steps']}")
+    assert last["legal"] == []
+    assert [seat["score"] for seat in last["table"]["seats"]] == [
+        seat["score"] for seat in read(place, "/matches/1")["seats"]
+    ]
 
 
 def test_a_match_is_that_of_the_list_and_its_replay_verifies(place: tuple[str, int], tmp_path: Path) -> None:
@@ -162,7 +211,15 @@ def test_pages_of_other_sites_may_read_it_and_nothing_else(place: tuple[str, int
         ("/matches?limit=0", 400, "limit", "limit is a whole number from 1 to 1000, not '0'"),
         ("/matches?limit=9999999999999999999999", 400, "limit", "from 1 to 1000"),
         ("/matches?limit=%D9%A1", 400, "limit", "not '١'"),
-        ("/matches?limt=5", 400, "limt", "limt is no parameter here; there is before, bot, game, limit"),
+        ("/matches?limt=5", 400, "limt", "limt is no parameter here; there is before, bot, faults, game, limit"),
+        ("/matches?lost=yes", 400, "lost", "lost is 1 or 0, not 'yes'"),
+        ("/matches?lost=1", 400, "bot", "bot is required with opponent, faults or lost"),
+        ("/matches?state=over", 400, "state", "state is one of playing, finished, interrupted, not 'over'"),
+        ("/matches?since=soon", 400, "since", "since is a date or time since 1970"),
+        ("/matches/1/steps/99999", 404, None, "the replay has steps 1 to"),
+        ("/matches/1/steps/1?seat=9", 404, None, "the replay has seats 0 to 2, not seat 9"),
+        ("/matches/999999/why", 404, None, "there is no match 999999"),
+        ("/live/matches/1", 404, None, "match 1 is not being played"),
         ("/matches?limit=5&limit=6", 400, "limit", "limit is there twice"),
         ("/matches?game=chess", 400, "game", "game is one of"),
         ("/ladder/chess", 404, "game", "game is one of"),
@@ -235,22 +292,22 @@ def test_two_who_ask_at_once_are_both_answered(place: tuple[str, int]) -> None:
         assert silent.recv(20).startswith(b"HTTP/1.1 200")
 
 
-def test_every_endpoint_is_described_and_answers_as_described(place: tuple[str, int]) -> None:
+def test_every_endpoint_is_described_and_its_example_is_answered_so(place: tuple[str, int], kind: str) -> None:
     described = read(place, "/openapi.json")
     assert described["openapi"] == "3.1.0"
     assert set(described["paths"]) == {endpoint.path for endpoint in ENDPOINTS}
     checked = set()
-    paths = [path.replace("NOW", "2999-01-01") for path in PATHS]
-    for path in [*paths, "/matches/2", "/matches/1/replay", f"/bots/{quote('counter')}/versions"]:
-        template = next(
-            each
-            for each in sorted(described["paths"], key=lambda each: each.count("{"))
-            if re.fullmatch(re.sub(r"{\w+}", "[^/]+", each), path.partition("?")[0])
-        )
+    for path in [*(path.replace("NOW", "2999-01-01") for path in PATHS), *EXAMPLES]:
+        [template] = [
+            each for each in described["paths"] if re.fullmatch(re.sub(r"{\w+}", "[^/]+", each), path.partition("?")[0])
+        ]
         operation = described["paths"][template]["get"]
         checked.add(template)
         names = {each["name"] for each in operation["parameters"]}
         assert {each.partition("=")[0] for each in path.partition("?")[2].split("&") if each} <= names
+        if (kind, path) in NOT_HERE:
+            assert NOT_HERE[kind, path] in problem(place, PATH + path)["detail"]
+            continue
         content = operation["responses"]["200"]["content"]
         if "application/json" not in content:
             continue
@@ -266,6 +323,11 @@ def strict(document: Any, schema: Any, described: Any) -> Any:
     """The document, in which there is nothing that its schema does not name."""
     if "$ref" in schema:
         return strict(document, described["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]], described)
+    if "anyOf" in schema and document is not None:
+        for each in schema["anyOf"]:
+            if each != {"type": "null"}:
+                strict(document, each, described)
+        return document
     if isinstance(document, list):
         for each in document:
             strict(each, schema["items"], described)
@@ -299,9 +361,18 @@ def test_the_description_can_be_read_by_people(place: tuple[str, int]) -> None:
     for endpoint in ENDPOINTS:
         assert f"GET {PATH}{endpoint.path}" in page.words
         assert all(parameter.description in page.words for parameter in endpoint.parameters)
+        assert f"{PATH}{endpoint.example or endpoint.path}'" in page.words, "its example"
     assert "Standard deviation of the live rating, in Elo." in page.words
     assert {link.removeprefix("#") for link in page.links if link.startswith("#")} <= page.ids
     assert f"{PATH}/openapi.json" in page.links
+
+
+def test_the_document_has_the_example_of_every_endpoint() -> None:
+    """The examples that another test asks for, beside the words of the description."""
+    text = (ROOT / "docs" / "web.md").read_text(encoding="utf-8")
+    assert re.findall(r"(?m)^\| `(/[^`]*)` \| (.*) \|$", text.partition("## For programs")[2]) == [
+        (each.example or each.path, each.summary) for each in ENDPOINTS
+    ]
 
 
 def test_behind_a_proxy_addresses_have_its_path(played: Played) -> None:

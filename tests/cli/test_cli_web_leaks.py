@@ -7,6 +7,7 @@ themselves were sent, face up, as finished.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -41,6 +42,8 @@ PATHS: Final = (
     ),
     *("/matches?bot=ann&state=playing", "/matches/{}/faults", "/api/v1/matches", "/api/v1/matches/{}"),
     *("/api/v1/matches/{}/replay", "/api/v1/matches/{}/log", "/api/v1/bots/ann", "/api/v1/ladder/sixth_sense"),
+    *("/api/v1/live", "/api/v1/live/matches/{}", "/api/v1/tv", "/api/v1/matches/{}/steps/1", "/api/v1/matches/{}/why"),
+    *("/api/v1/matches/{}/check", "/api/v1/matches/{}/analysis", "/api/v1/matches?bot=ann&state=playing"),
 )
 BOARDS: Final = ("matches", "matches/{}", "ladder/sixth_sense")
 
@@ -170,6 +173,13 @@ def test_nobody_is_shown_anything_of_a_round_before_its_seats_have_all_of_it(tmp
                         before = seen(server, watcher, match_id)
                         text = before[page][1]
                         assert shown_rounds(text, r"<h2>Round (\d+)") == [*range(1, over + 1)]
+                        live = json.loads(before[f"/api/v1/live/matches/{match_id}"][1])
+                        [running] = json.loads(before["/api/v1/live"][1])["matches"]
+                        assert [each["round"] for each in live["rounds"]] == [*range(over)]
+                        assert [each["points"] for each in live["rounds"]] == [
+                            each["points"] for each in running["rounds"]
+                        ]
+                        assert all(len(each["record"]["plays"]) > 0 for each in live["rounds"])
                         match = matches_pb2.GetMatchResponse.FromString(before["GetMatch"])
                         assert [*map(packed, match.rounds)] == watcher.rounds == bot.rounds, (
                             "what the seats were sent, no more"

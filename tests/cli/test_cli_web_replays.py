@@ -15,6 +15,7 @@ from sqlalchemy import Connection, update
 from arena.analysis import game_review
 from arena.analysis.game_review import GameReview
 from arena.analysis.review import Costly
+from arena.house import title
 from arena.queries.directory import open_directory
 from arena.replay.hash_chain import pack, unpack, without_chain
 from arena.replay.read import read
@@ -103,6 +104,10 @@ def test_what_cannot_be_stepped_through_says_why_with_its_status(data: Path) -> 
         for page in ("steps/1", "rounds/1", "check", "analysis"):
             answer = pages.get(f"/matches/{number}/{page}")
             assert (answer.status, why in answer.text) == (status, True), (page, answer)
+        for name in ("steps/1", "why", "check", "analysis"):
+            answer = pages.get(f"/api/v1/matches/{number}/{name}")
+            assert answer.status == status, (name, answer)
+            assert unescape(why) in json.loads(answer.text)["detail"]
     for number in (2, 3, 5, 6):
         assert pages.get(f"/matches/{number}/replay").status == expected[number][0]
     for number in range(2, 7):
@@ -169,6 +174,8 @@ def test_the_analysis_is_worked_out_by_a_process_of_its_own_and_kept(
     before = pages.get("/matches/1/analysis")
     assert 'method="post" action="/matches/1/analysis"' in before.text
     assert "data-waiting" not in before.text
+    unasked = {"match": 1, "state": "none", "reason": "", "found": None}
+    assert json.loads(pages.get("/api/v1/matches/1/analysis").text) == unasked
     asked = pages.get("/matches/1/analysis", "POST")
     assert (asked.status, asked.headers["location"]) == (303, "/matches/1/analysis")
     until = time.monotonic() + PATIENCE
@@ -176,6 +183,9 @@ def test_the_analysis_is_worked_out_by_a_process_of_its_own_and_kept(
         assert time.monotonic() < until, answer.text
         time.sleep(0.1)
     assert "All 3 seats were looked at." in answer.text
+    found = json.loads(pages.get("/api/v1/matches/1/analysis").text)
+    assert (found["state"], found["reason"], found["found"]["house"]) == ("over", "", title(review.house))
+    assert [len(seat["costly"]) for seat in found["found"]["seats"]] == [0, 1, 0]
     step = next(i for i, each in enumerate(course.steps, 1) if each.made and each.made.decision == own.decision)
     name = replay.header.game.actions[own.action].name
     assert f'<a href="/matches/1/steps/{step}?seat=1">Round 1, decision {own.decision}</a>' in answer.text

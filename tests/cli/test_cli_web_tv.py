@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from arena.queries.directory import open_directory
+from arena.queries.programme import SHOWING, programme
 from arena.replay.hash_chain import pack
 from arena.store.matches import matches
 from arena.store.opening import open_to_amend
-from arena.web.pages.tv import SHOWING, programme
 from engine.nullern import NULLERN
 from tests.cli.test_cli_web_replays import keep
 from tests.cli.web_data import DAY, directory_of, pages_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
@@ -18,10 +18,7 @@ from arena.cli.replay.source import finished, is_match, read_replay, replay_cont
 from arena.cli.terminal.screen import json_option, print_json, screen
 
 if TYPE_CHECKING:
-    from arena.analysis.verdict import Proofs
     from arena.cli.data_source import DataPlace
-    from arena.replay.replay import Replay
-    from arena.replay.verify import ReplayVerdict
 
 
 @click.group(epilog="Example: arena replay show 17 --data ./arena-data")
@@ -163,10 +160,11 @@ def verify(context: click.Context, source: str, receipts: Path | None, place: Da
     except ReplayError as error:
         if not as_json:
             raise click.ClickException(str(error)) from error
-        difference = {"line": error.line, "expected": None, "found": None, "words": error.problem}
-        print_json(dict.fromkeys(_VERDICT) | {"source": name, "verified": False, "difference": difference})
+        from arena.analysis.verdict import damage_document
+
+        print_json(damage_document(name, error))
         context.exit(1)
-    from arena.analysis.verdict import Proofs, prove, verified
+    from arena.analysis.verdict import Proofs, prove, verdict_document, verified
 
     verdict = verified(replay)
 
@@ -176,7 +174,7 @@ def verify(context: click.Context, source: str, receipts: Path | None, place: Da
         with place.open() if asks_log else nullcontext() as opened:
             proofs = prove(replay, receipts, opened)
     if as_json:
-        print_json(_document(replay, verdict, proofs))
+        print_json(verdict_document(replay, verdict, proofs))
     else:
         from arena.cli.replay.verify_report import drawn_verdict
 
@@ -212,34 +210,3 @@ def export(match_id: int, output: Path | None, place: DataPlace) -> None:
 command.add_command(ask)
 command.add_command(dataset)
 command.add_command(diff)
-
-
-_VERDICT = (
-    "source", "verified", "match", "lines", "inputs", "scores", "places", "ratings_checked", "receipt", "log",
-    "difference",
-)  # fmt: skip
-
-
-def _document(replay: Replay, verdict: ReplayVerdict, proofs: Proofs) -> dict[str, Any]:
-    difference: dict[str, Any] | None = None
-    if (found := verdict.difference) is not None:
-        difference = {"line": found.line, "expected": found.expected, "found": found.found, "words": found.text}
-    elif proofs.problem:
-        difference = {"line": None, "expected": None, "found": None, "words": proofs.problem}
-    receipt = proofs.receipt
-    values = (
-        verdict.source,
-        verdict.verified and not proofs.problem,
-        replay.header.match_id,
-        verdict.lines,
-        verdict.inputs,
-        verdict.result.scores,
-        verdict.result.places,
-        verdict.ratings,
-        None
-        if receipt is None
-        else {"file": receipt.source, "seat": receipt.seat, "log": receipt.keys.log, "number": receipt.entry.number},
-        None if proofs.log is None else proofs.log._asdict(),
-        difference,
-    )
-    return dict(zip(_VERDICT, values, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +12,6 @@ from arena.cli.terminal.screen import json_option, print_json, screen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.analysis.timeline import Decision, Event, SeatTimeline
     from arena.cli.data_source import DataPlace
     from arena.match.inputs import Input
     from arena.replay.header import Header
@@ -59,7 +58,9 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
         _check_seat(seat, len(seats))
         seats = seats[seat : seat + 1]
     if as_json:
-        print_json(_document(header, seats, slowest))
+        from arena.analysis.timeline_document import timeline_document
+
+        print_json(timeline_document(header, seats, slowest))
         return
     from arena.cli.replay.timelines import course_table, in_trouble, in_words, seats_table
 
@@ -131,87 +132,3 @@ def _course(source: str, place: DataPlace) -> tuple[Header, Sequence[Input]]:
             return read_unfinished(running, f"the journal of match {source}")
     replay = read_replay(source, place)
     return replay.header, replay.inputs
-
-
-def _document(header: Header, seats: tuple[SeatTimeline, ...], slowest: int | None) -> dict[str, object]:
-    return {
-        "match": header.match_id,
-        "game": header.game.name,
-        "kind": header.kind.value,
-        "policy": {
-            "soft_limit_ms": _ms(header.policy.soft_limit),
-            "bank_ms": _ms(header.policy.bank),
-            "lag_allowance_ms": _ms(header.policy.lag_allowance),
-        },
-        "seats": [_seat(header, seat, slowest) for seat in seats],
-    }
-
-
-def _seat(header: Header, seat: SeatTimeline, slowest: int | None) -> dict[str, Any]:
-    decisions = seat.decisions if slowest is None else seat.slowest(slowest)
-    return {
-        "seat": seat.seat,
-        "bot": seat.bot.name,
-        "house": seat.bot.house,
-        "lost": {cause.value: count for cause, count in seat.lost.items()},
-        "troubles": {blame.value: count for blame, count in seat.troubles.items()},
-        "median_ms": _ms(seat.took(50)),
-        "p95_ms": _ms(seat.took(95)),
-        "bank_ms": _ms(seat.bank),
-        "spoilt": seat.spoilt,
-        "decisions": [_decision(header, decision) for decision in decisions],
-        "events": [_event(header, event) for event in seat.events],
-    }
-
-
-def _decision(header: Header, decision: Decision) -> dict[str, Any]:
-    return {
-        "decision": decision.number,
-        "round": decision.round,
-        "due_ms": _ms(decision.due),
-        "sent": [{"at_ms": _ms(each.at), "round_trip_ms": _ms(each.lag)} for each in decision.sendings],
-        "answers": [
-            {
-                "at_ms": _ms(each.at),
-                "action": each.action,
-                "name": _name(header, each.action),
-                "refused": each.refused,
-                "late_ms": _ms(each.late_by),
-            }
-            for each in decision.answers
-        ],
-        "made_ms": _ms(decision.made),
-        "action": decision.action,
-        "name": _name(header, decision.action),
-        "forced": decision.forced,
-        "waited_ms": _ms(decision.waited),
-        "took_ms": _ms(decision.took),
-        "clock_ms": _ms(decision.spent),
-        "soft_limit_ms": _ms(decision.soft),
-        "bank_before_ms": _ms(decision.bank),
-        "bank_after_ms": _ms(decision.bank_after),
-        "blame": decision.blame,
-    }
-
-
-def _event(header: Header, event: Event) -> dict[str, Any]:
-    return {
-        "at_ms": _ms(event.at),
-        "kind": event.kind,
-        "decision": event.decision,
-        "action": event.action,
-        "name": _name(header, event.action),
-        "refused": event.refused,
-        "time_ms": _ms(event.time),
-        "blame": event.blame,
-        "stand_in": event.stand_in or None,
-    }
-
-
-def _name(header: Header, action: int | None) -> str | None:
-    actions = header.game.actions
-    return actions[action].name if action is not None and 0 <= action < len(actions) else None
-
-
-def _ms(microseconds: int | None) -> float | None:
-    return None if microseconds is None else microseconds / 1000

@@ -17,10 +17,11 @@ from starlette.routing import Route
 
 from arena.queries.json_form import json_text
 from arena.web.answers.responses import FAULT, conditional, page, problem, replay_download
-from arena.web.api.endpoints import ENDPOINTS, Endpoint, Sources
+from arena.web.api.endpoint import Endpoint, Sources
+from arena.web.api.endpoints import ENDPOINTS
 from arena.web.api.openapi import document
 from arena.web.api.parameters import Asked, BadParameterError
-from arena.web.reading.reader import Missing, Unavailable
+from arena.web.reading.reader import Missing, NotShown, Removed, Unavailable
 
 PATH: Final = "/api/v1"
 """The path at which it is mounted."""
@@ -47,6 +48,8 @@ def api_application(sources: Sources) -> Starlette:
         exception_handlers={
             BadParameterError: _bad_parameter,
             Missing: _missing,
+            Removed: _removed,
+            NotShown: _not_shown,
             Unavailable: _unavailable,
             HTTPException: _refused,
             Exception: _failed,
@@ -59,7 +62,8 @@ def api_application(sources: Sources) -> Starlette:
 async def api_page(request: Request) -> Response:
     """Show the description of the interface as a page."""
     described = document(request.scope["root"] + PATH)
-    return page(request, "api.html", api=described, schemas=described["components"]["schemas"])
+    examples = {each.path: each.example or each.path for each in ENDPOINTS}
+    return page(request, "api.html", api=described, schemas=described["components"]["schemas"], examples=examples)
 
 
 async def _description(request: Request) -> Response:
@@ -109,6 +113,14 @@ async def _bad_parameter(_: Request, error: Exception) -> Response:
 
 async def _missing(_: Request, error: Exception) -> Response:
     return problem(404, str(error))
+
+
+async def _removed(_: Request, error: Exception) -> Response:
+    return problem(410, str(error))
+
+
+async def _not_shown(_: Request, error: Exception) -> Response:
+    return problem(501, str(error))
 
 
 async def _unavailable(_: Request, error: Exception) -> Response:

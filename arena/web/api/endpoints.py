@@ -2,79 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from arena.queries.game_rows import GameRow, game_row
-from arena.queries.log_rows import LogEntryRow, LogHeadRow, entry_rows, head_row
+from arena.queries.log_rows import LogHeadRow, head_row
 from arena.queries.profile import BotProfile, gathered
 from arena.queries.source import LARGEST_MATCH, LARGEST_PAGE, DataSource
 from arena.store.base.rows import (
     BotEventRow,
     BotRow,
     LadderRows,
-    MatchRow,
     OpponentRow,
     PastLadder,
     RatedRow,
     VersionRow,
 )
 from arena.store.ladder.opponents import LAST as LAST_SUMMED
-from arena.web.api.parameters import BOT, MATCH, OF_GAME, Asked, Parameter, game, instant, number, words
-from arena.web.reading.reader import Missing, Reader, TableLadders
-from arena.web.reading.ready_replays import match_row
+from arena.web.api.endpoint import Endpoint, Reply, Sources, limit
+from arena.web.api.match_endpoints import MATCH_ENDPOINTS
+from arena.web.api.parameters import BOT, OF_GAME, Asked, game, instant, number, words
+from arena.web.reading.reader import Missing
 from engine.registry import GAMES
-
-Result = TypeVar("Result")
 
 PROFILED: Final = 500
 """Default number of a game's newest matches in a profile."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """The sources from which endpoints read."""
-
-    reader: Reader
-    table_ladders: TableLadders
-
-    async def read(self, query: Callable[[DataSource], Result]) -> Result:
-        """Return the result of a query of the data source. Raises: Missing, Unavailable."""
-        return await self.reader.read(query)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A document, and the parameters to change for the next page; None on the last page."""
-
-    document: object
-    following: Mapping[str, object] | None = None
-
-
-Replying = Callable[[Sources, Asked], Awaitable[Reply]]
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One address for GET requests."""
-
-    path: str
-    """Path below the interface's own, with parameters in braces."""
-    name: str
-    """Name in the description, unique."""
-    summary: str
-    answers: Any
-    """The document's shape, see `Schemas.schema`; None for the bytes of a replay."""
-    answer: Replying
-    parameters: tuple[Parameter, ...] = ()
-    fresh: int = 1
-    """Seconds for which a proxy or browser may reuse the answer."""
-
-
-def limit(of: str, default: int = 50) -> Parameter:
-    """Return the parameter for the length of a page."""
-    return number("limit", f"{of} of a page, at most.", 1, LARGEST_PAGE, default)
 
 
 async def _games(sources: Sources, _: Asked) -> Reply:
@@ -141,31 +92,6 @@ async def _bot_events(sources: Sources, asked: Asked) -> Reply:
     return Reply({"events": rows}, {"before": rows[-1].number} if len(rows) == most else None)
 
 
-async def _matches(sources: Sources, asked: Asked) -> Reply:
-    most = asked["limit"]
-    rows = await sources.read(lambda source: source.matches(asked["game"], asked["bot"], most, asked["before"]))
-    return Reply({"matches": rows}, {"before": rows[-1].match_id} if len(rows) == most else None)
-
-
-async def _match(sources: Sources, asked: Asked) -> Reply:
-    return Reply(await sources.read(lambda source: match_row(source, asked["match"])))
-
-
-async def _replay(sources: Sources, asked: Asked) -> Reply:
-    return Reply(await sources.read(lambda source: source.replay(asked["match"])))
-
-
-async def _log_entries(sources: Sources, asked: Asked) -> Reply:
-    def query(source: DataSource) -> tuple[LogEntryRow, ...]:
-        entries = source.log_entries(asked["match"])
-        return entry_rows(source.log_state(), entries)
-
-    rows = await sources.read(query)
-    if not rows:
-        raise Missing(f"the log has no entry for match {asked['match']}")
-    return Reply({"entries": rows})
-
-
 async def _log_head(sources: Sources, _: Asked) -> Reply:
     return Reply(await sources.read(lambda source: head_row(source.log_state())))
 
@@ -182,23 +108,43 @@ def _no_bot(name: str) -> list[BotProfile]:
     raise Missing(f"there is no bot {name!r}")
 
 
-BEFORE_MATCH: Final = number("before", "Only matches older than the one of this number.", 1, LARGEST_MATCH)
 BEFORE_EVENT: Final = number("before", "Only decisions older than the one of this number.", 1, LARGEST_MATCH)
 SEATS: Final = number("seats", "Only from results at tables of this size; fitted for who asks.", 1, 99)
 AT: Final = instant("at", "As it was last published until then; UTC unless it names another zone.")
 AFTER: Final = words("after", "Only names that come after this one.", default="")
-OF_BOT: Final = words("bot", "Only of this bot.", default="")
 LAST: Final = number("last", "Its latest matches of a game that are summed up, at most.", 1, LARGEST_PAGE, PROFILED)
 AFTER_OPPONENTS: Final = number("after", "Only opponents after so many.", 0, (1 << 31) - 1, 0)
 LAST_RESULTS: Final = number("last", "Its latest matches that are summed up, at most.", 1, LAST_SUMMED, LAST_SUMMED)
 
 ENDPOINTS: Final = (
     Endpoint("/games", "games", "The games with their options and sizes.", {"games": [GameRow]}, _games, fresh=60),
-    Endpoint("/ladder/{game}", "ladder", "A ladder, best first.", LadderRows, _ladder, (game("path"), SEATS)),
     Endpoint(
-        "/ladder/{game}/past", "pastLadder", "A ladder of the past.", PastLadder, _past_ladder, (game("path"), AT)
+        "/ladder/{game}",
+        "ladder",
+        "A ladder, best first.",
+        LadderRows,
+        _ladder,
+        (game("path"), SEATS),
+        example="/ladder/sixth_sense?seats=3",
     ),
-    Endpoint("/bots", "bots", "The bots by name.", {"bots": [BotRow]}, _bots, (limit("Bots", 1000), AFTER)),
+    Endpoint(
+        "/ladder/{game}/past",
+        "pastLadder",
+        "A ladder of the past.",
+        PastLadder,
+        _past_ladder,
+        (game("path"), AT),
+        example="/ladder/sixth_sense/past?at=2999-01-31",
+    ),
+    Endpoint(
+        "/bots",
+        "bots",
+        "The bots by name.",
+        {"bots": [BotRow]},
+        _bots,
+        (limit("Bots", 1000), AFTER),
+        example="/bots?limit=10",
+    ),
     Endpoint(
         "/bots/{name}",
         "bot",
@@ -207,6 +153,7 @@ ENDPOINTS: Final = (
         _bot,
         (BOT, OF_GAME, LAST),
         fresh=10,
+        example="/bots/counter?game=sixth_sense",
     ),
     Endpoint(
         "/bots/{name}/history",
@@ -215,6 +162,7 @@ ENDPOINTS: Final = (
         {"bot": str, "histories": [{"game": str, "matches": [RatedRow]}]},
         _history,
         (BOT, OF_GAME, limit("Newest matches of a game", 1000)),
+        example="/bots/counter/history?limit=10",
     ),
     Endpoint(
         "/bots/{name}/versions",
@@ -223,6 +171,7 @@ ENDPOINTS: Final = (
         {"bot": str, "games": [{"game": str, "versions": [VersionRow]}]},
         _versions,
         (BOT, OF_GAME, limit("Newest versions in a game", 1000)),
+        example="/bots/counter/versions",
     ),
     Endpoint(
         "/bots/{name}/opponents/{game}",
@@ -232,6 +181,7 @@ ENDPOINTS: Final = (
         _opponents,
         (BOT, game("path"), limit("Opponents"), AFTER_OPPONENTS, LAST_RESULTS),
         fresh=10,
+        example="/bots/counter/opponents/sixth_sense",
     ),
     Endpoint(
         "/bot-events",
@@ -240,24 +190,8 @@ ENDPOINTS: Final = (
         {"events": [BotEventRow]},
         _bot_events,
         (limit("Decisions"), BEFORE_EVENT),
+        example="/bot-events?limit=10",
     ),
-    Endpoint(
-        "/matches",
-        "matches",
-        "Matches, the newest first.",
-        {"matches": [MatchRow]},
-        _matches,
-        (OF_GAME, OF_BOT, limit("Matches"), BEFORE_MATCH),
-    ),
-    Endpoint("/matches/{match}", "match", "One match.", MatchRow, _match, (MATCH,)),
-    Endpoint("/matches/{match}/replay", "replay", "The replay of a finished match, a file.", None, _replay, (MATCH,)),
-    Endpoint(
-        "/matches/{match}/log",
-        "logOfMatch",
-        "What the log of results says of a match, with proofs.",
-        {"entries": [LogEntryRow]},
-        _log_entries,
-        (MATCH,),
-    ),
+    *MATCH_ENDPOINTS,
     Endpoint("/log/head", "logHead", "The newest signed head of the log of results.", LogHeadRow, _log_head),
 )

@@ -9,19 +9,20 @@ import ast
 import inspect
 import re
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cache
 from itertools import pairwise
 from textwrap import dedent
-from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from arena.queries.json_form import json_key
 from arena.version import __version__
 from arena.web.answers.responses import PROBLEM_TYPE, REPLAY_TYPE, SCHEMA
-from arena.web.api.endpoints import ENDPOINTS, Endpoint
+from arena.web.api.endpoint import Endpoint
+from arena.web.api.endpoints import ENDPOINTS
 from arena.web.api.parameters import Parameter
 
 SIMPLE: Final[Mapping[object, Mapping[str, Any]]] = {
@@ -34,7 +35,7 @@ SIMPLE: Final[Mapping[object, Mapping[str, Any]]] = {
     Any: {},
 }
 DESCRIPTION: Final = (
-    "Games, ladders, bots, matches, replays and the log, with the names and values of `--json` on the command line. "
+    "What the pages have, with the names and values of `--json` on the command line. "
     "Anybody may read it, from any page (CORS). A list is paged: `Link` names the next page until there is none. "
     "An answer has an `ETag`; who has it already and says so with `If-None-Match` is told 304."
 )
@@ -59,14 +60,14 @@ class Schemas:
             return self._composed(get_origin(shape), get_args(shape))
         if isinstance(shape, type) and issubclass(shape, Enum):
             return {"type": "string", "enum": [each.value for each in shape]}
-        if isinstance(shape, type) and is_dataclass(shape):
+        if isinstance(shape, type) and (is_dataclass(shape) or is_typeddict(shape) or hasattr(shape, "_fields")):
             return self._row(shape)
         raise TypeError(f"{shape!r} has no schema")
 
     def _composed(self, origin: Any, inner: tuple[Any, ...]) -> Mapping[str, Any]:
         if origin in (Union, types.UnionType):
             return {"anyOf": [self.schema(each) for each in inner]}
-        if origin is tuple and inner[1:] == (Ellipsis,):
+        if (origin is tuple and inner[1:] == (Ellipsis,)) or origin in (list, Sequence):
             return {"type": "array", "items": self.schema(inner[0])}
         if isinstance(origin, type) and issubclass(origin, Mapping):
             return {"type": "object"}
@@ -76,12 +77,13 @@ class Schemas:
         if row.__name__ not in self.rows:
             self.rows[row.__name__] = {}  # first, as a row may contain rows of its own class
             hints, meanings = get_type_hints(row), field_docstrings(row)
+            keys = {each.name: json_key(each) for each in fields(row)} if is_dataclass(row) else {}
             properties = {}
-            for each in fields(row):
-                schema = dict(self.schema(hints[each.name]))
-                if each.name in meanings:
-                    schema["description"] = meanings[each.name]
-                properties[json_key(each)] = schema
+            for name, hint in hints.items():
+                schema = dict(self.schema(hint))
+                if name in meanings:
+                    schema["description"] = meanings[name]
+                properties[keys.get(name, name)] = schema
             self.rows[row.__name__] = {"description": inspect.getdoc(row) or "", **_object(properties)}
         return {"$ref": f"#/components/schemas/{row.__name__}"}
 
@@ -124,10 +126,11 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Mapping[str, Any]:
         content = {"application/json": {"schema": schemas.schema(endpoint.answers)}}
     wrong = {"description": "What was wrong.", "content": {PROBLEM_TYPE: {"schema": _REF}}}
     statuses = ["404"] if re.search("{", endpoint.path) else []
+    statuses += ["410", "501"] if endpoint.of_replay else []
     return {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
-        "parameters": [_parameter(each) for each in endpoint.parameters],
+        "parameters": [_parameter(each, endpoint.values) for each in endpoint.parameters],
         "responses": {
             "200": {"description": endpoint.summary, "headers": _headers(endpoint), "content": content},
             "304": {"description": "The client has it: `If-None-Match` names its `ETag`."},
@@ -144,14 +147,18 @@ def _headers(endpoint: Endpoint) -> Mapping[str, Any]:
     return headers
 
 
-def _parameter(parameter: Parameter) -> Mapping[str, Any]:
-    return {
+def _parameter(parameter: Parameter, examples: Mapping[str, str]) -> Mapping[str, Any]:
+    described = {
         "name": parameter.name,
         "in": parameter.where,
         "required": parameter.required,
         "description": parameter.description,
         "schema": parameter.schema,
     }
+    if parameter.name in examples:
+        typed = examples[parameter.name]
+        described["example"] = int(typed) if parameter.schema["type"] == "integer" else typed
+    return described
 
 
 _REF: Final = {"$ref": "#/components/schemas/Problem"}

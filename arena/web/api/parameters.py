@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from typing import Any, Final, Literal
 
 from arena.queries.source import LARGEST_MATCH
@@ -85,13 +85,40 @@ def game(where: Literal["path", "query"]) -> Parameter:
     return Parameter("game", meaning, schema, read, where, where == "path", "")
 
 
-def instant(name: str, description: str) -> Parameter:
-    """Return a required parameter for a date or time, in UTC unless it names another zone."""
+def one_of(name: str, description: str, values: Sequence[str]) -> Parameter:
+    """Return a parameter for one of these words."""
+
+    def read(text: str) -> str:
+        if text not in values:
+            raise ValueError(f"is one of {', '.join(values)}")
+        return text
+
+    return Parameter(name, description, {"type": "string", "enum": [*values]}, read, default="")
+
+
+def ticked(name: str, description: str) -> Parameter:
+    """Return a parameter that is 1 for yes, and 0 for no unless given."""
+
+    def read(text: str) -> bool:
+        if text not in {"0", "1"}:
+            raise ValueError("is 1 or 0")
+        return text == "1"
+
+    return Parameter(name, description, {"type": "integer", "enum": [0, 1], "default": 0}, read, default=False)
+
+
+def instant(name: str, description: str, *, required: bool = True, ends: bool = False) -> Parameter:
+    """Return a parameter for a date or time, in UTC unless it names another zone.
+
+    A date without a time is its beginning, or its end if `ends`.
+    """
 
     def read(text: str) -> datetime:
         rule = "is a date or time since 1970 in ISO 8601, such as 2026-01-31 or 2026-01-31T18:00:00Z"
         try:
             at = datetime.fromisoformat(text)
+            if ends and len(text) <= len("2026-01-31"):
+                at = datetime.combine(at, time.max)
             at = (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC)
         except (ValueError, OverflowError):
             raise ValueError(rule) from None
@@ -99,12 +126,14 @@ def instant(name: str, description: str) -> Parameter:
             raise ValueError(rule)
         return at
 
-    return Parameter(name, description, {"type": "string", "format": "date-time"}, read, required=True)
+    return Parameter(name, description, {"type": "string", "format": "date-time"}, read, required=required)
 
 
 MATCH: Final = number("match", "The match's number.", 0, LARGEST_MATCH, where="path", required=True)
 BOT: Final = words("name", "The bot's name, in any case.", where="path", required=True)
 OF_GAME: Final = game("query")
+OF_BOT: Final = words("bot", "Only of this bot.", default="")
+BEFORE_MATCH: Final = number("before", "Only matches older than the one of this number.", 1, LARGEST_MATCH)
 
 
 @dataclass(frozen=True, slots=True)

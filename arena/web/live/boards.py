@@ -23,7 +23,7 @@ from arena.web.drawing.ratings import intervals
 from arena.web.live.board import INTERVAL, SILENCE, Board, Rows
 from arena.web.live.event_stream import Viewers
 from arena.web.live.face_up import face_up
-from arena.web.live.feed import LiveFeed, OpenServer
+from arena.web.live.feed import LiveFeed, LiveTable, OpenServer
 from arena.web.reading.reader import Missing, Reader, Unavailable, stopped
 
 MOST_BOARDS: Final = 500
@@ -106,15 +106,22 @@ class Live:
             for table in reversed(self.feed.tables.values())
         }
 
-    async def _match(self, number: int) -> Rows:
+    async def table(self, number: int) -> LiveTable | None:
+        """Return a running match with all its finished rounds; None if it is not running. Raises: Unavailable."""
         table = self.feed.tables.get(number)
         if table is None:
-            return {"over": fragment("live_parts.html", "over", self._root, number)}
+            return None
         seen = {each.round: each for each in table.rounds}
         missing = [number for number in range(len(table.points)) if number not in seen]
         if missing:
             _, rounds = await self._reader_of_server(table.match_id)
             table.rounds[:] = sorted({each.round: each for each in (*rounds, *table.rounds)}.values(), key=_by_round)
+        return table
+
+    async def _match(self, number: int) -> Rows:
+        table = await self.table(number)
+        if table is None:
+            return {"over": fragment("live_parts.html", "over", self._root, number)}
         return {
             f"round-{each.round}": fragment(
                 "live_parts.html", "round", self._root, table, each, face_up(table.game, each)

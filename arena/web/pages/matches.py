@@ -9,10 +9,9 @@ from typing import Any, Final
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from arena.analysis.verdict import checked, prove, unchecked
+from arena.analysis.verdict import checked, unchecked
 from arena.queries.source import DataSource
 from arena.replay.render.show import ShowError, part_name
-from arena.store.base.errors import Refused
 from arena.store.base.rows import MatchRow, MatchState
 from arena.web.answers.responses import conditional, framed, packed, page, replay_download
 from arena.web.drawing.match_picture import PicturedMatch, PicturedSeat
@@ -191,12 +190,7 @@ async def check(request: Request) -> Response:
     def query(source: DataSource) -> dict[str, Any]:
         ready = request.app.state.replays.ready(source, number)
         replay, verdict = ready.course.replay, ready.verdict
-        try:
-            proofs = prove(replay, None, source)
-        except Refused as error:  # the directory has no log
-            proofs, why = prove(replay, None, None), str(error)
-        else:
-            why = ""
+        proofs, why = ready.proofs(source)
         sound = verdict.verified and not proofs.problem
         return {
             "match": match_row(source, number),

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, zip_longest
 from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.queries.programme import programme
 from arena.queries.source import LARGEST_MATCH, DataSource
-from arena.replay.header import MatchKind
 from arena.replay.render.show import ShowError
-from arena.store.base.rows import MatchRow, MatchState
 from arena.web.answers.responses import page
 from arena.web.pages.asked import known_game
 from arena.web.pages.matches import board
@@ -20,10 +18,6 @@ from arena.web.reading.reader import Missing, NotShown
 from arena.web.reading.ready_replays import ReadyReplays
 from arena.web.requests.numbers import SHOWN, whole_number
 
-LOOKED_AT: Final = 60
-"""Number of newest matches of each game among which the TV chooses."""
-SHOWING: Final = 8
-"""Number of matches of each game that the TV shows before it begins again."""
 MOST_SEEN: Final = 64
 """Maximum number of matches that an address may name as seen."""
 
@@ -56,28 +50,6 @@ async def on_tv(request: Request, game: str = "", seen: Sequence[int] = ()) -> d
 
     found: dict[str, Any] | None = await request.app.state.reader.read(query)
     return found
-
-
-def programme(source: DataSource, game: str = "") -> list[MatchRow]:
-    """Return the matches to show: of the newest rated ones those of the highest-rated bots, the games in turn.
-
-    A match that is void, that was interrupted, or in which house bots played too much of a seat, is not shown.
-    """
-    games = [_best(source, each)[:SHOWING] for each in ([game] if game else source.games())]
-    return [row for row in chain.from_iterable(zip_longest(*games)) if row is not None]
-
-
-def _best(source: DataSource, game: str) -> list[MatchRow]:
-    ratings = {row.bot: row.rating for row in source.ladder(game).standings}
-    rows = [
-        row
-        for row in source.matches(game, limit=LOOKED_AT)
-        if row.state is MatchState.FINISHED
-        and row.kind is MatchKind.RATED
-        and not (row.voided or row.pruned or any(seat.spoilt for seat in row.seats))
-    ]
-    # The sort is stable, so of equally strong tables the newest comes first.
-    return sorted(rows, key=lambda row: -sum(ratings.get(seat.bot, 0.0) for seat in row.seats) / len(row.seats))
 
 
 def _seen(request: Request) -> list[int]:

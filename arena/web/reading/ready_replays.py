@@ -8,7 +8,7 @@ from functools import cached_property
 from threading import Lock
 from typing import Final
 
-from arena.analysis.verdict import verified
+from arena.analysis.verdict import Proofs, prove, verified
 from arena.queries.source import LARGEST_MATCH, DataSource
 from arena.replay.read import read
 from arena.replay.render.ways import Ways, pace
@@ -41,6 +41,13 @@ class ReadyReplay:
     def verdict(self) -> ReplayVerdict:
         """The result of checking that the replay is consistent in itself."""
         return verified(self.course.replay)
+
+    def proofs(self, source: DataSource) -> tuple[Proofs, str]:
+        """Compare the replay with the log of results; also return the reason why there is no log to compare with."""
+        try:
+            return prove(self.course.replay, None, source), ""
+        except Refused as error:  # the directory has no log
+            return prove(self.course.replay, None, None), str(error)
 
     @cached_property
     def pace(self) -> Sequence[int]:

@@ -1,0 +1,37 @@
+"""The matches that the TV shows: of each game the newest ones of the best bots."""
+
+from __future__ import annotations
+
+from itertools import chain, zip_longest
+from typing import Final
+
+from arena.queries.source import DataSource
+from arena.replay.header import MatchKind
+from arena.store.base.rows import MatchRow, MatchState
+
+LOOKED_AT: Final = 60
+"""Number of newest matches of each game among which the TV chooses."""
+SHOWING: Final = 8
+"""Number of matches of each game that the TV shows before it begins again."""
+
+
+def programme(source: DataSource, game: str = "") -> list[MatchRow]:
+    """Return the matches to show: of the newest rated ones those of the highest-rated bots, the games in turn.
+
+    A match that is void, that was interrupted, or in which house bots played too much of a seat, is not shown.
+    """
+    games = [_best(source, each)[:SHOWING] for each in ([game] if game else source.games())]
+    return [row for row in chain.from_iterable(zip_longest(*games)) if row is not None]
+
+
+def _best(source: DataSource, game: str) -> list[MatchRow]:
+    ratings = {row.bot: row.rating for row in source.ladder(game).standings}
+    rows = [
+        row
+        for row in source.matches(game, limit=LOOKED_AT)
+        if row.state is MatchState.FINISHED
+        and row.kind is MatchKind.RATED
+        and not (row.voided or row.pruned or any(seat.spoilt for seat in row.seats))
+    ]
+    # The sort is stable, so of equally strong tables the newest comes first.
+    return sorted(rows, key=lambda row: -sum(ratings.get(seat.bot, 0.0) for seat in row.seats) / len(row.seats))

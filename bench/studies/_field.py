@@ -14,7 +14,7 @@ from functools import cache
 from itertools import islice
 from multiprocessing import get_context
 from random import Random
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar, cast
 
 from arena_client import Bot, Catalog, Decision
 from arena_client.samples.counter_bot import CounterBot
@@ -87,9 +87,8 @@ class Sample:
         question = Question(1, Ask(0, 1, legal, view, SOFT, BANK))
         asked = PlayResponse.FromString(encode(Outgoing(questions=[question]))).decisions[0]
         seen = getattr(asked, asked.WhichOneof("view") or "")
-        return self.bot.decide(
-            Decision(1, 1, _catalog(self.game), seen, list(asked.legal), asked.soft_ms, asked.bank_ms)
-        )
+        decision = Decision(1, 1, _catalog(self.game), seen, list(asked.legal), asked.soft_ms, asked.bank_ms)
+        return cast("int", self.bot.decide(decision))
 
 
 @cache

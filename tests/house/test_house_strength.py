@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from math import sqrt
 from statistics import mean, stdev
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from arena_client import Action, Bot, Card, Catalog, Decision, NullernView, SixthSenseView, View
@@ -48,7 +48,8 @@ def margin(house: HouseBot, sample: Bot, seats: int, deal: int, first: int) -> f
         if seat % 2 == first:
             action = house.decide(view, legal, sha256(f"{deal} {choices}".encode()).digest())
         else:
-            action = sample.decide(Decision(1, choices, known, shown(game, view), list(legal), 1000, 30000))
+            asked = Decision(1, choices, known, shown(game, view), list(legal), 1000, 30000)
+            action = cast("int", sample.decide(asked))
         state.apply(action, seat)
     return mean(state.scores[first::2]) - mean(state.scores[1 - first :: 2])
 

@@ -38,6 +38,19 @@ def test_chance_comes_from_the_deals(tmp_path: Path) -> None:
     assert play_game(game, {}, KEY[::-1], players, 3).scores != one.scores
 
 
+def test_a_bot_may_decide_in_an_async_function(tmp_path: Path) -> None:
+    """Both games are those of the same bot with a plain function."""
+    text = "import asyncio\n" + FIRST.replace("def decide", "async def decide").replace(
+        "return ", "await asyncio.sleep(0)\n        return "
+    )
+    for name, game in GAMES.items():
+        plain, awaited = (
+            play_game(game, {}, KEY, [load(spec, game), load("house:random", game)], 1)
+            for spec in (written(tmp_path / "a"), written(tmp_path / "b", text))
+        )
+        assert plain.scores == awaited.scores, name
+
+
 def test_a_bot_is_told_what_a_server_tells(tmp_path: Path) -> None:
     text = (
         CHANCE

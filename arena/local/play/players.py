@@ -81,6 +81,7 @@ class LocalClientPlayer:
 
     def __init__(self, game: Game, bot: Any) -> None:
         """`bot` is an `arena_client.Bot`."""
+        from arena_client.async_caller import is_async
         from arena_client.bot import Bot
         from arena_client.caller import Caller, as_decision, checked
         from arena_client.decision import Catalog
@@ -99,6 +100,7 @@ class LocalClientPlayer:
         self._caller = Caller(bot)
         self._bot = bot
         self._one_by_one = type(bot).decide_many is Bot.decide_many
+        self._is_async = is_async(bot)
         self._read, self._checked, self._bad_answer = as_decision, checked, BadAnswerError
         catalog = GameCatalog.FromString(encode_catalog(game).SerializeToString())
         self._games = {game.name: Catalog.of(catalog)}
@@ -114,10 +116,18 @@ class LocalClientPlayer:
             for _reply in self._caller.news(response):
                 pass  # no other side receives replies
         asked = response.decisions
+        if self._is_async:
+            return [self._awaited(self._read(each, self._games)) for each in asked]
         if self._one_by_one and len(asked) == 1:
             decision = self._read(asked[0], self._games)
             return ((decision.decision_id, self._checked(decision, self._bot.decide(decision), 1, 1)),)
         return self._many([self._read(each, self._games) for each in asked])
+
+    def _awaited(self, decision: Decision) -> tuple[int, int]:
+        """Answer with an `async def decide`, in an event loop of asyncio."""
+        import asyncio
+
+        return decision.decision_id, self._checked(decision, asyncio.run(self._bot.decide(decision)), 1, 1)
 
     def _many(self, decisions: Sequence[Decision]) -> Iterator[tuple[int, int]]:
         choices = iter(self._bot.decide_many(decisions))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from arena_client.decision import GAMES, Decision
@@ -36,7 +36,8 @@ class Bot:
     """A bot. Override `decide` (or `decide_many`); the rest is optional.
 
     Name, owner, games, capacity, files and version are class attributes, and each can also be given to the constructor.
-    All methods are called in one thread, one at a time, whatever the number of matches.
+    All methods are called in one thread, one at a time, whatever the number of matches; an `async def decide` is called
+    in the event loop.
     """
 
     name: str = ""
@@ -115,8 +116,12 @@ class Bot:
         """
         return source_digest(self, self._made_with, self.files)
 
-    def decide(self, decision: Decision) -> int:
-        """Choose one of `decision.legal`."""
+    def decide(self, decision: Decision) -> int | Awaitable[int]:
+        """Choose one of `decision.legal`.
+
+        It may be an `async def`. Then it is called for several decisions at once, as many as `capacity`, and a call is
+        cancelled when its decision is closed.
+        """
         raise NotImplementedError(f"{type(self).__name__} has neither decide() nor decide_many()")
 
     def decide_many(self, decisions: Sequence[Decision]) -> Iterable[int | None]:
@@ -126,7 +131,7 @@ class Bot:
         generator: each yielded action is sent while it continues to think. For a closed decision it may return None.
         """
         for decision in decisions:
-            yield None if decision.closed else self.decide(decision)
+            yield None if decision.closed else self.decide(decision)  # type: ignore[misc]  # not called if it is async
 
     def on_match_start(self, start: MatchStart) -> None:
         """Handle the beginning of a match; `start` has the seat and all names. Called again after a reconnect."""

@@ -76,12 +76,24 @@ class Caller:
         if self._out is not None:
             yield self._take()
 
+    def news_of(self, message: PlayResponse, session: Session) -> None:
+        """Call the bot for everything in a message except decisions, and send its replies."""
+        self._since = self._read_clock()
+        for request in self.news(message, session):
+            session.send(request)
+        if self._out is not None:
+            session.send(self._take())
+
+    def stop(self) -> None:
+        """Call the bot no more: `KeyboardInterrupt` is raised instead."""
+        self._may_think = False
+
     def interrupt(self) -> None:
         """End the bot's own code with `KeyboardInterrupt`, now or at its next call.
 
         Call this from a signal handler, which runs in the bot's own thread.
         """
-        self._may_think = False
+        self.stop()
         if self.thinking:
             self._think(self._subject)
 
@@ -91,14 +103,7 @@ class Caller:
         passed = self._clock() - began
         if passed < seconds or not self.thinking or self._now != began:
             return ""
-        who = f"{self._bot.name or type(self._bot).__name__} has been thinking for {passed:.0f} s"
-        if isinstance(subject, str):
-            return f"{who} in {subject}()"
-        had = (subject.soft_ms + subject.bank_ms) / 1000
-        return (
-            f"{who} about decision {subject.decision_id} of match {subject.match_id} of {subject.game.name}, "
-            f"for which it had {had:.0f} s"
-        )
+        return on_what(self._bot, subject, passed)
 
     def _think(self, subject: Decision | str) -> None:
         """Note that the bot's own code has been running since the last clock reading."""
@@ -155,12 +160,12 @@ class Caller:
             done = 0
             waited = self._read_clock() - received
             for decision, (soft, bank) in zip(decisions, left, strict=True):
-                _tell_time(decision, soft, bank, waited)
+                tell_time(decision, soft, bank, waited)
             try:
                 self._think(decisions[0])
                 choices = iter(self._bot.decide_many(decisions))
                 for decision, (soft, bank) in zip(decisions, left, strict=True):
-                    _tell_time(decision, soft, bank, self._now - received)
+                    tell_time(decision, soft, bank, self._now - received)
                     choice = next(choices, None)
                     self.thinking = False
                     if choice is not None or not decision.closed:
@@ -174,7 +179,7 @@ class Caller:
                     raise BadAnswerError(f"decide_many() gave more than {done} answers to {done} decisions")
             except Exception as error:
                 self.thinking = False
-                error.add_note(_where(decisions[min(done, len(decisions) - 1)], len(decisions)))
+                error.add_note(where(decisions[min(done, len(decisions) - 1)], len(decisions)))
                 if self._on_error == "raise":
                     raise
                 _log.exception("the bot failed; its first legal action is played instead")
@@ -240,7 +245,19 @@ def as_decision(
     )
 
 
-def _where(decision: Decision, of: int) -> str:
+def on_what(bot: Bot, subject: Decision | str, passed: float) -> str:
+    """Describe a decision, or a method of the bot, on which it has been thinking for `passed` seconds."""
+    who = f"{bot.name or type(bot).__name__} has been thinking for {passed:.0f} s"
+    if isinstance(subject, str):
+        return f"{who} in {subject}()"
+    had = (subject.soft_ms + subject.bank_ms) / 1000
+    return (
+        f"{who} about decision {subject.decision_id} of match {subject.match_id} of {subject.game.name}, "
+        f"for which it had {had:.0f} s"
+    )
+
+
+def where(decision: Decision, of: int) -> str:
     """Describe a decision and the bot's view; `of`: the number of decisions asked at once."""
     from google.protobuf.text_format import MessageToString
 
@@ -254,7 +271,7 @@ def _where(decision: Decision, of: int) -> str:
     )
 
 
-def _tell_time(decision: Decision, soft: int, bank: int, waited: float) -> None:
+def tell_time(decision: Decision, soft: int, bank: int, waited: float) -> None:
     """Set the time left for a decision, `waited` seconds after it arrived with `soft` and `bank` milliseconds."""
     if waited >= 0.001:
         passed = round(waited * 1000)
@@ -270,7 +287,7 @@ def checked(decision: Decision, choice: object, count: int, of: int) -> int:
         if inspect.iscoroutine(choice):
             choice.close()
             raise BadAnswerError(
-                "decide() is an async function: make it a plain one, def decide(self, decision)"
+                "decide() returns a coroutine: write it as async def decide(self, decision), without a decide_many()"
             ) from None
         raise BadAnswerError(
             f"answer {count} of {of} is {choice!r}: an answer is an action, one of decision.legal"

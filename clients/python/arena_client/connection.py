@@ -32,7 +32,7 @@ from arena_client.channel import (
     told_pause,
 )
 from arena_client.errors import ArenaError, ArgumentError, ParkedError, TokenRefusedError, UnreachableError
-from arena_client.inbox import Delivery, Inbox
+from arena_client.inbox import Delivery, Inbox, ThreadInbox
 from arena_client.log_check import LogChecker
 from arena_client.network import Calls
 from arena_client.options import DEFAULT_ADDRESS, Options, set_in_environment
@@ -162,7 +162,7 @@ class Connection:
         self._reached = False
         """True once there has been a connection."""
         self._task: asyncio.Task[None] | None = None
-        self._inbox: Inbox
+        self._inbox: Inbox | ThreadInbox
         self._calls: Calls | None = None
 
     def soon(self, call: Callable[[], object]) -> bool:
@@ -212,7 +212,7 @@ class Connection:
         if self._task is not None:
             self._task.cancel()
 
-    def begin(self, inbox: Inbox, calls: Calls) -> None:
+    def begin(self, inbox: Inbox | ThreadInbox, calls: Calls) -> None:
         """Connect and put messages into the inbox, finally the end. `calls` belongs to this thread's event loop."""
         self._inbox, self._calls = inbox, calls
         self._task = asyncio.get_running_loop().create_task(self.stay())
@@ -343,6 +343,8 @@ class Connection:
             finally:
                 if self._session is not None:
                     self._session.over = True
+                    if self._inbox.wants_all:
+                        self._inbox.put(Delivery(self._session, PlayResponse(), time.monotonic()))
                 self._stream = None
                 stream.close()
 
@@ -426,7 +428,7 @@ class Connection:
         received = time.monotonic()
         if (reply := session.receive(message)) is not None:
             stream.send(reply)
-        if concerns_bot(message):
+        if concerns_bot(message) or (message.closed and self._inbox.wants_all):
             self._inbox.put(Delivery(session, message, received))
 
 

@@ -1,9 +1,10 @@
-"""Queue of a bot's messages: the network's thread adds them, the bot's own thread removes them."""
+"""Queue of a bot's messages: the network's thread adds them, the event loop or thread of the bot removes them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from arena_client.network import calls_here
@@ -29,25 +30,26 @@ class Inbox:
     """Deliveries for one bot in order, followed by an end. Create it in the event loop that reads it."""
 
     def __init__(self) -> None:
+        self.wants_all = False
+        """True to deliver also what concerns only a bot that decides several decisions at once.
+
+        That is closed decisions, and the end of a stream as an empty message.
+        """
         self._deliveries: deque[Delivery] = deque()
-        self._loop = asyncio.get_running_loop()
-        self._calls = calls_here()
-        self._waiter: asyncio.Future[None] | None = None
         self._ended = False
         self._error: BaseException | None = None
+        self._attach()
 
     def put(self, delivery: Delivery) -> None:
         """Add a delivery, in any thread."""
         self._deliveries.append(delivery)
-        if self._waiter is not None:
-            self._calls.soon(self._wake)
+        self._rouse()
 
     def end(self, error: BaseException | None) -> None:
         """Close the inbox; `error` is the reason if the connection ended badly."""
         self._error = error
         self._ended = True
-        if self._waiter is not None:
-            self._calls.soon(self._wake)
+        self._rouse()
 
     async def get(self) -> Delivery | None:
         """Return the next delivery; after the last, return None or raise the error given to `end`.
@@ -55,7 +57,7 @@ class Inbox:
         Even if a delivery is waiting already, other tasks of the loop run first.
         """
         if self._deliveries:
-            await asyncio.sleep(0)
+            await self._rest()
         elif not self._ended:
             await self._wait()
         if self._deliveries:
@@ -70,7 +72,23 @@ class Inbox:
             self._deliveries.clear()
             await self._wait()
 
+    def _attach(self) -> None:
+        """Note the loop of the current task."""
+        self._loop = asyncio.get_running_loop()
+        self._calls = calls_here()
+        self._waiter: asyncio.Future[None] | None = None
+
+    def _rouse(self) -> None:
+        """Wake the reader if it waits, in any thread."""
+        if self._waiter is not None:
+            self._calls.soon(self._wake)
+
+    async def _rest(self) -> None:
+        """Let other tasks run."""
+        await asyncio.sleep(0)
+
     async def _wait(self) -> None:
+        """Wait for a delivery or for the end."""
         self._waiter = self._loop.create_future()
         if not (self._deliveries or self._ended):  # Earlier deliveries had no waiter to wake.
             await self._waiter
@@ -79,3 +97,36 @@ class Inbox:
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+class ThreadInbox:
+    """Deliveries that a thread reads, which may wait for them; an event loop may wait for the end."""
+
+    wants_all = False
+
+    def __init__(self, over: Inbox) -> None:
+        """`over`: inbox of the event loop. It gets no delivery, and ends with the connection."""
+        self._deliveries: SimpleQueue[Delivery | None] = SimpleQueue()
+        self._over = over
+        self._error: BaseException | None = None
+
+    def put(self, delivery: Delivery) -> None:
+        """Add a delivery, in any thread."""
+        self._deliveries.put(delivery)
+
+    def end(self, error: BaseException | None) -> None:
+        """Close the inbox; `error` is the reason if the connection ended badly."""
+        self._error = error
+        self._deliveries.put(None)
+        self._over.end(None)
+
+    def get(self) -> Delivery | None:
+        """Wait for the next delivery; after the last, return None or raise the error given to `end`."""
+        delivery = self._deliveries.get()
+        if delivery is None and self._error is not None:
+            raise self._error
+        return delivery
+
+    async def ended(self) -> None:
+        """Wait for the end in the event loop."""
+        await self._over.ended()

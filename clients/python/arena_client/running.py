@@ -1,6 +1,7 @@
 """`run` for a separate program, and `play` for a program with an event loop.
 
-The bot's code runs in the thread that calls either; the connection has its own thread.
+The connection has its own thread. The bot's code runs in the thread that calls `run`. For `play` it runs in a thread of
+its own, or in the event loop if `decide` is an async function.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from types import FrameType, TracebackType
 from typing import Unpack
 
 from arena_client import polling  # noqa: F401 - before anything else imports gRPC
+from arena_client.async_caller import AsyncCaller, is_async
 from arena_client.bot import Bot
 from arena_client.caller import Caller
 from arena_client.connection import Connection
 from arena_client.errors import ArenaError
-from arena_client.inbox import Inbox
+from arena_client.inbox import Inbox, ThreadInbox
+from arena_client.loops import AsyncioLoop, Loop, loop_here
 from arena_client.network import Network
 from arena_client.options import DRAIN_TERMINATED, Options, check_names, drain_seconds
 from arena_client.thinking_watch import ThinkingWatch
@@ -33,12 +37,27 @@ GLANCE = 0.5
 
 
 async def play(bot: Bot, address: str | None = None, **options: Unpack[Options]) -> None:
-    """Play like `run`, but in the caller's event loop, which is blocked while the bot computes.
+    """Play like `run`, but beside the other tasks of the caller's event loop, that of asyncio or of trio.
 
-    Cancel it to stop: the bot properly leaves its running matches. A second cancellation does not wait for that.
+    An `async def decide` is called in the loop. All methods of any other bot are called in one thread of their own, so
+    that they do not stop the loop.
+
+    Cancel it to stop: the bot properly leaves its running matches. In asyncio, a second cancellation does not wait for
+    that. A thread that computes is not waited for, but calls the bot no more.
     """
     check_names(options, "play")
-    await _play(Caller(bot, options.get("on_error", "raise")), Connection(bot, address, **options))
+    caller, connection = _made(bot, address, options)
+    loop = loop_here()
+    if isinstance(caller, AsyncCaller):
+        await _play_here(caller, connection, loop)
+    else:
+        await _play_in_thread(caller, connection, loop)
+
+
+def _made(bot: Bot, address: str | None, options: Options) -> tuple[Caller | AsyncCaller, Connection]:
+    on_error = options.get("on_error", "raise")
+    caller = Caller(bot, on_error)
+    return (AsyncCaller(caller, bot, on_error) if is_async(bot) else caller), Connection(bot, address, **options)
 
 
 def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options: Unpack[Options]) -> None:
@@ -73,7 +92,7 @@ def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options
     if verbose:
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     try:
-        caller, connection = Caller(bot, options.get("on_error", "raise")), Connection(bot, address, **options)
+        caller, connection = _made(bot, address, options)
         stopping = _Stopping(caller, connection, drain_seconds())
         with asyncio.Runner() as runner:
             loop = runner.get_loop()
@@ -107,22 +126,67 @@ def _end_with_sentence(bot: Bot, error: ArenaError) -> None:
     sys.excepthook = hook
 
 
-async def _play(caller: Caller, connection: Connection) -> None:
+async def _play_here(caller: Caller | AsyncCaller, connection: Connection, loop: Loop) -> None:
+    """Play in the caller's thread."""
+    inbox = loop.inbox()
+    if isinstance(caller, AsyncCaller):
+        inbox.wants_all = True
+        await _play(caller, connection, inbox, loop, lambda: caller.answer(inbox, loop))
+    else:
+        await _play(caller, connection, inbox, loop, lambda: answer(caller, inbox))
+
+
+async def _play_in_thread(caller: Caller, connection: Connection, loop: Loop) -> None:
+    """Play in a new thread."""
+    inbox, answered = ThreadInbox(loop.inbox()), loop.inbox()
+
+    def answer_all() -> None:
+        try:
+            while (delivery := inbox.get()) is not None:
+                session = delivery.session
+                said = caller.react(delivery.message, session, delivery.received)
+                del delivery  # Frees its memory for the next one.
+                for request in said:
+                    session.send(request)
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+            answered.end(error)
+        else:
+            answered.end(None)
+
+    async def answers() -> None:
+        threading.Thread(target=copy_context().run, args=(answer_all,), name="arena-bot", daemon=True).start()
+        try:
+            await answered.get()
+        finally:
+            caller.stop()
+
+    await _play(caller, connection, inbox, loop, answers)
+
+
+async def _play(
+    caller: Caller | AsyncCaller,
+    connection: Connection,
+    inbox: Inbox | ThreadInbox,
+    loop: Loop,
+    answers: Callable[[], Awaitable[None]],
+) -> None:
+    """Connect, and await the answers to everything in the inbox."""
     with Network() as network:
-        inbox = Inbox()
         watch = ThinkingWatch(caller)
         network.soon(lambda: connection.begin(inbox, network))
         network.soon(watch.begin)
         try:
-            await answer(caller, inbox)
-        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            await answers()
+        except (loop.cancelled, KeyboardInterrupt, SystemExit):
             network.soon(connection.leave)
-            await inbox.ended()
+            with loop.shield():
+                await inbox.ended()
             raise
         finally:
             network.soon(watch.end)
             network.soon(connection.end)
-            await inbox.ended()
+            with loop.shield():
+                await inbox.ended()
 
 
 async def answer(caller: Caller, inbox: Inbox) -> None:
@@ -139,6 +203,8 @@ async def answer(caller: Caller, inbox: Inbox) -> None:
 
 
 def _in_event_loop() -> bool:
+    if not isinstance(loop_here(), AsyncioLoop):
+        return True
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -146,10 +212,10 @@ def _in_event_loop() -> bool:
     return True
 
 
-async def _play_until(stopping: _Stopping, caller: Caller, connection: Connection) -> None:
+async def _play_until(stopping: _Stopping, caller: Caller | AsyncCaller, connection: Connection) -> None:
     glances = asyncio.create_task(_glance())
     try:
-        await _play(caller, connection)
+        await _play_here(caller, connection, AsyncioLoop())
     except KeyboardInterrupt:
         if not stopping.at_once:
             raise
@@ -166,7 +232,7 @@ async def _glance() -> None:
 class _Stopping:
     """Ending by Ctrl-C or SIGTERM: orderly at the first signal, at once at the second."""
 
-    def __init__(self, caller: Caller, connection: Connection, drain: float) -> None:
+    def __init__(self, caller: Caller | AsyncCaller, connection: Connection, drain: float) -> None:
         """Set up the ending; `drain`: the number of seconds for finishing current matches."""
         self.asked = False
         """True after a signal."""

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from arena_client.async_caller import AsyncCaller
     from arena_client.caller import Caller
 
 _log = logging.getLogger("arena_client")
@@ -23,7 +24,7 @@ LOOK = 1.0
 class ThinkingWatch:
     """The watch over one bot. `begin` and `end` are called in the thread of the network."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Caller | AsyncCaller) -> None:
         self._caller = caller
         self._pause = LONG
         self._next = 0.0

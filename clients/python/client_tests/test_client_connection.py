@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -785,7 +786,7 @@ def leaves(left: list[bool], asking: bool = False) -> Callable[[Talk], Iterator[
 def test_a_cancelled_play_leaves_in_order(token_file: Path) -> None:
     class Cancels(First):
         def on_match_start(self, start: play_pb2.MatchStart) -> None:
-            asyncio.get_running_loop().call_later(0.1, playing[0].cancel)
+            playing[0].get_loop().call_soon_threadsafe(playing[0].cancel)
 
     async def author(address: str) -> None:
         playing.append(asyncio.create_task(play(Cancels(), address, token_file=token_file)))
@@ -819,8 +820,9 @@ def test_a_server_that_does_not_take_leave_is_not_waited_for_twice(
 
     class Cancels(First):
         def on_match_start(self, start: play_pb2.MatchStart) -> None:
+            loop = playing[0].get_loop()
             for moment in (0.1, 0.2):
-                asyncio.get_running_loop().call_later(moment, playing[0].cancel)
+                loop.call_soon_threadsafe(partial(loop.call_later, moment, playing[0].cancel))
 
     def silent(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
         talk.context.add_callback(gone.set)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import count
 from statistics import mean
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from arena_client import Bot, Decision, NullernView, SixthSenseView, View, nullern, sixth_sense
@@ -195,7 +195,7 @@ def test_a_sample_bids_nothing_on_a_card_it_cannot_see(bot: Bot) -> None:
     view = NullernView(seat=1, seats=2, round=19, rounds=20, cards_each=1, turned=0, taken=[0, 0])
     legal = [number for number, action in enumerate(NULLERN.actions) if action.kind == "bid" and action.value in (0, 1)]
     decision = Decision(1, 1, NULLERN, view, legal, 1000, 30000)
-    assert decision.game.actions[bot.decide(decision)].value == 0
+    assert decision.game.actions[cast("int", bot.decide(decision))].value == 0
 
 
 @pytest.mark.parametrize("bot", [RuleBot(), CounterBot()], ids=lambda bot: bot.name)

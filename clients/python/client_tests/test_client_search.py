@@ -7,7 +7,7 @@ import random
 import sys
 from collections.abc import Iterator
 from statistics import mean
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from arena_client import Decision
@@ -191,7 +191,7 @@ def test_it_beats_the_counting_sample(game: str, deals: int) -> None:
         for own in (0, 1):
             state = GAMES[game].new(2, SampledDecks(deal))
             while (seat := state.player) != OVER:
-                action = bots[seat != own].decide(asked(game, state))
+                action = cast("int", bots[seat != own].decide(asked(game, state)))
                 state.apply(action, seat)
             ahead.append(state.scores[own] - state.scores[1 - own])
     assert mean(ahead) > 2, ahead

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import count
 from typing import cast
@@ -458,11 +458,14 @@ def test_one_game_may_be_given_as_a_text() -> None:
 
 
 def test_a_decision_that_is_to_be_awaited_is_said_to_be_none() -> None:
-    class Later(First):
-        async def decide(self, decision: Decision) -> int:  # type: ignore[override]
+    class Later(Bot):
+        def decide(self, decision: Decision) -> Coroutine[None, None, int]:
+            return self.later(decision)
+
+        async def later(self, decision: Decision) -> int:
             return decision.legal[0]
 
-    with pytest.raises(BadAnswerError, match="is an async function: make it a plain one"):
+    with pytest.raises(BadAnswerError, match="returns a coroutine: write it as async def decide"):
         list(session(Later()).react(asks((1, 1))))
 
 

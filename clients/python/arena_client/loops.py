@@ -1,0 +1,217 @@
+"""The event loops in which `play` runs: asyncio's, and trio's if the program uses it.
+
+Both have the same few operations, so that nothing else distinguishes them. Only a program of trio imports trio.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
+
+from arena_client.inbox import Inbox
+
+if TYPE_CHECKING:
+    import trio
+
+
+class Tasks(Protocol):
+    """Tasks of a block. At the end of the block those that still run are cancelled and awaited."""
+
+    def start(self, key: Hashable, call: Callable[[], Awaitable[None]], done: Callable[[], object]) -> None:
+        """Start a task, which raises nothing but its cancellation; `done` is called at its end, whatever that is."""
+
+    def cancel(self, key: Hashable) -> None:
+        """Cancel a task, unless it has ended."""
+
+    def runs_now(self) -> bool:
+        """Return true if one of the tasks is running in this thread; a signal handler may ask."""
+
+
+class Loop(Protocol):
+    """The operations of an event loop."""
+
+    cancelled: type[BaseException]
+    """The exception in a task that is cancelled."""
+
+    def inbox(self) -> Inbox:
+        """Return an inbox for the loop of the current task."""
+
+    def shield(self) -> AbstractContextManager[object]:
+        """Return a block in which a task that was cancelled can wait."""
+
+    def soon(self, call: Callable[[], object]) -> None:
+        """Make a call in the next turn of the loop."""
+
+    def tasks(self) -> AbstractAsyncContextManager[Tasks]:
+        """Return a block with tasks."""
+
+    async def rest(self) -> None:
+        """Let other tasks run."""
+
+
+def loop_here() -> Loop:
+    """Return the event loop of the current task."""
+    if (trio := sys.modules.get("trio")) is not None:
+        with contextlib.suppress(RuntimeError):  # This is no task of trio.
+            trio.lowlevel.current_task()
+            return TrioLoop()
+    return AsyncioLoop()
+
+
+class AsyncioLoop:
+    """Operations of asyncio's event loop."""
+
+    cancelled: type[BaseException] = asyncio.CancelledError
+
+    def inbox(self) -> Inbox:
+        """Return an inbox for the loop of the current task."""
+        return Inbox()
+
+    def shield(self) -> AbstractContextManager[object]:
+        """Return an empty block, since a cancellation interrupts only one wait in asyncio."""
+        return contextlib.nullcontext()
+
+    def soon(self, call: Callable[[], object]) -> None:
+        """Make a call in the next turn of the loop."""
+        asyncio.get_running_loop().call_soon(call)
+
+    @contextlib.asynccontextmanager
+    async def tasks(self) -> AsyncIterator[Tasks]:
+        """Enter a block with tasks."""
+        tasks = _AsyncioTasks()
+        try:
+            yield tasks
+        finally:
+            await tasks.end()
+
+    async def rest(self) -> None:
+        """Let other tasks run."""
+        await asyncio.sleep(0)
+
+
+class _AsyncioTasks:
+    def __init__(self) -> None:
+        self._running: dict[Hashable, asyncio.Task[None]] = {}
+
+    def start(self, key: Hashable, call: Callable[[], Awaitable[None]], done: Callable[[], object]) -> None:
+        async def called() -> None:
+            await call()
+
+        def ended(_: asyncio.Task[None]) -> None:
+            del self._running[key]
+            done()
+
+        self._running[key] = task = asyncio.get_running_loop().create_task(called())
+        task.add_done_callback(ended)
+
+    def cancel(self, key: Hashable) -> None:
+        if (task := self._running.get(key)) is not None:
+            task.cancel()
+
+    def runs_now(self) -> bool:
+        return asyncio.current_task() in self._running.values()
+
+    async def end(self) -> None:
+        tasks = [*self._running.values()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+
+class TrioLoop:
+    """Operations of trio's event loop."""
+
+    def __init__(self) -> None:
+        import trio
+
+        self._trio = trio
+        self._token = trio.lowlevel.current_trio_token()
+        self.cancelled: type[BaseException] = trio.Cancelled
+
+    def inbox(self) -> Inbox:
+        """Return an inbox for the loop of the current task."""
+        return _TrioInbox()
+
+    def shield(self) -> AbstractContextManager[object]:
+        """Return a block in which a cancellation from outside interrupts no wait."""
+        return self._trio.CancelScope(shield=True)
+
+    def soon(self, call: Callable[[], object]) -> None:
+        """Make a call in the next turn of the loop."""
+        self._token.run_sync_soon(call)
+
+    @contextlib.asynccontextmanager
+    async def tasks(self) -> AsyncIterator[Tasks]:
+        """Enter a block with tasks. Its exception is raised as it is, not in a group."""
+        failure: BaseException | None = None
+        with self._trio.CancelScope() as outer:
+            async with self._trio.open_nursery() as nursery:
+                try:
+                    yield _TrioTasks(nursery, self._trio.CancelScope)
+                except BaseException as error:  # noqa: BLE001 - raised below
+                    failure = error
+                outer.shield = True  # Otherwise a cancellation from outside is raised in a group.
+                nursery.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+
+    async def rest(self) -> None:
+        """Let other tasks run."""
+        await self._trio.lowlevel.checkpoint()
+
+
+class _TrioTasks:
+    def __init__(self, nursery: trio.Nursery, scope: type[trio.CancelScope]) -> None:
+        self._nursery = nursery
+        self._scope = scope
+        self._running: dict[Hashable, trio.CancelScope] = {}
+
+    def start(self, key: Hashable, call: Callable[[], Awaitable[None]], done: Callable[[], object]) -> None:
+        scope = self._running[key] = self._scope()
+
+        async def called() -> None:
+            try:
+                with scope:
+                    await call()
+            finally:
+                del self._running[key]
+                done()
+
+        self._nursery.start_soon(called)
+
+    def cancel(self, key: Hashable) -> None:
+        if (scope := self._running.get(key)) is not None:
+            scope.cancel()
+
+    def runs_now(self) -> bool:
+        return False  # trio interrupts its own tasks.
+
+
+class _TrioInbox(Inbox):
+    """An inbox that a task of trio reads."""
+
+    def _attach(self) -> None:
+        import trio
+
+        self._trio = trio
+        self._token = trio.lowlevel.current_trio_token()
+        self._event: trio.Event | None = None
+
+    def _rouse(self) -> None:
+        if self._event is not None:
+            with contextlib.suppress(self._trio.RunFinishedError):
+                self._token.run_sync_soon(self._event.set)
+
+    async def _rest(self) -> None:
+        await self._trio.lowlevel.checkpoint()
+
+    async def _wait(self) -> None:
+        self._event = self._trio.Event()
+        if not (self._deliveries or self._ended):  # Earlier deliveries had no event to set.
+            await self._event.wait()
+        self._event = None

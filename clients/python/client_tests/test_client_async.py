@@ -1,0 +1,445 @@
+"""Bots beside the other tasks of a program: `play` in a thread, and an `async def decide` under asyncio and trio."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from arena_client import ArgumentError, BadAnswerError, Bot, Decision, play, run
+from arena_client.v1 import play_pb2
+from client_tests.peer import (
+    PATIENCE,
+    First,
+    Peer,
+    Playing,
+    Script,
+    Talk,
+    asks,
+    invites,
+    notice,
+    reports,
+    starts,
+    welcome,
+)  # fmt: skip
+
+LOOPS: dict[str, Callable[..., Any]] = {"asyncio": lambda call: asyncio.run(call()), "trio": trio.run}
+"""Functions that run an async function in an event loop."""
+SLEEP: dict[str, Callable[[float], Awaitable[None]]] = {"asyncio": asyncio.sleep, "trio": trio.sleep}
+CANCELLED = (asyncio.CancelledError, trio.Cancelled)
+
+pytestmark = [
+    pytest.mark.process,
+]
+either = pytest.mark.parametrize("loop", LOOPS)
+
+
+@pytest.fixture
+def token_file(tmp_path: Path) -> Path:
+    return tmp_path / "bot.token"
+
+
+def begun(talk: Talk, *matches: int) -> Iterator[play_pb2.PlayResponse]:
+    """Begin matches."""
+    talk.next()
+    yield welcome()
+    for match in matches:
+        yield invites(match)
+        talk.next()
+        yield starts(match)
+
+
+def answered(talk: Talk, number: int) -> dict[tuple[int, int], int]:
+    """The next answers, so many, by match and decision."""
+    answers: dict[tuple[int, int], int] = {}
+    while len(answers) < number:
+        answers |= {(each.match_id, each.decision_id): each.action for each in talk.next().answers}
+    return answers
+
+
+def asking(*numbers: int) -> Script:
+    """Return a script of one match in which decisions are asked one after the other."""
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        yield from begun(talk, 1)
+        for number in numbers:
+            yield asks((1, number))
+            answered(talk, 1)
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    return script
+
+
+class Threads(First):
+    """Notes the threads in which it is called, and computes for 0.3 s."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: list[threading.Thread] = []
+        self.spans: list[tuple[float, float]] = []
+
+    def decide(self, decision: Decision) -> int:
+        self.threads.append(threading.current_thread())
+        began = time.monotonic()
+        time.sleep(0.3)
+        self.spans.append((began, time.monotonic()))
+        return 0
+
+    def on_match_start(self, start: play_pb2.MatchStart) -> None:
+        self.threads.append(threading.current_thread())
+
+    def on_match_end(self, report: play_pb2.MatchReport) -> None:
+        self.threads.append(threading.current_thread())
+
+
+@either
+def test_play_does_not_stop_the_loop_while_a_bot_computes(token_file: Path, loop: str) -> None:
+    ticks: list[float] = []
+    bot = Threads()
+
+    async def program() -> None:
+        playing = True
+
+        async def tick() -> None:
+            while playing:
+                ticks.append(time.monotonic())
+                await SLEEP[loop](0.01)
+
+        async def plays() -> None:
+            nonlocal playing
+            await play(bot, peer.address, token_file=token_file, matches=1)
+            playing = False
+
+        await together(loop, tick, plays)
+
+    with Peer([asking(1, 2)]) as peer:
+        LOOPS[loop](program)
+    assert len(bot.spans) == 2
+    for began, ended in bot.spans:
+        assert sum(began < moment < ended for moment in ticks) >= 5, "of thirty on an idle machine"
+    assert len(bot.threads) == 4
+    assert {*bot.threads} == {bot.threads[0]} != {threading.current_thread()}
+
+
+async def together(loop: str, *calls: Callable[[], Awaitable[None]]) -> None:
+    """Run functions at the same time."""
+    if loop == "trio":
+        async with trio.open_nursery() as nursery:
+            for call in calls:
+                nursery.start_soon(call)
+    else:
+        await asyncio.gather(*(call() for call in calls))
+
+
+@either
+def test_run_and_an_event_loop_exclude_each_other(token_file: Path, loop: str) -> None:
+    async def wrong() -> None:
+        run(First(), "localhost:1", token_file=token_file, verbose=False)
+
+    with pytest.raises(RuntimeError, match="await play"):
+        LOOPS[loop](wrong)
+
+
+class Waits(Bot):
+    name = "bot"
+
+    """Waits until as many decisions are asked at once as it is told."""
+
+    def __init__(self, loop: str, together: int, capacity: int = 8) -> None:
+        super().__init__(capacity=capacity)
+        self.loop, self.together = loop, together
+        self.now, self.most = 0, 0
+        self.cancelled: list[tuple[int, int]] = []
+        self.threads: set[threading.Thread] = set()
+
+    async def decide(self, decision: Decision) -> int:
+        self.threads.add(threading.current_thread())
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            while self.most < self.together:
+                await SLEEP[self.loop](0.01)
+            await SLEEP[self.loop](0.01)
+        except CANCELLED:
+            self.cancelled.append((decision.match_id, decision.decision_id))
+            raise
+        finally:
+            self.now -= 1
+        return decision.match_id % 3
+
+
+@either
+def test_an_async_decide_has_as_many_decisions_at_once_as_the_capacity(token_file: Path, loop: str) -> None:
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        yield from begun(talk, 1, 2, 3, 4, 5)
+        yield asks((1, 1), (2, 1))
+        yield asks((3, 1), (4, 1), (5, 1))
+        given.update(answered(talk, 5))
+        yield reports(1, 2, 3, 4, 5)
+        talk.wait_for_goodbye()
+
+    given: dict[tuple[int, int], int] = {}
+    bot = Waits(loop, together=3, capacity=3)
+
+    async def program() -> None:
+        await play(bot, peer.address, token_file=token_file, matches=5)
+
+    with Peer([script]) as peer:
+        LOOPS[loop](program)
+    assert given == {(1, 1): 1, (2, 1): 2, (3, 1): 0, (4, 1): 1, (5, 1): 2}
+    assert (bot.most, bot.cancelled, bot.threads) == (3, [], {threading.current_thread()})
+
+
+@pytest.mark.parametrize("how", ["asyncio", "trio", "run"])
+def test_an_async_decide_is_cancelled_when_its_decision_is_closed(token_file: Path, how: str) -> None:
+    """A closed decision, a match that is over, and a stream that has ended each cancel their own."""
+    loop = "asyncio" if how == "run" else how
+    bot = Waits(loop, together=9)
+
+    def until(done: Callable[[], bool]) -> None:
+        end = time.monotonic() + PATIENCE
+        while not done():
+            assert time.monotonic() < end
+            time.sleep(0.005)
+
+    def first(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        yield from begun(talk, 1, 2, 3)
+        yield asks((1, 1), (2, 1), (3, 1))
+        until(lambda: bot.now == 3)
+        yield play_pb2.PlayResponse(closed=[play_pb2.ClosedDecision(match_id=1, decision_id=1)])
+        until(lambda: len(bot.cancelled) == 1)
+        yield reports(2)
+        until(lambda: len(bot.cancelled) == 2)
+
+    def second(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        until(lambda: len(bot.cancelled) == 3)
+        bot.most = 9  # it waits no more
+        yield welcome()
+        yield starts(1, 3)
+        yield asks((3, 1))
+        assert answered(talk, 1) == {(3, 1): 0}
+        yield reports(1, 3)
+        talk.wait_for_goodbye()
+
+    async def program() -> None:
+        await play(bot, peer.address, token_file=token_file, matches=3)
+
+    with Peer([first, second]) as peer:
+        if how == "run":
+            run(bot, peer.address, token_file=token_file, matches=3, verbose=False)
+        else:
+            LOOPS[loop](program)
+    assert bot.cancelled == [(1, 1), (2, 1), (3, 1)]
+
+
+def leaving(left: list[bool]) -> Script:
+    """Return a script in which a bot leaves while it is asked."""
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        yield from begun(talk, 1)
+        yield asks((1, 1))
+        left.append(talk.next().leave)
+
+    return script
+
+
+@either
+@pytest.mark.parametrize("plain", [False, True], ids=["async", "plain"])
+def test_a_cancelled_play_leaves_in_order(token_file: Path, loop: str, plain: bool) -> None:
+    """Even while a plain bot computes."""
+    asked, done = threading.Event(), threading.Event()
+    calls: list[int] = []
+
+    class Plain(First):
+        def decide(self, decision: Decision) -> int:
+            calls.append(decision.decision_id)
+            asked.set()
+            done.wait(PATIENCE)
+            return 0
+
+    class Async(Bot):
+        name = "bot"
+
+        async def decide(self, decision: Decision) -> int:
+            asked.set()
+            await SLEEP[loop](PATIENCE)
+            return 0
+
+    async def program() -> None:
+        bot = Plain() if plain else Async()
+
+        async def plays() -> None:
+            await play(bot, peer.address, token_file=token_file)
+
+        if loop == "trio":
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(plays)
+                while not asked.is_set():
+                    await trio.sleep(0.01)
+                nursery.cancel_scope.cancel()
+        else:
+            playing = asyncio.create_task(plays())
+            while not asked.is_set():
+                await asyncio.sleep(0.01)
+            playing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await playing
+
+    left: list[bool] = []
+    with Peer([leaving(left)]) as peer:
+        LOOPS[loop](program)
+        done.set()
+    assert left == [True]
+    assert len(calls) == plain
+
+
+@either
+def test_an_error_of_an_async_decide_ends_the_run_or_is_logged(loop: str) -> None:
+    known = {"t": "bot"}
+
+    class Fails(Bot):
+        name = "bot"
+
+        async def decide(self, decision: Decision) -> int:
+            await SLEEP[loop](0)
+            if decision.decision_id == 1:
+                raise ZeroDivisionError("my own")
+            return 7
+
+    async def program(address: str, on_error: Any) -> None:
+        await play(Fails(), address, token="t", matches=1, on_error=on_error)
+
+    with Peer([asking(1)], tokens=known) as peer, pytest.raises(ZeroDivisionError, match="my own") as raised:
+        LOOPS[loop](lambda: program(peer.address, "raise"))
+    assert raised.value.__notes__[0].startswith("in match 1 of sixth_sense, round 1, decision 1; legal: [0, 1, 2]")
+    with Peer([asking(2)], tokens=known) as peer, pytest.raises(BadAnswerError, match="is 7, which is not legal here"):
+        LOOPS[loop](lambda: program(peer.address, "raise"))
+    with Peer([asking(1, 2)], tokens=known) as peer:
+        LOOPS[loop](lambda: program(peer.address, "continue"))
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_an_async_decide_may_end_the_program(token_file: Path, stop: type[BaseException]) -> None:
+    class Stops(Bot):
+        name = "bot"
+
+        async def decide(self, decision: Decision) -> int:
+            raise stop
+
+    left: list[bool] = []
+    with Peer([leaving(left)]) as peer, pytest.raises(stop):
+        run(Stops(), peer.address, token_file=token_file, verbose=False)
+    assert left == [True]
+
+
+def test_a_decide_that_somebody_else_cancels_is_an_error(token_file: Path) -> None:
+    class Cancelled(Bot):
+        name = "bot"
+
+        async def decide(self, decision: Decision) -> int:
+            raise asyncio.CancelledError
+
+    with Peer([asking(1)]) as peer, pytest.raises(BadAnswerError, match="but nobody has cancelled it"):
+        Playing(Cancelled(), peer.address, token_file).result()
+
+
+@pytest.mark.parametrize("name", ["decide_many", "on_match_start", "on_round", "on_match_end", "on_notice"])
+def test_no_other_method_may_be_async(name: str) -> None:
+    async def method(*_: object) -> None: ...
+
+    bot = type("Wrong", (First,), {name: method})()
+    with pytest.raises(ArgumentError, match=re.escape(f"{name}() is an async function")):
+        run(bot, "localhost:1", verbose=False)
+
+
+def test_a_second_signal_interrupts_an_async_decide_that_computes(tmp_path: Path) -> None:
+    program = """
+import time
+from arena_client import Bot, run
+
+class Mine(Bot):
+    async def decide(self, decision):
+        print("asked", flush=True)
+        while True:
+            time.sleep(0.01)
+
+run(Mine(), {address!r}, token_file="token", verbose=False)
+"""
+    left: list[bool] = []
+    heard = threading.Event()
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        yield from begun(talk, 1)
+        yield asks((1, 1))
+        assert talk.next().HasField("capacity")
+        heard.set()
+        left.append(talk.next().leave)
+
+    with Peer([script]) as peer:
+        (tmp_path / "bot.py").write_text(program.format(address=peer.address))
+        with subprocess.Popen([sys.executable, "bot.py"], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as bot:
+            try:
+                assert bot.stdout is not None
+                assert bot.stdout.readline() == "asked\n"
+                bot.send_signal(2)
+                assert heard.wait(PATIENCE)
+                bot.send_signal(2)
+                assert bot.wait(PATIENCE) == 0
+            finally:
+                bot.kill()
+    assert left == [True]
+
+
+def test_only_a_program_of_trio_imports_it(tmp_path: Path) -> None:
+    program = """
+import asyncio, sys
+from arena_client import Bot, play
+class Mine(Bot):
+    async def decide(self, decision): return decision.legal[0]
+asyncio.run(play(Mine(), {address!r}, token_file="token", matches=1))
+print("trio" in sys.modules)
+"""
+    with Peer([asking(1)]) as peer:
+        command = [sys.executable, "-c", program.format(address=peer.address)]
+        ran = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=PATIENCE, check=True)
+    assert ran.stdout == "False\n"
+
+
+def test_a_late_answer_of_an_async_decide_goes_to_a_running_match(token_file: Path) -> None:
+    """A decide that ignores its cancellation answers late, and the server's notice says how late."""
+
+    class Stubborn(Bot):
+        name = "bot"
+
+        async def decide(self, decision: Decision) -> int:
+            asked.set()
+            try:
+                await asyncio.sleep(PATIENCE)
+            except asyncio.CancelledError:
+                return 2
+            return 0
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        yield from begun(talk, 1)
+        yield asks((1, 1))
+        assert asked.wait(PATIENCE)
+        yield play_pb2.PlayResponse(closed=[play_pb2.ClosedDecision(match_id=1, decision_id=1)])
+        assert answered(talk, 1) == {(1, 1): 2}
+        yield notice(play_pb2.NoticeKind.NOTICE_KIND_SUSPENDED, match_id=1)
+        assert list(talk.next().resumed) == [1]
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    asked = threading.Event()
+    with Peer([script]) as peer:
+        Playing(Stubborn(), peer.address, token_file, matches=1).result()

@@ -13,7 +13,7 @@ EXPORT := $(UV) export --quiet --locked $(PUBLIC)
 # Many containers forbid Python to keep what it compiled; the tests start a thousand programs, each three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup lock demo test coverage coverage-all test-quick test-long check format pictures docs bench bench-clients compiled test-compiled bundle test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
+.PHONY: help setup lock demo test coverage test-rest coverage-all test-quick test-long check format pictures docs bench bench-clients compiled test-compiled bundle test-languages client-typescript client-go client-cpp client-rust client-java proto promise clean
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -43,11 +43,15 @@ test: .venv/.ready ## Every test
 # What says exactly how the games go: every line of it is run by its own tests.
 RULES := engine,arena/match
 UNCOVERED := engine/version.py,engine/adapters/*
+MEASURED := tests/engine tests/match tests/conformance tests/test_library.py
 coverage: .venv/.ready ## The tests of rules and matches, and that they run every line and branch of them
 	@$(BIN)/coverage erase
-	$(BIN)/coverage run --source=$(RULES) -m pytest $(PARALLEL) tests/engine tests/match tests/conformance tests/test_library.py
+	$(BIN)/coverage run --source=$(RULES) -m pytest $(PARALLEL) $(MEASURED)
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --show-missing --omit=$(UNCOVERED) --fail-under=100
+
+test-rest: .venv/.ready ## Every test that make coverage does not run
+	$(BIN)/pytest $(PARALLEL) $(MEASURED:%=--ignore=%)
 
 coverage-all: .venv/.ready ## Every test, and how much of all the code they run: twice as long as make test
 	@$(BIN)/coverage erase

@@ -87,8 +87,9 @@ pictures: .venv/.ready ## The README's pictures, from a real demo
 	$(BIN)/arena demo --seconds 20 --data build/pictures
 	$(BIN)/python docs/pictures.py build/pictures
 
-docs: .venv/.docs ## The pages as a site, below build/docs
+docs: .venv/.docs ## The pages as a site, and its wheel, in dist/ and installed: arena web shows it at /docs
 	@$(BIN)/python tools/documentation.py
+	@$(UV) pip install --quiet --no-deps --reinstall dist/arena_docs-*.whl
 .venv/.docs: .venv/.ready
 	@$(EXPORT) --only-group docs --output-file .venv/docs.txt
 	@$(UV) pip install --quiet --requirements .venv/docs.txt

@@ -16,8 +16,8 @@ from typing import Final
 import pytest
 from arena_client.version import __version__ as version_of_client
 
-from arena.local.project.client_wheel import engine_wheel
 from arena.version import __version__ as version
+from arena.wheels import engine_wheel
 from engine.version import __version__ as version_of_engine
 from trio_grpc.version import __version__ as version_of_transport
 

@@ -6,8 +6,6 @@ files lead to a page with the file's text.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import json
 import os
@@ -22,11 +20,23 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "clients" / "python")]
 
+from arena.version import __version__  # noqa: E402
+from arena.wheels import files_of, packed_wheel  # noqa: E402
 from tools.vendor import Vendored, downloaded  # noqa: E402
 
 INDEX: Final = "docs/index.md"
 BUILD: Final = ROOT / "build" / "docs"
 PACKAGE: Final = BUILD / "arena_docs"
+METADATA: Final = f"""\
+Metadata-Version: 2.4
+Name: arena-docs
+Version: {__version__}+file
+Summary: The Arena's documentation as a site, which the pages of a server show at /docs.
+License-Expression: Apache-2.0 AND BSD-2-Clause AND MIT
+Classifier: Private :: Do Not Upload
+Requires-Python: >=3.11
+"""
+"""The description of the wheel. Sphinx's scripts have the BSD licence, Furo's and Mermaid the MIT licence."""
 MERMAID: Final = Vendored(
     "mermaid",
     "12.3.0",
@@ -67,13 +77,21 @@ LANGUAGES: Final = {
     ".yaml": "yaml",
 }
 """Pygments' name of the language of files with a suffix."""
+REPAIRS: Final = {
+    'class="caption" role="heading"': r'\g<0> aria-level="2"',
+    '<aside class="sidebar-drawer"': r'\g<0> aria-label="Pages"',
+    '<aside class="toc-drawer[^"]*"': r'\g<0> aria-label="On this page"',
+    '<pre(?=>)|<div class="table-wrapper[^"]*"': r'\g<0> tabindex="0"',  # a keyboard scrolls what has the focus
+    "<th([^>]*)><p></p></th>": r"<td\1></td>",
+    r'(searchText = document\.createElement\(")h2': r"\1h1",
+}
+"""Regular expressions for HTML of Sphinx and Furo, and what they are replaced by."""
 PICTURES: Final = (".svg", ".webp", ".png")
 LINK: Final = re.compile(
     r'(?<=\]\()([^)\s#]*)(#[^)\s]*)?(?=\))|(?<=(?:src|ref)=")([^"#]*)(?=")|(?<=srcset=")([^"#]*)(?=")'
 )
 FENCE: Final = re.compile(r"^ *```.*?^ *```$", re.DOTALL | re.MULTILINE)
 DIAGRAM: Final = re.compile(r"^```mermaid\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-INLINE_SCRIPT: Final = re.compile(r"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)
 
 
 def groups() -> dict[str, list[str]]:
@@ -238,14 +256,20 @@ def unpack_mermaid(folder: Path) -> None:
                 place.write_bytes(content.read())
 
 
-def inline_scripts(site: Path) -> set[str]:
-    """Return the digests of the scripts within the site's pages, as a content security policy names them."""
-    found = {text for page in site.rglob("*.html") for text in INLINE_SCRIPT.findall(page.read_text("utf-8"))}
-    return {f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}" for text in found}
+def accessible(text: str) -> str:
+    """Return a page of the site with what WCAG 2.2 asks for and the theme leaves out."""
+    for before, after in REPAIRS.items():
+        text = re.sub(before, after, text)
+    return text
+
+
+def packed_site(files: dict[str, bytes]) -> tuple[str, bytes]:
+    """Return the file name and content of the site's wheel."""
+    return packed_wheel("arena-docs", f"{__version__}+file", files, {"METADATA": METADATA})
 
 
 def build() -> None:
-    """Build the site below build/docs. Raises: SystemExit: Sphinx warns."""
+    """Build the site below build/docs, and its wheel below dist. Raises: SystemExit: Sphinx warns."""
     from sphinx.cmd.build import build_main  # tests use the rest without Sphinx
 
     shutil.rmtree(BUILD, ignore_errors=True)
@@ -255,9 +279,20 @@ def build() -> None:
     words = ["-W", "--keep-going", "-q", "-b", "html", "-c", ROOT / "docs" / "site", "-d", BUILD / "doctrees"]
     if status := build_main([*map(str, words), str(source), str(PACKAGE / "site")]):
         raise SystemExit(status)
-    for name in (".buildinfo", "objects.inv"):
-        (PACKAGE / "site" / name).unlink(missing_ok=True)
-    print(f"{PACKAGE.relative_to(ROOT)}/site/index.html")
+    for path in [
+        *(PACKAGE / "site").rglob("*.map"),
+        *(PACKAGE / "site" / name for name in (".buildinfo", "objects.inv")),
+    ]:
+        path.unlink()
+    for path in [*(PACKAGE / "site").rglob("*.html"), PACKAGE / "site" / "_static" / "searchtools.js"]:
+        path.write_text(accessible(path.read_text("utf-8")), "utf-8")
+    (PACKAGE / "__init__.py").write_text('"""The documentation of the Arena, as a site."""\n', "utf-8")
+    name, content = packed_site(files_of(PACKAGE.name, PACKAGE))
+    for old in (ROOT / "dist").glob("arena_docs-*.whl"):
+        old.unlink()
+    (ROOT / "dist").mkdir(exist_ok=True)
+    (ROOT / "dist" / name).write_bytes(content)
+    print(f"{PACKAGE.relative_to(ROOT)}/site/index.html, dist/{name}")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from arena.web.live.feed import OpenServer
 from arena.web.pages import bots, ladders, match_list, match_tabs, matches, opponents, tv
 from arena.web.pages import live as live_pages
 from arena.web.pages import rules as rules_pages
+from arena.web.pages.documentation import Documentation, documentation
 from arena.web.pages.health import SourceHealth, healthz, metrics
 from arena.web.playing.play_socket import NoServer, PlaySocket
 from arena.web.reading.bot_records import BotRecords
@@ -69,6 +70,8 @@ ROUTES: Final = (
     Route("/write-a-bot", rules_pages.write_a_bot),
     Route("/write-a-bot/browser", rules_pages.browser_bot),
     Route("/duels", rules_pages.duels),
+    Route("/docs", documentation),
+    Route("/docs/{path:path}", documentation),
     Route("/api", api_page),
     Route("/healthz", healthz),
     Route("/metrics", metrics),
@@ -133,6 +136,7 @@ def application(
     made.state.play_socket = play_socket
     made.state.live = sources.live
     made.state.replays = sources.replays
+    made.state.documentation = Documentation()
     made.state.pictures = MatchPictures()
     made.state.reviews = sources.reviews
     made.state.fresh = sources.fresh

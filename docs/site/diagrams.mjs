@@ -5,8 +5,9 @@ const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 async function draw() {
   const chosen = document.body.dataset.theme;
-  const theme = chosen === "dark" || (chosen !== "light" && dark.matches) ? "dark" : "neutral";
-  mermaid.initialize({ startOnLoad: false, securityLevel: "strict", theme });
+  const isDark = chosen === "dark" || (chosen !== "light" && dark.matches);
+  const themeVariables = { edgeLabelBackground: isDark ? "#333" : "#eee" }; // legible, unlike the themes' own
+  mermaid.initialize({ startOnLoad: false, securityLevel: "strict", theme: isDark ? "dark" : "neutral", themeVariables });
   for (const [element, text] of diagrams) {
     element.textContent = text;
     delete element.dataset.processed;

@@ -12,10 +12,10 @@ from string import Template
 from typing import TYPE_CHECKING, Final
 
 from arena.local.errors import ProjectRefused
-from arena.local.project.client_wheel import client_wheel, engine_wheel
 from arena.local.project.kept_decisions import kept_decisions
 from arena.store.base.errors import NameNotAllowed
 from arena.store.bots.bots import check_free, check_name
+from arena.wheels import client_wheel, engine_wheel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def make_project(name: str, folder: Path, games: Sequence[Game]) -> tuple[str, .
     """Write a project for a bot that plays the given games; return its files, relative to the folder.
 
     Either all files are written, or none. Raises ProjectRefused for a name that no server accepts, and for an existing
-    folder. Raises: PackageMissing, OSError.
+    folder. Raises: ModuleNotFoundError, OSError.
     """
     try:
         check_name(name)

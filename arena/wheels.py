@@ -1,4 +1,4 @@
-"""Wheels of the Python client and the engine, built from the installed packages.
+"""Wheels, packed from files: of the Python client and the engine as they are installed, and of any other package.
 
 A project with these files needs a registry only for their dependencies. A registry may one day contain other packages
 under these two names, but a file in the project does not change. The same sources always give the same bytes.
@@ -14,9 +14,10 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from arena.local.errors import PackageMissing
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 WHEEL: Final = "Wheel-Version: 1.0\nGenerator: arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 NO_SOURCES: Final = (*EXTENSION_SUFFIXES, "pyproject.toml")
@@ -26,41 +27,47 @@ NO_SOURCES: Final = (*EXTENSION_SUFFIXES, "pyproject.toml")
 def client_wheel() -> tuple[str, bytes]:
     """Return the file name and content of the client's wheel.
 
-    Raises: PackageMissing: the package is not installed.
+    Raises: ModuleNotFoundError: the package is not installed.
     """
-    return _wheel("arena-client", "arena_client")
+    return _installed("arena-client", "arena_client")
 
 
 def engine_wheel() -> tuple[str, bytes]:
     """Return the file name and content of the engine's wheel, without compiled modules.
 
-    Raises: PackageMissing: the package is not installed.
+    Raises: ModuleNotFoundError: the package is not installed.
     """
-    return _wheel("arena-engine", "engine")
+    return _installed("arena-engine", "engine")
 
 
-def _wheel(name: str, package: str) -> tuple[str, bytes]:
+def _installed(name: str, package: str) -> tuple[str, bytes]:
     spec = find_spec(package)
     try:
         installed = distribution(name)
     except PackageNotFoundError as error:
-        raise PackageMissing(package) from error
+        raise ModuleNotFoundError(str(error), name=package) from error
     if spec is None or spec.origin is None:
-        raise PackageMissing(package)
-    folder = Path(spec.origin).parent
-    files = {
+        raise ModuleNotFoundError(f"there is no package {package}", name=package)
+    described = {part: installed.read_text(part) or "" for part in ("METADATA", "entry_points.txt")}
+    return packed_wheel(name, installed.version, files_of(package, Path(spec.origin).parent), described)
+
+
+def files_of(package: str, folder: Path) -> dict[str, bytes]:
+    """Return the files of a package as a wheel of its sources has them."""
+    return {
         f"{package}/{path.relative_to(folder).as_posix()}": path.read_bytes()
         for path in sorted(folder.rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts and not path.name.endswith(NO_SOURCES)
     }
-    stem = f"{name.replace('-', '_')}-{installed.version}"
-    for part, text in (
-        ("METADATA", installed.read_text("METADATA")),
-        ("WHEEL", WHEEL),
-        ("entry_points.txt", installed.read_text("entry_points.txt")),
-    ):
-        if text:
-            files[f"{stem}.dist-info/{part}"] = text.encode()
+
+
+def packed_wheel(
+    name: str, version: str, files: Mapping[str, bytes], described: Mapping[str, str]
+) -> tuple[str, bytes]:
+    """Return the file name and content of a wheel. `described`: the text of METADATA, and of other files beside it."""
+    stem = f"{name.replace('-', '_')}-{version}"
+    about = {**described, "WHEEL": WHEEL}
+    files = {**files, **{f"{stem}.dist-info/{part}": text.encode() for part, text in sorted(about.items()) if text}}
     record = f"{stem}.dist-info/RECORD"
     lines = [f"{path},sha256={_digest(content)},{len(content)}\n" for path, content in files.items()]
     files[record] = "".join([*lines, f"{record},,\n"]).encode()

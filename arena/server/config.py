@@ -204,6 +204,13 @@ class Config:
             "https://HOST or http://HOST:PORT, separated by commas. They are also names of --web itself."
         },
     )
+    embed_origins: str | None = field(
+        default=None,
+        metadata={
+            "help": "Sites whose pages may show a match in a frame, as https://HOST or http://HOST:PORT, separated by "
+            "commas; * for all, which is the default, none for no site."
+        },
+    )
     public_url: str | None = field(
         default=None,
         metadata={

@@ -21,7 +21,7 @@ from arena.web.api.endpoint import Sources
 from arena.web.drawing.match_picture import MatchPictures
 from arena.web.live.boards import Live
 from arena.web.live.feed import OpenServer
-from arena.web.pages import bots, ladders, match_list, match_tabs, matches, opponents, tv
+from arena.web.pages import bots, elsewhere, ladders, match_list, match_tabs, matches, opponents, tv
 from arena.web.pages import live as live_pages
 from arena.web.pages import rules as rules_pages
 from arena.web.pages.documentation import Documentation, documentation
@@ -58,14 +58,15 @@ ROUTES: Final = (
     Route("/matches/{number:whole}/steps/{step:whole}", matches.step),
     Route("/matches/{number:whole}/rounds/{round:whole}", matches.round_frames),
     Route("/matches/{number:whole}/replay", matches.replay),
-    Route("/matches/{number:whole}/picture.png", matches.picture),
+    Route("/matches/{number:whole}/picture.png", elsewhere.picture),
     Route("/matches/{number:whole}/faults", matches.first_fault),
     Route("/matches/{number:whole}/tricks", match_tabs.tricks),
     Route("/matches/{number:whole}/why", match_tabs.why),
     Route("/matches/{number:whole}/check", matches.check),
     Route("/matches/{number:whole}/analysis", matches.analysis, methods=["GET"]),
     Route("/matches/{number:whole}/analysis", matches.ask, methods=["POST"]),
-    Route("/embed/matches/{number:whole}", matches.embed),
+    Route("/embed/matches/{number:whole}", elsewhere.embed),
+    Route("/oembed", elsewhere.oembed),
     Route("/rules/{game}", rules_pages.rules),
     Route("/write-a-bot", rules_pages.write_a_bot),
     Route("/write-a-bot/browser", rules_pages.browser_bot),
@@ -133,6 +134,7 @@ def application(
     made.state.health = SourceHealth(reader)
     made.state.counts = counts
     made.state.sites = rules.sites
+    made.state.frames = rules.frames
     made.state.play_socket = play_socket
     made.state.live = sources.live
     made.state.replays = sources.replays

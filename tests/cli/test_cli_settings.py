@@ -49,6 +49,7 @@ def another(setting: ServerSetting) -> Value:
 
 OTHERS = {name: another(setting) for name, setting in SETTINGS.items()} | {
     "address": "[::1]:1",
+    "embed_origins": "https://blog.example, http://[::1]:3",
     "metrics": "[::1]:2",
     "public_address": "arena.example:443",
     "public_url": "https://arena.example/cards",
@@ -295,6 +296,11 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         (
             ("--public-url", "arena.example"),
             "public_url: 'arena.example' is no address of pages, such as https://arena",
+        ),
+        (
+            ("--embed-origins", "blog.example"),
+            "embed_origins: 'blog.example' is no origin, such as https://arena.example or http://192.0.2.7:8080; * "
+            "allows all sites, none no site",
         ),
         (("--public-address", "arena.example"), "public_address: 'arena.example' is no address of a server, such as"),
         (("--proxies", "10.0.0.1, proxy"), "proxies: 'proxy' does not appear to be an IPv4 or IPv6 network"),

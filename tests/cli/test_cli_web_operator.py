@@ -133,6 +133,7 @@ def test_a_server_that_is_gone_is_no_health(empty: Path) -> None:
     ("words", "said"),
     [
         (("--public-url", "arena.example"), "'--public-url': 'arena.example' is no address of pages"),
+        (("--embed-origins", "blog.example"), "'--embed-origins': 'blog.example' is no origin, such as"),
         (("--public-address", "arena.example"), "'--public-address': 'arena.example' is no address of a server"),
         (
             ("--public-url", "https://a.example/b", "--root", "/c"),

@@ -22,6 +22,7 @@ from arena.store.bots.bots import BotId
 from arena.store.matches import matches
 from arena.store.opening import open_to_amend
 from arena.store.store import open_store
+from arena.web.requests.each_request import USUAL, RequestRules
 from engine.game import Game
 from engine.sixth_sense import SIXTH_SENSE
 from tests.cli.web_rig import WebPages
@@ -75,7 +76,7 @@ def finished(connection: Connection, own: list[BotId], game: Game, chance: int, 
     return number
 
 
-def pages_of(path: Path) -> WebPages:
+def pages_of(path: Path, rules: RequestRules = USUAL) -> WebPages:
     """The pages over a data directory."""
 
     @contextmanager
@@ -83,4 +84,4 @@ def pages_of(path: Path) -> WebPages:
         with open_directory(path) as directory:
             yield directory
 
-    return WebPages(source)
+    return WebPages(source, rules)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-import pytest
 from playwright.sync_api import Browser
 
 from arena.rules import LANGUAGES
-from tests.web.browser import DARK_DESKTOP, PHONE, Look, looking, needs_browser, overflow, picture_name
+from tests.web.browser import DARK_DESKTOP, Look, looking, needs_browser, overflow, picture_name
 from tests.web.pages import pages
 
 pytestmark = needs_browser
@@ -29,12 +28,14 @@ _FOCUS: Final = """() => {
 }"""
 
 
-@pytest.mark.parametrize("look", [NARROW, PHONE], ids=["zoomed", "phone"])
-def test_no_page_is_wider_than_a_narrow_window(browser: Browser, site: str, look: Look) -> None:
-    with looking(browser, site, look) as seen:
-        for path in pages(site):
-            found = overflow(seen.go(path))
-            assert not found, (path, found)
+def test_no_page_is_wider_than_its_window(browser: Browser, site: str) -> None:
+    with looking(browser, site, Look(reduced_motion=True)) as seen:
+        for path in (*pages(site), "/embed/matches/1", "/embed/matches/4?step=9&seat=1", "/tv?kiosk"):
+            page = seen.go(path)
+            for width, height in ((1440, 900), (960, 600), (390, 844), (NARROW.width, NARROW.height)):
+                page.set_viewport_size({"width": width, "height": height})
+                found = overflow(page)
+                assert not found, (path, found)
 
 
 def test_every_control_is_reached_with_the_keyboard_in_order_and_seen_to_be(browser: Browser, site: str) -> None:

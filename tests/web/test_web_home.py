@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Browser
 
-from tests.web.browser import PHONE, Look, looking, needs_browser, overflow
-from tests.web.pages import pages
+from tests.web.browser import PHONE, Look, looking, needs_browser
 from tests.web.test_web_board import LAPTOP
 from tests.web.test_web_replay import ready
 
@@ -31,14 +29,6 @@ def test_the_first_page_shows_a_board_with_pause_and_explains_the_game(browser: 
         assert len({*names}) == 5
         for name in ("Watch", "Read the rules", "Write a bot"):
             assert page.locator("#new").get_by_role("link", name=name).is_visible()
-
-
-@pytest.mark.parametrize("look", [Look(1440, 900), Look(390, 844, touch=True)], ids=["1440", "390"])
-def test_no_page_is_wider_than_its_window(browser: Browser, site: str, look: Look) -> None:
-    with looking(browser, site, look) as seen:
-        for path in pages(site):
-            found = overflow(seen.go(path))
-            assert not found, (path, found)
 
 
 def test_lists_on_a_phone_have_rank_name_and_elo_in_the_window(browser: Browser, site: str) -> None:

@@ -104,10 +104,13 @@ def _check_listening(config: Config) -> None:
         ("metrics", config.metrics, host_and_port),
         ("proxies", config.transport.proxies, networks),
     ]
-    if config.web_origin is not None:
-        from arena.web.requests.sites import site_names
+    if config.web_origin is not None or config.embed_origins is not None:
+        from arena.web.requests.sites import frame_ancestors, site_names
 
-        checks.append(("web_origin", config.web_origin, site_names))
+        checks += [
+            ("web_origin", config.web_origin, site_names),
+            ("embed_origins", config.embed_origins, frame_ancestors),
+        ]
     if config.public_url is not None or config.public_address is not None:
         from arena.web.answers.addresses import bot_address, pages_address
 

@@ -54,6 +54,13 @@ DEFAULT_LISTEN: Final = "127.0.0.1:8080"
     help="Other sites on which readers may ask for analyses: https://HOST, separated by commas.",
 )
 @click.option(
+    "--embed-origins",
+    metavar="ORIGINS",
+    default="*",
+    show_default=True,
+    help="Sites that may show a match in a frame: https://HOST, separated by commas; * for all, none for no site.",
+)
+@click.option(
     "--public-url",
     metavar="URL",
     default="",
@@ -74,6 +81,7 @@ def command(
     rate: float,
     proxies: tuple[str, ...],
     web_origin: str,
+    embed_origins: str,
     public_url: str,
     public_address: str,
     access_log: bool,
@@ -89,7 +97,8 @@ def command(
             f"it begins with a slash and does not end with one, not {root!r}", param_hint="'--root'"
         )
     addresses = _addresses(public_url, public_address, root, place)
-    rules = _rules(rate, proxies, access_log, _sites(listen, web_origin, addresses.origin), addresses)
+    sites = _sites(listen, web_origin, addresses.origin)
+    rules = _rules(rate, proxies, access_log, sites, addresses, embed_origins)
     if place.data is None:
         with place.reached_server() as client:
             client.games()
@@ -142,18 +151,25 @@ def _sites(listen: str, web_origin: str, public_origin: str) -> Sites:
         raise click.BadParameter(str(error), param_hint="'--web-origin'") from None
 
 
-def _rules(rate: float, proxies: tuple[str, ...], access_log: bool, sites: Sites, addresses: Addresses) -> RequestRules:
+def _rules(
+    rate: float, proxies: tuple[str, ...], access_log: bool, sites: Sites, addresses: Addresses, embed_origins: str
+) -> RequestRules:
     """Return the rules for requests. Raises: BadParameter."""
     from arena.stderr import log_to_stderr
     from arena.web.requests.each_request import RequestRules
+    from arena.web.requests.sites import frame_ancestors
     from trio_grpc.http2.proxy_protocol import networks
 
     try:
         named = networks(",".join(proxies)) if proxies else ()
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="'--proxy'") from None
+    try:
+        frames = frame_ancestors(embed_origins)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--embed-origins'") from None
     log_to_stderr(level=logging.INFO if access_log else logging.WARNING)
-    return RequestRules(rate, named, access_log, sites, addresses)
+    return RequestRules(rate, named, access_log, sites, addresses, frames)
 
 
 def _serve(open_source: OpenSource, listen: str, rules: RequestRules, open_server: OpenServer | None = None) -> None:

@@ -44,7 +44,7 @@ async def show_pages(
     public_url, public_address = config.public_url or "", config.public_address or ""
     server = f"{config.address.rpartition(':')[0]}:{port}"
     tls = "" if config.tls_cert is None else "tls"
-    words = (unix_socket, proxies, web_origin, public_url, public_address, server, tls)
+    words = (unix_socket, proxies, web_origin, public_url, public_address, server, tls, config.embed_origins or "")
     tried = begun = False
 
     async def run() -> bool:

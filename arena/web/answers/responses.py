@@ -41,8 +41,6 @@ HEADERS: Final[Mapping[str, str]] = {
 }
 """Headers of every answer: nothing is loaded from other sites, only our scripts run, and no page can be framed."""
 REPLAY_TYPE: Final = "application/octet-stream"
-FRAMED: Final = "form-action 'none'; frame-ancestors *"
-"""The part of the content security policy that differs for a page that other sites may show."""
 OF_ALL: Final = {"access-control-allow-origin": "*"}
 """Header of what a frame without an origin of its own loads: scripts, and the drawn steps."""
 FOREVER: Final = {"cache-control": "public, max-age=31536000, immutable"}
@@ -182,9 +180,10 @@ def conditional(request: Request, content: bytes, media_type: str, headers: Mapp
     return Response(content, media_type=media_type, headers={**headers, "etag": tag})
 
 
-def framed(answer: Response) -> Response:
+def framed(answer: Response, ancestors: str) -> Response:
     """Let other sites show a page in a frame. It is to read only: it has no form."""
-    policy = HEADERS["content-security-policy"].replace("form-action 'self'; frame-ancestors 'none'", FRAMED)
+    policy = HEADERS["content-security-policy"].replace("form-action 'self'", "form-action 'none'")
+    policy = policy.replace("frame-ancestors 'none'", f"frame-ancestors {ancestors}")
     answer.headers["content-security-policy"] = policy
     return answer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -13,19 +13,14 @@ from arena.analysis.verdict import checked, unchecked
 from arena.queries.source import DataSource
 from arena.replay.render.show import ShowError, part_name
 from arena.store.base.rows import MatchRow, MatchState
-from arena.web.answers.responses import conditional, framed, packed, page, replay_download
-from arena.web.drawing.match_picture import PicturedMatch, PicturedSeat
+from arena.web.answers.responses import packed, page, replay_download
 from arena.web.drawing.score_line import score_line
 from arena.web.pages.asked import number_asked
 from arena.web.pages.match_frames import frame
 from arena.web.reading.reader import Busy, Missing, NotShown
 from arena.web.reading.ready_replays import ReadyReplay, match_row, replay_file
 from arena.web.reading.reviews import Review, TooManyReviews
-from engine.registry import GAMES
 from trio_grpc.limits.connection_limits import origin_of
-
-PICTURE_FRESH: Final = 300
-"""Seconds for which a picture may be cached: few, as a name in it may be removed."""
 
 
 async def match(request: Request) -> Response:
@@ -57,19 +52,7 @@ async def step(request: Request) -> Response:
         ready = request.app.state.replays.ready(source, number)
         return board(ready, match_row(source, number), index, seat, review)
 
-    return page(request, "match.html", **await request.app.state.reader.read(_named(query)))
-
-
-async def embed(request: Request) -> Response:
-    """Show a step of a match for a frame on another site."""
-    number, seat = request.path_params["number"], number_asked(request, "seat", 100)
-    index = number_asked(request, "step") or 1
-
-    def query(source: DataSource) -> dict[str, Any]:
-        ready = request.app.state.replays.ready(source, number)
-        return board(ready, match_row(source, number), index, seat, None)
-
-    return framed(page(request, "embed.html", **await request.app.state.reader.read(_named(query))))
+    return page(request, "match.html", **await request.app.state.reader.read(named(query)))
 
 
 def board(ready: ReadyReplay, row: MatchRow, index: int, seat: int | None, review: Review | None) -> dict[str, Any]:
@@ -103,7 +86,7 @@ async def round_frames(request: Request) -> Response:
         costly = _costly(ready, review, seat)
         return ready.drawn((wanted, seat, *sorted(costly)), lambda: _drawn_round(ready, wanted, seat, costly))
 
-    content: bytes = await request.app.state.reader.read(_named(query))
+    content: bytes = await request.app.state.reader.read(named(query))
     return packed(request, content, "application/json")
 
 
@@ -143,20 +126,6 @@ async def first_fault(request: Request) -> Response:
     return RedirectResponse(f"{request.scope['root']}/matches/{number}/steps/{place}{eyes}", 303)
 
 
-async def picture(request: Request) -> Response:
-    """Return a picture of a finished match, for sites that show links to the match. Raises: Missing."""
-    number = request.path_params["number"]
-
-    row = await request.app.state.reader.read(lambda source: match_row(source, number))
-    if row.state is not MatchState.FINISHED:
-        raise Missing(f"match {number} has no result to draw")
-    seats = [PicturedSeat(seat.place or 0, seat.bot, seat.score or 0) for seat in row.seats]
-    game = GAMES[row.game].title if row.game in GAMES else row.game
-    pictured = PicturedMatch(f"Match {number}", game, tuple(sorted(seats, key=lambda seat: seat.place)))
-    content = await request.app.state.pictures.picture(pictured)
-    return conditional(request, content, "image/png", {"cache-control": f"public, max-age={PICTURE_FRESH}"})
-
-
 async def replay(request: Request) -> Response:
     """Return the replay file of a finished match."""
     number = request.path_params["number"]
@@ -164,14 +133,16 @@ async def replay(request: Request) -> Response:
     return replay_download(request, number, content)
 
 
-def _named(query: Any) -> Any:
-    def named(source: DataSource) -> Any:
+def named(query: Any) -> Any:
+    """Return a query that raises Missing for a step, round or seat that a replay does not have."""
+
+    def asking(source: DataSource) -> Any:
         try:
             return query(source)
         except ShowError as error:
             raise Missing(str(error)) from error
 
-    return named
+    return asking
 
 
 def _costly(ready: ReadyReplay, review: Review | None, seat: int | None) -> dict[int, Mapping[str, Any]]:

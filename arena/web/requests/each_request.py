@@ -47,6 +47,8 @@ class RequestRules:
     """Sites whose pages may do more than read."""
     addresses: Addresses = field(default_factory=Addresses)
     """The addresses that pages print."""
+    frames: str = "*"
+    """The sites that may show a match in a frame, as in a content security policy."""
 
 
 USUAL: Final = RequestRules()

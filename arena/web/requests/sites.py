@@ -44,6 +44,21 @@ def site_names(web_origin: str) -> Mapping[str, str]:
     return named
 
 
+def frame_ancestors(embed_origins: str) -> str:
+    """Parse the setting of the sites that may show a match in a frame; return them as a content security policy does.
+
+    Raises: ValueError.
+    """
+    if embed_origins in {"", "*"}:
+        return "*"
+    if embed_origins == "none":
+        return "'none'"
+    try:
+        return " ".join(site_names(embed_origins))
+    except ValueError as error:
+        raise ValueError(f"{error}; * allows all sites, none no site") from None
+
+
 class Sites:
     """The origins and names that are allowed to do more than read."""
 

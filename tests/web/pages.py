@@ -34,6 +34,6 @@ def pages(site: str) -> tuple[str, ...]:
             found[kind(path)] = path
             page = _Links()
             page.feed(answer.read().decode())
-        there = map(urlsplit, page.found)  # only the documentation's own links are relative, to pages of one kind
-        waiting += [each.path + (f"?{each.query}" if each.query else "") for each in there if each.path[:1] == "/"]
+        there = [each for each in map(urlsplit, page.found) if each.path != "/docs/"]  # which has tests of its own
+        waiting += [each.path + (f"?{each.query}" if each.query else "") for each in there if each.path]
     return tuple(found.values())

@@ -6,22 +6,16 @@ server, however the server ends.
 
 from __future__ import annotations
 
-import logging
+import select
 import sys
-from functools import partial
-from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
 
-from arena.processes.parent import Parent, connected
-from arena.queries.directory import opening_directory
-from arena.queries.remote import at_socket, connect
-from arena.stderr import log_to_stderr
-from arena.web.answers.addresses import Addresses, BotAddress
-from arena.web.playing.play_socket import PlaySocket
-from arena.web.requests.each_request import RequestRules
-from arena.web.requests.sites import Sites, frame_ancestors
-from arena.web.serving import run
-from trio_grpc.http2.proxy_protocol import networks
-from trio_grpc.http2.sockets import host_and_port
+from arena.processes.parent import connected
+from trio_grpc.http2.sockets import bind, bound
+
+UNUSED: Final = 60.0
+"""Maximum number of seconds without a request until the code of the pages is loaded, which takes a second or two."""
 
 
 def main(
@@ -40,34 +34,46 @@ def main(
 
     `proxies` are the server's trusted proxies; `web_origin` names other sites whose pages may do more than read.
     The server listens at `server`, without TLS if `tls` is empty. `public_url` and `public_address` may be empty, too,
-    and so may `embed_origins`, the sites that may show a match in a frame.
+    and so may `embed_origins`, the sites that may show a match in a frame. The code of the pages is loaded at the first
+    request, so that it costs the start of the server nothing.
     """
-    log_to_stderr(log_json=True, level=logging.WARNING)  # goes to the server's log, as nobody reads standard output
-    addresses = Addresses(public_url, public_address, BotAddress(server, bool(tls)))
-    sites = Sites(host_and_port(listen)[0], web_origin, addresses.origin)
-    rules = RequestRules(
-        proxies=networks(proxies) if proxies else (),
-        sites=sites,
-        addresses=addresses,
-        frames=frame_ancestors(embed_origins),
-    )
-    with connected() as parent, opening_directory(Path(data)) as open_source:
+    with connected() as parent:
         parent.receive()  # a report before the server asks would be lost with the ready message
         try:
-            run(
-                open_source,
-                listen,
-                partial(_say, parent),
-                rules,
-                partial(connect, at_socket(Path(unix_socket))),
-                PlaySocket(unix_socket, sites),
-            )
+            sockets = bind(listen)
         except RuntimeError as error:
             parent.send([("", str(error))])
+            return
+        parent.send([(f"http://{bound(sockets)}{urlsplit(public_url).path.rstrip('/')}/", "")])
+        select.select(sockets, [], [], UNUSED)
 
+        import logging
+        from functools import partial
+        from pathlib import Path
 
-def _say(parent: Parent, address: str) -> None:
-    parent.send([(address, "")])
+        from arena.queries.directory import opening_directory
+        from arena.queries.remote import at_socket, connect
+        from arena.stderr import log_to_stderr
+        from arena.web.answers.addresses import Addresses, BotAddress
+        from arena.web.playing.play_socket import PlaySocket
+        from arena.web.requests.each_request import RequestRules
+        from arena.web.requests.sites import Sites, frame_ancestors
+        from arena.web.serving import run
+        from trio_grpc.http2.proxy_protocol import networks
+        from trio_grpc.http2.sockets import host_and_port
+
+        log_to_stderr(log_json=True, level=logging.WARNING)  # goes to the server's log, as nobody reads standard output
+        addresses = Addresses(public_url, public_address, BotAddress(server, bool(tls)))
+        sites = Sites(host_and_port(listen)[0], web_origin, addresses.origin)
+        rules = RequestRules(
+            proxies=networks(proxies) if proxies else (),
+            sites=sites,
+            addresses=addresses,
+            frames=frame_ancestors(embed_origins),
+        )
+        open_server = partial(connect, at_socket(Path(unix_socket)))
+        with opening_directory(Path(data)) as open_source:
+            run(open_source, sockets, lambda: None, rules, open_server, PlaySocket(unix_socket, sites))
 
 
 if __name__ == "__main__":

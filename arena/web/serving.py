@@ -19,7 +19,6 @@ from arena.web.playing.play_socket import LARGEST_FRAME, PlaySocket
 from arena.web.reading.reader import OpenSource
 from arena.web.requests.connections import Connections, serve_by
 from arena.web.requests.each_request import USUAL, RequestRules
-from trio_grpc.http2.sockets import bind
 
 GRACE: Final = 3.0
 """Maximum number of seconds for running requests to end after a signal."""
@@ -31,28 +30,25 @@ UNREAD_BYTES: Final = 1 << 18
 
 def run(
     open_source: OpenSource,
-    listen: str,
-    ready: Callable[[str], None],
+    sockets: Iterable[socket.socket],
+    ready: Callable[[], None],
     rules: RequestRules = USUAL,
     open_server: OpenServer | None = None,
     play_socket: PlaySocket | None = None,
 ) -> None:
-    """Serve the pages at "host:port" until SIGINT or SIGTERM; call `ready` with their address.
+    """Serve the pages at listening sockets until SIGINT or SIGTERM; call `ready` when they answer.
 
     `open_server`: opens the server whose running matches are shown; if None, none are shown. `play_socket`: handles the
-    WebSockets of bots that play. Raises RuntimeError.
+    WebSockets of bots that play.
     """
     raise_file_limit()
     serve_by(Connections(rules.proxies))
-    sockets = bind(listen)
-    host, port = sockets[0].getsockname()[:2]
     config = configured(sockets)
-    named = f"[{host}]" if ":" in host else host
     pages = application(open_source, rules, open_server, play_socket)
     gc.collect()
     gc.freeze()  # otherwise collecting the initial objects delays a page by 70 ms now and then
     gc.set_threshold(20_000, 20, 50)
-    trio.run(_serve, pages, config, partial(ready, f"http://{named}:{port}{rules.addresses.root}/"))
+    trio.run(_serve, pages, config, ready)
 
 
 def configured(sockets: Iterable[socket.socket]) -> Config:

@@ -13,6 +13,7 @@ from arena.web.answers.addresses import Addresses
 from arena.web.requests.each_request import RequestRules
 from arena.web.serving import run
 from trio_grpc.http2.proxy_protocol import networks
+from trio_grpc.http2.sockets import bind, bound
 
 OPENS_FIRST = "192.0.2.9"
 """The address whose WebSockets are opened before they fail."""
@@ -28,11 +29,9 @@ async def play(socket: WebSocket) -> None:
     broken()
 
 
-def ready(address: str) -> None:
-    print(address, flush=True)
-
-
 if __name__ == "__main__":
     log_to_stderr(level=logging.WARNING)
     rules = RequestRules(proxies=networks("127.0.0.1"), addresses=Addresses("http://arena.example"))
-    run(broken, "127.0.0.1:0", ready, rules, play_socket=cast("Any", play))
+    sockets = bind("127.0.0.1:0")
+    address = f"http://{bound(sockets)}/"
+    run(broken, sockets, lambda: print(address, flush=True), rules, play_socket=cast("Any", play))

@@ -43,7 +43,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_child_that_does_not_heed_is_killed_at_a_further_signal(tmp_path: Path) -> None:
     with caught_signals() as signals, children(signals) as programs:
         child = programs.start("mule", ("telling",), tmp_path / "log", heard=True)
-        assert child.line(signals, 30) == "ready\n"
+        assert child.lines(signals, 30, 1) == ["ready"]
         programs.check()
         os.kill(os.getpid(), signal.SIGINT)
         signals.sleep(30)
@@ -55,7 +55,7 @@ def test_a_child_that_does_not_heed_is_killed_in_the_end(tmp_path: Path, monkeyp
     monkeypatch.setattr("arena.cli.demo.children.GRACE", 0.2)
     with caught_signals() as signals, children(signals) as programs:
         child = programs.start("mule", ("stubborn",), tmp_path / "log", heard=True)
-        child.line(signals, 30)
+        child.lines(signals, 30, 1)
     assert child.process.returncode == -signal.SIGKILL
 
 
@@ -63,7 +63,7 @@ def test_a_child_that_ends_is_reported_with_the_end_of_its_log(tmp_path: Path) -
     with caught_signals() as signals, children(signals) as programs:
         child = programs.start("talker", ("talker",), tmp_path / "log", heard=True)
         with pytest.raises(ChildFailed) as failed:
-            child.line(signals, 30)
+            child.lines(signals, 30, 1)
     text = str(failed.value)
     assert "the talker ended with status 3" in text
     assert "line 19" in text
@@ -75,14 +75,14 @@ def test_a_child_that_says_nothing_is_reported_as_such(tmp_path: Path) -> None:
     with caught_signals() as signals, children(signals) as programs:
         child = programs.start("mouse", ("quiet",), tmp_path / "log", heard=True)
         with pytest.raises(ChildFailed, match="it said nothing"):
-            child.line(signals, 30)
+            child.lines(signals, 30, 1)
 
 
 def test_a_child_that_does_not_speak_in_time_is_reported(tmp_path: Path) -> None:
     with caught_signals() as signals, children(signals) as programs:
         child = programs.start("mule", ("stubborn",), tmp_path / "log", heard=True)
         with pytest.raises(ChildFailed, match="did not start within 0 s"):
-            child.line(signals, 0)
+            child.lines(signals, 0, 1)
 
 
 def test_a_signal_ends_the_wait_for_a_childs_words(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_signal_ends_the_wait_for_a_childs_words(tmp_path: Path) -> None:
     with caught_signals() as signals, children(signals) as programs:
         child: Child = programs.start("mule", ("stubborn",), tmp_path / "log", heard=True)
         os.kill(os.getpid(), signal.SIGTERM)
-        assert child.line(signals, 30) is None
+        assert child.lines(signals, 30, 1) is None
         child.process.kill()
 
 

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -133,7 +134,10 @@ def test_a_demo_puts_the_samples_in_the_order_of_their_strength(data: Path, game
 
 def test_demo_in_a_terminal_moves_and_is_left_with_ctrl_c(data: Path) -> None:
     with terminal("demo", "--seconds", "600", "--data", data, columns=120) as screen:
-        screen.expect("matches finished")
+        found = re.search(r"Watch at http://(\S+?)/\s", screen.expect("matches finished"))
+        assert found
+        address = found[1]
+        until(lambda: 'data-key="' in page(address, "/live"), "a running match on the page")
         screen.press("\x03")
         screen.expect("Stopping")
         assert screen.end() == 0
@@ -142,11 +146,33 @@ def test_demo_in_a_terminal_moves_and_is_left_with_ctrl_c(data: Path) -> None:
     assert "of 600 s" in plain(screen.text)
 
 
+def test_demo_in_a_terminal_shows_its_pages_until_ctrl_c(data: Path) -> None:
+    """They are at the same address as before, over the directory."""
+    with terminal("demo", "--seconds", "1", "--data", data, columns=120) as screen:
+        found = re.search(r"Watch at http://(\S+?)/\s", screen.expect("matches finished"))
+        assert found
+        screen.expect(f"The pages stay at http://{found[1]}/ until Ctrl-C.")
+        assert 'href="/matches/1"' in page(found[1], "/matches")
+        screen.press("\x03")
+        assert screen.end() == 0
+    assert processes_of(data) == []
+
+
+def page(address: str, path: str) -> str:
+    with closing(HTTPConnection(address, timeout=PATIENCE)) as connection:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        assert answer.status == 200
+        return answer.read().decode()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_demo_that_is_stopped_leaves_no_process(data: Path, number: signal.Signals) -> None:
     with demo(data) as process:
         read_until(process, "matches finished")
-        assert len(processes_of(data)) == 7, "itself, the server, its writer and fit processes and three bots"
+        assert len(processes_of(data)) == 8, (
+            "itself, the server, its writer and fit processes, its pages and three bots"
+        )
         process.send_signal(number)
         text, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, text

@@ -223,6 +223,12 @@ def test_the_process_that_shows_pages_dies_and_is_started_anew_at_the_same_place
         assert server.get("/status")[0].status == 200
 
 
+def test_the_code_of_the_pages_is_not_loaded_before_the_first_request() -> None:
+    heavy = {"trio", "starlette", "sqlalchemy", "structlog", "grpc"}
+    program = f"import sys, arena.web.beside_server; print(sorted({heavy!r} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout == b"[]\n"
+
+
 KILLED_AT_ITS_FIRST_START = """
 import os, pathlib, signal, sys
 mark = pathlib.Path(__file__).with_name("started")

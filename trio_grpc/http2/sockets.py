@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -57,6 +58,12 @@ def bind(address: str) -> list[socket.socket]:
             listening.close()
         raise RuntimeError(f"cannot listen at {address}: {error}") from error
     return sockets
+
+
+def bound(sockets: Sequence[socket.socket]) -> str:
+    """Return the address of the first of these sockets as "host:port"."""
+    host, port = sockets[0].getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def bind_unix(unix_socket: Path) -> socket.socket:

@@ -72,7 +72,7 @@ class Child:
     """A running Python module."""
 
     def __init__(self, name: str, arguments: Sequence[str], log: Path, *, heard: bool = False) -> None:
-        """Start the module. Its output goes to the file `log`, or to `line` if `heard` is true."""
+        """Start the module. Its output goes to the file `log`, or to `lines` if `heard` is true."""
         self.name = name
         self.log = log
         with log.open("wb") as output:
@@ -93,17 +93,17 @@ class Child:
             told = "\n".join(f"  {line}" for line in lines) or "  (it said nothing)"
             raise ChildFailed(f"the {self.name} ended with status {status}; the end of {self.log}:\n{told}")
 
-    def line(self, signals: Signals, seconds: float) -> str | None:
-        """Return the first line of its output; None if a signal comes first.
+    def lines(self, signals: Signals, seconds: float, number: int) -> list[str] | None:
+        """Return the first lines of its output; None if a signal comes first.
 
         Raises:
-            ChildFailed: No line came in time.
+            ChildFailed: They did not come in time.
         """
         assert self.process.stdout is not None
         pipe = self.process.stdout.fileno()
         end = time.monotonic() + seconds
         text = b""
-        while not text.endswith(b"\n"):
+        while text.count(b"\n") < number:
             if time.monotonic() > end:
                 raise ChildFailed(f"the {self.name} did not start within {seconds:.0f} s; its log is {self.log}")
             if not signals.wait(end - time.monotonic(), readable=pipe):
@@ -115,7 +115,7 @@ class Child:
                 self.process.wait()
                 self.check()
             text += piece
-        return text.decode()
+        return text.decode().splitlines()
 
 
 class Children:

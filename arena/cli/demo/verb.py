@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import click
 
@@ -28,6 +29,8 @@ STARTING: Final = 60.0
 """Maximum number of seconds until the first match begins."""
 SERVER_END: Final = 5.0
 """Seconds to wait for an unresponsive server to end, so that its log can show the cause."""
+IDLE: Final = 3600.0
+"""Seconds to wait at once for the first request after the end; without one, the code of the pages is not loaded."""
 POLL: Final = 0.25
 """Seconds between two queries of the server."""
 
@@ -51,8 +54,9 @@ POLL: Final = 0.25
 def command(data: Path, game: str, seconds: float) -> None:
     """Play rated matches between three sample bots and show the ladder and a replay.
 
-    Starts a server on a free port of this machine and three bots as separate programs; house bots fill the tables. Then
-    it stops them all and shows the ladder and a replay. Ctrl-C stops the demo early and still shows them.
+    Starts a server on a free port of this machine and three bots as separate programs; house bots fill the tables. A
+    browser shows the matches at the address that it prints. Then it stops them all and shows the ladder and a replay.
+    On a terminal the pages stay until Ctrl-C. An earlier Ctrl-C stops the demo and still shows ladder and replay.
     """
     from arena.cli.demo.children import ChildFailed, caught_signals, children
     from arena.cli.terminal.screen import screen
@@ -62,20 +66,28 @@ def command(data: Path, game: str, seconds: float) -> None:
         (data / "logs").mkdir(parents=True, exist_ok=True)
         (data / "tokens").mkdir(mode=0o700, exist_ok=True)
         with caught_signals() as signals, children(signals) as programs:
-            before = _play(console, signals, programs, data, game, seconds)
+            played = _play(console, signals, programs, data, game, seconds)
+            stays = console.is_terminal and not signals.count
             console.print("Stopping the server, which lets running matches end, and the bots …")
     except (ChildFailed, OSError) as error:
         raise click.ClickException(str(error)) from error
-    if before is not None:
+    if played is not None:
         from arena.cli.demo.progress import look_back
 
+        before, pages = played
         look_back(console, data, game, before)
+        if stays:
+            with suppress(KeyboardInterrupt):
+                _stay(console, data, pages)
 
 
-def _play(console: Console, signals: Signals, programs: Children, data: Path, game: str, seconds: float) -> int | None:
+def _play(
+    console: Console, signals: Signals, programs: Children, data: Path, game: str, seconds: float
+) -> tuple[int, str] | None:
     """Start everything and let it play.
 
-    Return the number of the newest match before the demo; None if a signal came before the server was ready.
+    Return the number of the newest match before the demo, and the address of the pages; None if a signal came before
+    the server was ready.
     """
     from arena.cli.demo.children import ChildFailed
     from arena.cli.demo.progress import newest
@@ -85,10 +97,12 @@ def _play(console: Console, signals: Signals, programs: Children, data: Path, ga
     server = programs.start(
         "server", ("arena.cli", "serve", *_serving(data, game)), data / "logs" / "server.log", heard=True
     )
-    greeting = server.line(signals, STARTING)
+    greeting = server.lines(signals, STARTING, 2)
     if greeting is None:
         return None
-    address = greeting.removeprefix("Arena listens on ").partition(",")[0]
+    address = greeting[0].removeprefix("Arena listens on ").partition(",")[0]
+    pages = greeting[1].removeprefix("Pages at ")
+    console.print(f"Watch at {pages}")
     try:
         with connect(address) as client:
             before = newest(client)
@@ -96,7 +110,7 @@ def _play(console: Console, signals: Signals, programs: Children, data: Path, ga
             import arena.cli.demo.progress  # noqa: F401 - takes a second: import it while the bots start
 
             _watch(console, signals, programs, client, game, before, seconds)
-            return before
+            return before, pages
     except (NoAnswer, Declined) as error:
         with suppress(subprocess.TimeoutExpired):
             server.process.wait(SERVER_END)
@@ -114,7 +128,27 @@ def _start_bots(programs: Children, address: str, data: Path, game: str) -> None
 
 def _serving(data: Path, game: str) -> tuple[str, ...]:
     quick = ("--drain", "5", "--house-search", "0")  # searching 1 match in 300 would take a tenth of the time
-    return ("--address", "127.0.0.1:0", "--data", str(data), "--game", game, *quick, "--log-json")
+    where = ("--address", "127.0.0.1:0", "--web", "127.0.0.1:0")
+    return (*where, "--data", str(data), "--game", game, *quick, "--log-json")
+
+
+def _stay(console: Console, data: Path, pages: str) -> None:
+    """Serve the pages of the data directory until a signal, at the address at which the server served them."""
+    from arena.cli.demo.children import caught_signals
+    from trio_grpc.http2.sockets import bind
+
+    sockets = bind(urlsplit(pages).netloc)
+    console.print(f"\nThe pages stay at {pages} until Ctrl-C.")
+    with caught_signals() as signals:
+        while not signals.wait(IDLE, readable=sockets[0].fileno()):
+            pass
+    if signals.count:
+        return
+    from arena.queries.directory import opening_directory
+    from arena.web.serving import run
+
+    with opening_directory(data) as open_source:
+        run(open_source, sockets, lambda: None)
 
 
 def _watch(

@@ -174,11 +174,11 @@ def _rules(
 
 def _serve(open_source: OpenSource, listen: str, rules: RequestRules, open_server: OpenServer | None = None) -> None:
     from arena.web.serving import run
-
-    def ready(address: str) -> None:
-        click.echo(f"Pages at {address}; Ctrl-C ends them.")
+    from trio_grpc.http2.sockets import bind, bound
 
     try:
-        run(open_source, listen, ready, rules, open_server)
+        sockets = bind(listen)
     except RuntimeError as error:
         raise click.ClickException(f"{error}; choose another place with --listen") from error
+    address = f"http://{bound(sockets)}{rules.addresses.root}/"
+    run(open_source, sockets, lambda: click.echo(f"Pages at {address}; Ctrl-C ends them."), rules, open_server)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from arena_client.version import __version__
 
 if TYPE_CHECKING:
+    from arena_client.asking import Decisions, OpenDecision, connect
     from arena_client.bot import Bot
     from arena_client.decision import GAMES, Action, Card, Catalog, Decision, View
     from arena_client.errors import (
@@ -43,6 +44,7 @@ __all__ = [
     "Card",
     "Catalog",
     "Decision",
+    "Decisions",
     "InvitationNeededError",
     "MatchReport",
     "MatchStart",
@@ -53,6 +55,7 @@ __all__ = [
     "NoticeKind",
     "NullernRound",
     "NullernView",
+    "OpenDecision",
     "ParkedError",
     "ProtocolMismatchError",
     "RefusedError",
@@ -64,6 +67,7 @@ __all__ = [
     "UnreachableError",
     "View",
     "__version__",
+    "connect",
     "play",
     "read_decisions",
     "run",
@@ -71,7 +75,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # Hidden from type checkers, so that they reject unknown names.
     _MODULES = (
-        "polling",  # First, before anything else imports gRPC.
+        "asking",
         "bot",
         "decision",
         "errors",

@@ -45,7 +45,7 @@ class Caller:
         """The decision that the bot's own code works on, or the name of the called method."""
         self._bot = bot
         self._on_error = on_error
-        self._clock = clock
+        self.clock = clock
         self._out: PlayRequest | None = None
         """The message to send; None if there is none."""
         self._since = 0.0
@@ -100,7 +100,7 @@ class Caller:
     def long_thought(self, seconds: float) -> str:
         """Describe the current decision if it has taken longer than `seconds`; else return "". For any thread."""
         began, subject = self._now, self._subject
-        passed = self._clock() - began
+        passed = self.clock() - began
         if passed < seconds or not self.thinking or self._now != began:
             return ""
         return on_what(self._bot, subject, passed)
@@ -129,7 +129,7 @@ class Caller:
         return self._out is not None and self._read_clock() - self._since > HOLD
 
     def _read_clock(self) -> float:
-        self._now = self._clock()
+        self._now = self.clock()
         return self._now
 
     def news(self, message: PlayResponse, session: Session | None = None) -> Iterator[PlayRequest]:
@@ -215,9 +215,12 @@ class Caller:
 
 
 def as_decision(
-    message: play_pb2.Decision, games: Mapping[str, Catalog], open_ones: Collection[tuple[int, int]] | None = None
+    message: play_pb2.Decision,
+    games: Mapping[str, Catalog],
+    open_ones: Collection[tuple[int, int]] | None = None,
+    make: type[Decision] = Decision,
 ) -> Decision:
-    """Convert a message to a decision for the bot.
+    """Convert a message to a decision for the bot, of the class `make`.
 
     Raises `ProtocolMismatchError` if no catalogue is that of its game, or describes its view.
     """
@@ -232,7 +235,7 @@ def as_decision(
         raise ProtocolMismatchError(
             "the server asks for a decision in a game unknown to this client: update arena-client"
         )
-    return Decision(
+    return make(
         message.match_id,
         message.decision_id,
         catalog,

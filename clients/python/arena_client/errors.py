@@ -18,7 +18,7 @@ class ArenaError(Exception):
 
 
 class ArgumentError(ArenaError, ValueError):
-    """An argument of `run` or `play` is invalid, such as a file that cannot be read."""
+    """An argument of `run`, `play` or `connect` is invalid, such as a file that cannot be read."""
 
     status = 2
 

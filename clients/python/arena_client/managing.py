@@ -6,12 +6,16 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from arena_client import polling  # noqa: F401 - before anything else imports gRPC
 from arena_client.bot import Bot
 from arena_client.command import SERVER_HELP, add_token_options
-from arena_client.connection import Connection
 from arena_client.errors import ArenaError
+from arena_client.options import Options
+from arena_client.running import new_connection
+
+if TYPE_CHECKING:
+    from arena_client.connection import Connection
 
 VERBS = {
     "unpark": "Un-park a bot, so that the server invites it again. A bot is parked after several matches in a row in "
@@ -35,14 +39,13 @@ def main(verb: str, arguments: Sequence[str]) -> None:
     add_token_options(parser)
     parsed = parser.parse_args(arguments)
     try:
-        connection = Connection(
-            Bot(name=parsed.name),
-            parsed.server,
-            token=parsed.token,
-            token_file=parsed.token_file,
-            tls=parsed.tls_roots or parsed.tls,
-            receipts=False,
-        )
+        options: Options = {
+            "token": parsed.token,
+            "token_file": parsed.token_file,
+            "tls": parsed.tls_roots or parsed.tls,
+            "receipts": False,
+        }
+        connection = new_connection(Bot(name=parsed.name), parsed.server, options)
         done = asyncio.run(_unpark(connection, parsed.name) if verb == "unpark" else _rotate(connection, parsed.name))
     except ArenaError as error:
         sys.stderr.write(error.told(parsed.name))

@@ -23,7 +23,7 @@ DRAIN_TERMINATED = 8.0
 
 
 class Options(TypedDict, total=False):
-    """Keyword arguments of `run` and `play`; each may be omitted."""
+    """Keyword arguments of `run`, `play` and `connect`; each may be omitted."""
 
     token: str | None
     """The token itself."""

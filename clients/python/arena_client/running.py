@@ -16,19 +16,20 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
 from types import FrameType, TracebackType
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from arena_client import polling  # noqa: F401 - before anything else imports gRPC
 from arena_client.async_caller import AsyncCaller, is_async
 from arena_client.bot import Bot
 from arena_client.caller import Caller
-from arena_client.connection import Connection
 from arena_client.errors import ArenaError
 from arena_client.inbox import Inbox, ThreadInbox
 from arena_client.loops import AsyncioLoop, Loop, loop_here
 from arena_client.network import Network
 from arena_client.options import DRAIN_TERMINATED, Options, check_names, drain_seconds
 from arena_client.thinking_watch import ThinkingWatch
+
+if TYPE_CHECKING:
+    from arena_client.connection import Connection
 
 _log = logging.getLogger("arena_client")
 
@@ -57,7 +58,15 @@ async def play(bot: Bot, address: str | None = None, **options: Unpack[Options])
 def _made(bot: Bot, address: str | None, options: Options) -> tuple[Caller | AsyncCaller, Connection]:
     on_error = options.get("on_error", "raise")
     caller = Caller(bot, on_error)
-    return (AsyncCaller(caller, bot, on_error) if is_async(bot) else caller), Connection(bot, address, **options)
+    return (AsyncCaller(caller, bot, on_error) if is_async(bot) else caller), new_connection(bot, address, options)
+
+
+def new_connection(bot: Bot, address: str | None, options: Options) -> Connection:
+    """Return a new connection. The first one of a process imports gRPC, with its setting."""
+    from arena_client import polling  # noqa: F401 - before anything else imports gRPC
+    from arena_client.connection import Connection
+
+    return Connection(bot, address, **options)
 
 
 def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options: Unpack[Options]) -> None:

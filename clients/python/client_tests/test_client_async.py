@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import trio
-from arena_client import ArgumentError, BadAnswerError, Bot, Decision, play, run
+from arena_client import ArgumentError, BadAnswerError, Bot, Decision, TokenRefusedError, connect, play, run
 from arena_client.v1 import play_pb2
 from client_tests.peer import (
     PATIENCE,
@@ -443,3 +443,152 @@ def test_a_late_answer_of_an_async_decide_goes_to_a_running_match(token_file: Pa
     asked = threading.Event()
     with Peer([script]) as peer:
         Playing(Stubborn(), peer.address, token_file, matches=1).result()
+
+
+@either
+def test_a_program_asks_for_the_decisions_itself(token_file: Path, loop: str) -> None:
+    """It answers in another order, and not at all what was closed meanwhile; news come through the bot's methods."""
+    told: list[str] = []
+
+    class Hears(Bot):
+        def on_match_start(self, start: play_pb2.MatchStart) -> None:
+            told.append(f"match {start.match_id} begins")
+
+        def on_match_end(self, report: play_pb2.MatchReport) -> None:
+            told.append(f"match {report.match_id} ends")
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        hello = talk.next().hello
+        assert (hello.version, hello.capacity) == ("7", 3)
+        yield welcome()
+        for match in (1, 2, 3):
+            yield invites(match)
+            talk.next()
+            yield starts(match)
+        yield asks((1, 1), (2, 1), (3, 1))
+        assert answered(talk, 2) == {(2, 1): 2, (1, 1): 1}
+        yield play_pb2.PlayResponse(closed=[play_pb2.ClosedDecision(match_id=3, decision_id=1)])
+        yield asks((1, 2))
+        assert answered(talk, 1) == {(1, 2): 0}
+        yield reports(1, 2, 3)
+        talk.wait_for_goodbye()
+
+    async def program() -> None:
+        bot = Hears(name="bot", version="7")
+        async with connect(bot, peer.address, token_file=token_file, matches=3) as decisions:
+            assert bot.welcome.bot == ""
+            first, second = await anext(decisions), await anext(decisions)
+            assert (first.match_id, second.match_id, bot.welcome.bot) == (1, 2, "bot")
+            await second.answer(2)
+            with pytest.raises(BadAnswerError, match="is 5, which is not legal here"):
+                await first.answer(5)
+            await first.answer(1)
+            with pytest.raises(BadAnswerError, match="decision 1 of match 1 was answered before"):
+                await first.answer(1)
+            third = await anext(decisions)
+            assert not third.closed
+            while not third.closed:
+                await SLEEP[loop](0.01)
+            async for decision in decisions:
+                assert (decision.match_id, decision.decision_id) == (1, 2)
+                await decision.answer(decision.legal[0])
+            await third.answer(0)  # to no match that runs
+
+    with Peer([script]) as peer:
+        LOOPS[loop](program)
+    starts_and_ends = [f"match {match} {does}" for does in ("begins", "ends") for match in (1, 2, 3)]
+    assert told == starts_and_ends
+
+
+@either
+@pytest.mark.parametrize("how", ["break", "cancel", "error"])
+def test_a_program_that_asks_no_more_leaves_in_order(token_file: Path, loop: str, how: str) -> None:
+    """An exception of its own cuts the connection instead."""
+
+    def script(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.context.add_callback(ended.set)
+        yield from begun(talk, 1)
+        yield asks((1, 1))
+        left.append(next(talk.requests, play_pb2.PlayRequest()).leave)
+
+    async def asks_once() -> None:
+        async with connect(First(version="1"), peer.address, token_file=token_file) as decisions:
+            async for _ in decisions:
+                if how == "error":
+                    raise ZeroDivisionError
+                if how == "break":
+                    return
+                waiting.set()
+                await SLEEP[loop](PATIENCE)
+
+    async def program() -> None:
+        if how != "cancel":
+            await asks_once()
+        elif loop == "trio":
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(asks_once)
+                while not waiting.is_set():
+                    await trio.sleep(0.01)
+                nursery.cancel_scope.cancel()
+        else:
+            task = asyncio.create_task(asks_once())
+            while not waiting.is_set():
+                await asyncio.sleep(0.01)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    left: list[bool] = []
+    ended, waiting = threading.Event(), threading.Event()
+    with Peer([script]) as peer:
+        if how == "error":
+            with pytest.raises(ZeroDivisionError):
+                LOOPS[loop](program)
+        else:
+            LOOPS[loop](program)
+        assert ended.wait(PATIENCE)
+    assert True not in left if how == "error" else left == [True]
+
+
+def test_a_program_that_asks_itself_is_told_why_it_cannot(token_file: Path) -> None:
+    async def asks_at(bot: Bot, **options: Any) -> None:
+        async with connect(bot, peer.address, **options) as decisions:
+            await anext(decisions)
+
+    with Peer([asking(1)]) as peer:
+        with pytest.raises(ArgumentError, match=re.escape("connect(Bot(name='bot', version='1'))")):
+            asyncio.run(asks_at(First()))
+        with pytest.raises(TypeError, match=r"connect\(\) got an unexpected keyword argument 'tokens'"):
+            asyncio.run(asks_at(First(version="1"), tokens=1))
+        with pytest.raises(TokenRefusedError):
+            asyncio.run(asks_at(First(version="1"), token="wrong"))
+
+
+def test_a_lost_connection_closes_what_it_asked(token_file: Path) -> None:
+    def lost(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        yield from begun(talk, 1)
+        yield asks((1, 1))
+        assert asked.wait(PATIENCE)
+
+    def again(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+        talk.next()
+        yield welcome()
+        yield starts(1)
+        yield asks((1, 1))
+        assert answered(talk, 1) == {(1, 1): 2}
+        yield reports(1)
+        talk.wait_for_goodbye()
+
+    async def program() -> None:
+        async with connect(First(version="1"), peer.address, token_file=token_file, matches=1) as decisions:
+            before = await anext(decisions)
+            asked.set()
+            while not before.closed:
+                await asyncio.sleep(0.01)
+            await before.answer(0)
+            async for decision in decisions:
+                await decision.answer(2)
+
+    asked = threading.Event()
+    with Peer([lost, again]) as peer:
+        asyncio.run(program())

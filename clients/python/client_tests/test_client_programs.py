@@ -381,6 +381,16 @@ def test_the_bot_of_the_readme_plays(tmp_path: Path) -> None:
     assert len(list((tmp_path / ".arena" / "tokens").iterdir())) == 1
 
 
+def test_the_program_of_the_readme_that_asks_itself_plays(tmp_path: Path) -> None:
+    """Only the server's address and the number of matches differ."""
+    [found] = re.findall(r"```python\n((?:(?!```).)*?\bconnect\(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    with Peer([one_decision]) as peer:
+        program = found.replace("localhost:50051", peer.address).replace("matches=10", "matches=1")
+        home = {**os.environ, "HOME": str(tmp_path)}
+        subprocess.run([sys.executable, "-c", program], env=home, timeout=PATIENCE, check=True)
+        assert [each.name for each in peer.registrations] == ["my-bot"]
+
+
 def test_the_readme_names_everything_public() -> None:
     text = README.read_text(encoding="utf-8")
     choices = (

@@ -5,9 +5,10 @@ and costly choices.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -110,6 +111,11 @@ class GameReview:
             _store(key, found)
         return found
 
+    @cached_property
+    def steps(self) -> Mapping[int, int]:
+        """The step that each decision led to, from 1."""
+        return {each.made.decision: place for place, each in enumerate(self._course.steps, 1) if each.made}
+
     def _key(self, part: str) -> str:
         """Return a digest of everything that the outcome depends on."""
         lines = (
@@ -125,6 +131,8 @@ class ChoiceDocument(TypedDict):
     """A choice with a better alternative."""
 
     decision: int
+    step: int
+    """The step of the replay that it led to, from 1."""
     round: int
     """Number of the round, from 0."""
     action: int
@@ -165,7 +173,8 @@ def document(review: GameReview, seats: Sequence[SeatReview]) -> Any:
     actions = review.header.game.actions
 
     def of_choice(each: Costly) -> dict[str, Any]:
-        return each._asdict() | {"name": actions[each.action].name, "better_name": actions[each.better].name}
+        names = {"name": actions[each.action].name, "better_name": actions[each.better].name}
+        return each._asdict() | {"step": review.steps[each.decision]} | names
 
     return {
         "match": review.header.match_id,

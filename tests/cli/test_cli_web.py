@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,11 +18,20 @@ from xml.etree import ElementTree as ET
 import pytest
 import trio
 
+from arena.ladder import think_times
 from arena.queries.directory import open_directory
 from arena.queries.source import DataSource
 from arena.rules import LANGUAGES
 from arena.store.base.rows import LadderRows, RatedRow
-from arena.web.drawing.ratings import HEIGHT, LEFT, WIDTH, rating_curve
+from arena.web.drawing.ratings import (
+    HEIGHT,
+    LEFT,
+    WIDTH,
+    bank_histogram,
+    rating_curve,
+    refits,
+    think_histogram,
+)
 from arena.web.reading.reader import Missing, Reader, TableLadders
 from engine.registry import GAMES
 from tests.cli.cli_rig import PATIENCE, Played, arena
@@ -209,8 +218,43 @@ def test_a_rating_curve_lies_in_its_frame_and_has_labels(ratings: Sequence[float
             x, y = map(float, point.split(","))
             assert LEFT <= x <= WIDTH
             assert 0 <= y <= HEIGHT
+        for x, y in re.findall(r"[ML]([-0-9.]+) ([-0-9.]+)", shape.get("d", "")):
+            assert LEFT <= float(x) <= WIDTH
+            assert 0 <= float(y) <= HEIGHT
     assert 1 <= len([*drawn.iter("text")]) <= 7
     assert rating_curve(rows[:1]) == ""
+
+
+def test_a_rating_curve_tells_new_fits_from_play_and_one_version_from_the_next() -> None:
+    noon = datetime(2026, 11, 1, 12, tzinfo=UTC)
+    steps = [("a", 1500, 1510), ("a", 1510, 1520), ("a", 1460, 1470), ("b", 1475, 1480), ("b", 1480, 1490)]
+    rows = [
+        RatedRow(number, noon + timedelta(days=number), version, before, after, 20, False)
+        for number, (version, before, after) in enumerate(steps)
+    ]
+    assert refits(rows) == [2], "a new version is no new fit"
+    drawn = ET.fromstring(str(rating_curve(rows)))
+    [fitted] = [shape.get("d", "") for shape in drawn.iter("path") if shape.get("class") == "refit"]
+    [played] = [shape.get("d", "") for shape in drawn.iter("path") if shape.get("class") == "play"]
+    assert fitted.count("M") == 1
+    assert (played.count("M"), played.count("L")) == (3, 4), (
+        "it begins, and goes on after the fit and in the new version"
+    )
+    [(x, _), (again, _)] = re.findall(r"[ML]([-0-9.]+) ([-0-9.]+)", fitted)
+    assert x == again, "it moves while nothing is played"
+    assert [shape.text for shape in drawn.iter("title")][1:] == ["version a", "version b"]
+    assert [shape.text for shape in drawn.iter("text")][-3:] == ["01 Nov", "03 Nov", "05 Nov"]
+
+
+def test_histograms_have_every_value_and_marks_that_fit_it() -> None:
+    times = think_times.histogram([900, 1_100, 1_200, 2_000_000])
+    drawn = ET.fromstring(str(think_histogram(times)))
+    assert drawn[0].text == "Decisions by think time: 4 in all, at most 2 in a bar"
+    assert [each.text for each in drawn.iter("text")] == ["100 µs", "10 ms", "1 s"]
+    drawn = ET.fromstring(str(bank_histogram([0, 0.55, 1, 1])))
+    assert drawn[0].text == "Matches by the share of the bank that was left: 4 in all, at most 2 in a bar"
+    assert [each.text for each in drawn.iter("text")] == ["0 %", "50 %", "100 %"]
+    assert think_histogram({}) == bank_histogram([]) == ""
 
 
 def test_many_who_ask_for_a_table_size_have_it_fitted_once(played: Played) -> None:

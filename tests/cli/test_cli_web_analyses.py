@@ -85,7 +85,7 @@ def test_whatever_does_more_than_read_is_refused_to_pages_of_other_sites(data: P
     assert more
     with browsing("--data", str(data)) as place:
         for method, path in more:
-            answer, _ = ask(place, path.format(number=1), method, origin="https://evil.example")
+            answer, _ = ask(place, path.format(number=1, name="bot-0"), method, origin="https://evil.example")
             assert answer.status == 403, path
 
 

@@ -16,6 +16,11 @@ import pytest
 import trio
 from sqlalchemy import update
 
+from arena.analysis import game_review
+from arena.analysis.game_review import GameReview
+from arena.analysis.review import Costly
+from arena.analysis.timeline_builder import timelines
+from arena.match.effects import Cause
 from arena.queries.directory import open_directory
 from arena.queries.source import DataSource
 from arena.replay.read import read
@@ -26,9 +31,12 @@ from arena.store.base.rows import MatchState
 from arena.store.matches import matches
 from arena.store.moderation import moderation
 from arena.store.opening import open_readonly, open_to_amend
+from arena.web.answers.addresses import Addresses
 from arena.web.pages import bots, opponents
 from arena.web.reading.bot_records import BotRecords
 from arena.web.reading.reader import FreshRows, Reader
+from arena.web.reading.reviews import MOST_OF_ADDRESS
+from arena.web.requests.each_request import RequestRules
 from tests.cli.web_data import DAY, directory_of, pages_of
 from tests.cli.web_rig import WebPages
 from tests.processes.children import children
@@ -98,12 +106,110 @@ def test_a_match_that_a_house_bot_played_on_is_among_the_faults_and_named_wherev
         connection.execute(update(schema.match_seats).where(seat.seat == 1).values(spoilt=1, forced=0, place=3))
     pages = pages_of(path)
     text = pages.get("/bots/bot-1").text
-    assert '/faults?seat=1">Match 1</a>: a house bot played on</li>' in text
+    assert '/faults?seat=1">Match 1</a>: <span class="ink-red">a house bot played on</span></li>' in text
     assert re.search(
         r'Best matches: <a href="/matches/1">1</a> \([^<]*<span class="ink-red">a house bot played on', text
     )
     for wanted in ("faults=1", "lost=1", "faults=1&lost=1"):
         assert '<a href="/matches/1">1</a>' in pages.get(f"/matches?bot=bot-1&{wanted}").text
+
+
+def test_the_round_from_which_a_house_bot_played_on_is_named_once_the_replay_is_read(tmp_path: Path) -> None:
+    path = directory_of(tmp_path / "data", 3, stays_away=True)
+    with open_directory(path) as directory:
+        replay = read(directory.replay(1))
+        spoilt = [seat.spoilt for seat in directory.matches()[0].seats]
+    seats = timelines(replay.header, replay.inputs)
+    away = {
+        seat.seat: min(each.round + 1 for each in seat.decisions if each.forced is Cause.ABSENCE)
+        for seat in seats
+        if Cause.ABSENCE in seat.lost
+    }
+    assert len(away) > spoilt.count(True) > 0, "a house bot played more seats than it spoilt"
+    pages = pages_of(path)
+    for number, first in away.items():
+        words = f'<span class="ink-red">a house bot played on from round {first}</span>'
+        text = settled(pages, f"/bots/bot-{number}")
+        assert len(re.findall(rf">Match 1</a>: place .*{words}", text)) == spoilt[number], "among its losses"
+        assert len(re.findall(rf"made for it, {words}", text)) == 1, "among its faults"
+    for address in ("/matches/1", "/matches/1/steps/5?seat=0", "/bots/bot-0"):
+        change = r'(?:<span class="dim">[^<]*</span> )?'
+        seat = rf"/bots/bot-(\d)[^>]*>bot-\d</a> [^<]+{change}<span[^>]*>a house bot played on from round (\d+)"
+        found = re.findall(seat, settled(pages, address))
+        assert {(int(number), int(first)) for number, first in found} == {*away.items()}, address
+
+
+def test_a_parked_bot_has_the_word_the_matches_and_the_command_with_this_server(tmp_path: Path) -> None:
+    path = directory_of(tmp_path / "data", 2)
+    with open_to_amend(path) as connection:
+        own = schema.bots.c.key == "bot-0"
+        connection.execute(update(schema.bots).where(own).values(parked=STARTED, troubles="[1, 27]"))
+
+    @contextmanager
+    def source() -> Iterator[DataSource]:
+        with open_directory(path) as directory:
+            yield directory
+
+    rules = RequestRules(addresses=Addresses(public_address="https://arena.example:443"))
+    text = WebPages(source, rules).get("/bots/bot-0").text
+    assert "<strong>Parked</strong>: in matches " in text
+    assert '<a href="/matches/1">1</a> and <a href="/matches/27">27</a>, in a row' in text
+    assert "<code>arena-bot unpark bot-0 --server arena.example:443 --tls</code>" in text
+    assert "Parked" not in WebPages(source, rules).get("/bots/bot-1").text
+
+
+def test_last_losses_are_those_in_which_it_came_last(tmp_path: Path) -> None:
+    path = directory_of(tmp_path / "data", *[3] * 7)
+    text = pages_of(path).get("/bots/bot-1").text
+    with open_readonly(path) as connection:
+        rows = matches.list_matches(connection)
+    places = {row.match_id: [seat.place or 0 for seat in row.seats] for row in rows}
+    lost = [number for number, each in places.items() if 1 < each[1] == max(each)]
+    assert lost
+    shown = re.findall(r">Match (\d+)</a>: place (\d) of 3, [^ ]+ points against the others", text)
+    assert shown == [(str(number), str(places[number][1])) for number in lost[:5]]
+    assert f'/matches/{lost[0]}/why?seat=1">where its time went' in text
+
+
+def test_the_last_losses_are_analysed_within_the_readers_share_and_the_costliest_choices_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    path = directory_of(tmp_path / "data", *[3] * 7)
+    pages = pages_of(path)
+    text = pages.get("/bots/bot-1").text
+    lost = [int(number) for number in re.findall(r">Match (\d+)</a>: place", text)][:MOST_OF_ADDRESS]
+    assert "None of its last 7 matches was analysed yet." in text
+    chosen: dict[int, int] = {}
+    for number in lost:
+        with open_directory(path) as directory:
+            replay = read(directory.replay(number))
+        steps = [(place, each.made) for place, each in enumerate(Course(replay).steps, 1)]
+        chosen[number], made = next((place, it) for place, it in steps if it and it.seat == 1 and not it.forced)
+        costly = Costly(made.decision, 0, made.action, made.action + 1, float(number), 0.5)
+        for seat in range(3):  # as `arena why --game` stores it: what takes long is not looked for again
+            game_review._store(GameReview(replay)._key(f"seat {seat}"), [costly] if seat == 1 else [])
+    asked = pages.get("/bots/bot-1?game=sixth_sense", "POST")
+    assert (asked.status, asked.headers["location"]) == (303, "/bots/bot-1?game=sixth_sense#costliest")
+    text = settled(pages, "/bots/bot-1")
+    assert f"Of its last 7 matches {len(lost)} w" in text
+    shown = re.findall(r'href="/matches/(\d+)/steps/(\d+)\?seat=1">Match \d+, round 1</a>[^<]*<strong>([\d.]+)', text)
+    assert shown == [(str(each), str(chosen[each]), f"{each}.0") for each in sorted(lost, reverse=True)]
+    none = pages.get("/bots/bot-3?game=sixth_sense", "POST")
+    assert (none.status, "no loss of &#39;bot-3&#39; is left to be analysed" in none.text) == (404, True)
+
+
+def test_where_its_time_went_is_drawn_from_its_replays(data: Path) -> None:
+    pages = pages_of(data)
+    text = settled(pages, "/bots/bot-1")
+    decisions = 0
+    for number in (1, 2, 3):
+        with open_directory(data) as directory:
+            replay = read(directory.replay(number))
+        own = timelines(replay.header, replay.inputs)[1].decisions
+        decisions += sum(each.own and bool(each.sendings) for each in own)
+    assert f"Decisions by think time: {decisions} in all" in text
+    assert "Matches by the share of the bank that was left: 3 in all" in text
 
 
 def test_opponents_lead_to_the_matches_against_them(data: Path) -> None:

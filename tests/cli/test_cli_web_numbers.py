@@ -79,7 +79,7 @@ def addresses(played: Played) -> Sequence[Address]:
             while len(names) > known:  # some are looked at only where others are there
                 known = len(names)
                 address = Address(method, path, in_path, tuple(names))
-                pages.get(address.of({"number": "9"} if method == "POST" else {}), method)
+                pages.get(address.of({"number": "9", "name": "nobody"} if method == "POST" else {}), method)
             found.append(Address(method, path, in_path, tuple(names)))
     return found
 

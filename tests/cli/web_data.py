@@ -33,7 +33,9 @@ NAMES = ("bot-0", "bot-1", "bot-2", "bot-3")
 """Bots by seat: those of `tests.replay.recorded`."""
 
 
-def directory_of(path: Path, *tables: int, game: Game = SIXTH_SENSE, errs: bool = True) -> Path:
+def directory_of(
+    path: Path, *tables: int, game: Game = SIXTH_SENSE, errs: bool = True, stays_away: bool = False
+) -> Path:
     """Make a data directory with a finished match for each number of seats, each a day after the one before."""
 
     async def opened() -> None:
@@ -44,14 +46,22 @@ def directory_of(path: Path, *tables: int, game: Game = SIXTH_SENSE, errs: bool 
     with open_to_amend(path) as connection:
         own = [bots.register(connection, name, f"owner-{name}", STARTED).bot.id for name in NAMES]
         for number, seats in enumerate(tables):
-            finished(connection, own[:seats], game, number + 1, STARTED + number * DAY, errs)
+            finished(connection, own[:seats], game, number + 1, STARTED + number * DAY, errs, stays_away)
     trio.run(opened)  # which signs the log's head
     return path
 
 
-def finished(connection: Connection, own: list[BotId], game: Game, chance: int, at: int, errs: bool = True) -> int:
+def finished(
+    connection: Connection,
+    own: list[BotId],
+    game: Game,
+    chance: int,
+    at: int,
+    errs: bool = True,
+    stays_away: bool = False,
+) -> int:
     """Store a finished match; return its number."""
-    header, entries = play(len(own), game=game, chance=chance, errs=errs)
+    header, entries = play(len(own), game=game, chance=chance, errs=errs, stays_away=stays_away)
     number = matches.begin(connection, game.name, dict(header.options), own, at)
     header = replace(header, match_id=number, started=at)
     [over] = [effect for _, effects in entries for effect in effects if isinstance(effect, Over)]

@@ -43,8 +43,8 @@ def command(source: str, seat: int | None, slowest: int | None, of_game: bool, p
     Times are in milliseconds; instants such as "at" count from the match's beginning.
     --seat and --slowest select what is listed.
     With --game: {"match", "game", "house", "seats": [{"seat", "bot", "points", "house",
-    "rounds": [{"round", "points", "house", "kept"}], "costly": [{"decision", "round",
-    "action", "name", "better", "better_name", "cost", "error"}]}]}
+    "rounds": [{"round", "points", "house", "kept"}], "costly": [{"decision", "step",
+    "round", "action", "name", "better", "better_name", "cost", "error"}]}]}
     "costly" is null without --seat.
     """
     if of_game:

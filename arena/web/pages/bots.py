@@ -1,24 +1,31 @@
-"""The list of bots, and one bot: its ratings, profile, versions and newest matches."""
+"""The list of bots, and one bot: rating, what it lost and why, results, times, versions and newest matches."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from arena.queries.figures import leaders
 from arena.queries.profile import BotProfile, profile
 from arena.queries.source import DataSource
 from arena.store.base.errors import Refused
 from arena.store.base.rows import BotEventKind, BotEventRow, BotRow, MatchRow, MatchState, RatedRow, VersionRow
+from arena.web.answers.addresses import own_addresses
 from arena.web.answers.responses import page
-from arena.web.drawing.ratings import rating_curve
+from arena.web.drawing.ratings import bank_histogram, rating_curve, refits, think_histogram
 from arena.web.pages.asked import known_game
-from arena.web.reading.reader import Missing
+from arena.web.reading.reader import Busy, Missing
+from arena.web.reading.ready_replays import replay_file
+from arena.web.reading.reviews import MOST_OF_ADDRESS, Reviews, TooManyReviews
+from engine.points import points_above
+from trio_grpc.limits.connection_limits import origin_of
 
 LAST: Final = 150
 """Number of newest matches in a profile and in the drawn rating."""
@@ -29,8 +36,58 @@ OPPONENTS: Final = 12
 """Number of opponents shown, most frequent first; a separate page lists all, from more matches."""
 AGE: Final = 10.0
 """Seconds for which the rank is cached, since reading a ladder costs as much as the rest of the page."""
+LOSSES: Final = 5
+"""Number of the last losses and faults that are listed, and of the costliest choices."""
 EVENTS: Final = 1000
 """Number of the operator's newest decisions that are searched for those about a bot."""
+
+
+class FaultySeat(NamedTuple):
+    """A seat in which others decided for a bot."""
+
+    match_id: int
+    seat: int
+    forced: int
+    """Number of decisions that the server made."""
+    spoilt: bool
+    """True if house bots played too much of the seat."""
+
+
+class Loss(NamedTuple):
+    """A seat that came last, or of which house bots played too much."""
+
+    match_id: int
+    seat: int
+    place: int
+    seats: int
+    points: float
+    """Points above the mean of the others at the table."""
+    spoilt: bool
+    pruned: bool
+
+
+class CostlyChoice(NamedTuple):
+    """A choice that an analysis found to be costly."""
+
+    cost: float
+    """In points."""
+    error: float
+    """Standard error of `cost`."""
+    match_id: int
+    seat: int
+    step: int
+    round: int
+    name: str
+    better_name: str
+
+
+class Analyses(NamedTuple):
+    """The analyses of a bot's matches that somebody asked for."""
+
+    costliest: tuple[CostlyChoice, ...]
+    over: int
+    """Number of analyses that are over."""
+    waiting: int
 
 
 class InGame(NamedTuple):
@@ -41,14 +98,22 @@ class InGame(NamedTuple):
     history: tuple[RatedRow, ...]
     versions: tuple[VersionRow, ...]
     matches: tuple[MatchRow, ...]
-    faults: tuple[tuple[int, int, int, bool], ...]
-    """The newest matches in which others decided for it: match, seat, number of forced decisions, whether house bots
-    played too much of the seat."""
+    faults: tuple[FaultySeat, ...]
+    """The newest seats in which others decided for it."""
+    losses: tuple[Loss, ...]
+    """The newest seats that it lost."""
+    all_matches: tuple[MatchRow, ...]
+    """The matches in its profile."""
 
     @property
     def curve(self) -> Markup:
         """A drawing of the live rating; empty after fewer than two matches."""
         return rating_curve(self.history)
+
+    @property
+    def refitted(self) -> bool:
+        """True if the drawing shows a new fit of the ladder."""
+        return bool(refits(self.history))
 
 
 async def bots(request: Request) -> Response:
@@ -76,11 +141,13 @@ async def bot(request: Request) -> Response:
     if entry is None and found is None and not events:
         raise Missing(f"no bot {name!r} has played here")
     called = found.profile.bot if found else entry.name if entry else name
-    ladder = record = None
+    address = own_addresses(request).bots
+    ladder = record = analyses = None
     if found is not None:
         ladder = await state.fresh.read(("ladder", found.game), lambda source: source.ladder(found.game), AGE)
         finished = [row for row in found.matches if row.state is MatchState.FINISHED and not row.pruned]
         record = state.bot_records.record(finished, called)
+        analyses = _analyses(state.reviews, found.all_matches, called)
     standing = next((row for row in ladder.standings if row.bot == called), None) if ladder else None
     flags = [flag for flag in ladder.flags if called in {flag.bot, flag.other}] if ladder else []
     return page(
@@ -94,6 +161,13 @@ async def bot(request: Request) -> Response:
         rank=leaders(ladder.standings).rank(standing) if ladder and standing else None,
         flags=flags,
         record=record,
+        analyses=analyses,
+        thinking=think_histogram(record.think) if record else "",
+        banks=bank_histogram(record.banks) if record else "",
+        share=MOST_OF_ADDRESS,
+        losses=LOSSES,
+        matches_linked=matches_linked,
+        server_options="" if address is None else f" {address.options}",
         events=events,
         opponents=OPPONENTS,
         deleted=found is not None and any(s.bot == called and s.deleted for s in found.matches[0].seats),
@@ -128,14 +202,99 @@ def _in_game(source: DataSource, game: str, name: str) -> InGame | None:
         return None
     history = source.history(found.bot, game, LAST)
     versions = source.versions(found.bot, game, VERSIONS)
-    faults = [
-        (row.match_id, number, seat.forced, seat.spoilt)
+    own = [
+        (row, number, seat)
         for row in rows
-        if row.state is MatchState.FINISHED and not row.pruned
+        if row.state is MatchState.FINISHED and not row.voided
         for number, seat in enumerate(row.seats)
-        if seat.bot == found.bot and (seat.forced or seat.spoilt)
+        if seat.bot == found.bot
     ]
-    return InGame(game, found, history, versions, tuple(islice(rows, LISTED)), tuple(faults[:LISTED]))
+    faults = [
+        FaultySeat(row.match_id, number, seat.forced, seat.spoilt)
+        for row, number, seat in own
+        if (seat.forced or seat.spoilt) and not row.pruned
+    ]
+    losses = [
+        Loss(row.match_id, number, seat.place or 0, len(row.seats), _above(row, number), seat.spoilt, row.pruned)
+        for row, number, seat in own
+        if seat.spoilt or 1 < (seat.place or 0) == max(other.place or 0 for other in row.seats)
+    ]
+    newest = tuple(islice(rows, LISTED))
+    return InGame(game, found, history, versions, newest, tuple(faults[:LOSSES]), tuple(losses[:LOSSES]), rows)
+
+
+def _above(row: MatchRow, number: int) -> float:
+    return points_above([seat.score or 0 for seat in row.seats], number)
+
+
+def _analyses(reviews: Reviews, rows: Iterable[MatchRow], bot: str) -> Analyses:
+    """Gather the analyses of a bot's matches."""
+    found, over, waiting = list[CostlyChoice](), 0, 0
+    for row in rows:
+        review = reviews.of(row.match_id)
+        if review is None or review.failed:
+            continue
+        over += review.over
+        waiting += not review.over
+        seats = () if review.found is None else review.found["seats"]
+        found += [
+            CostlyChoice(
+                each["cost"],
+                each["error"],
+                row.match_id,
+                seat["seat"],
+                each["step"],
+                each["round"] + 1,
+                each["name"],
+                each["better_name"],
+            )
+            for seat in seats
+            if row.seats[seat["seat"]].bot == bot
+            for each in seat["costly"] or ()
+        ]
+    return Analyses(tuple(sorted(found, key=lambda each: -each.cost)[:LOSSES]), over, waiting)
+
+
+async def analyse(request: Request) -> Response:
+    """Start the analyses of a bot's last losses, as many as one address may have, and show the bot.
+
+    Raises:
+        SiteRefused: a page of another site asks.
+        Missing: no loss is left to be analysed.
+        Busy: too many analyses wait, in total or for the reader's address.
+    """
+    state = request.app.state
+    state.sites.check(request.headers)
+    name, game = request.path_params["name"], known_game(request.query_params.get("game", ""))
+    reviews: Reviews = state.reviews
+
+    def query(source: DataSource) -> list[tuple[int, bytes]]:
+        found = _in_game(source, game, name)
+        numbers = dict.fromkeys(each.match_id for each in (found.losses if found else ()) if not each.pruned)
+        new = [number for number in numbers if (review := reviews.of(number)) is None or review.failed]
+        return [(number, replay_file(source, number)) for number in new[:MOST_OF_ADDRESS]]
+
+    wanted = await state.reader.read(query)
+    if not wanted:
+        raise Missing(f"no loss of {name!r} is left to be analysed: it lost none, or all were asked for")
+    address = origin_of(request.client.host if request.client is not None else "")
+    asked = 0
+    try:
+        for number, content in wanted:
+            reviews.ask(number, content, address)
+            asked += 1
+    except TooManyReviews as error:
+        if not asked:
+            raise Busy(str(error)) from error
+    return RedirectResponse(f"{request.scope['root']}/bots/{quote(name, safe='')}?game={game}#costliest", 303)
+
+
+def matches_linked(text: str, root: str) -> Markup:
+    """Return the reason for which a bot is parked with links to the matches that it names."""
+    link = Markup('<a href="{}/matches/{}">{}</a>')
+    return Markup("").join(
+        link.format(root, part, part) if part.isdecimal() else part for part in re.split(r"(\d+)", text)
+    )
 
 
 def _about(events: Sequence[BotEventRow], name: str, entry: BotRow | None) -> list[BotEventRow]:

@@ -30,7 +30,7 @@ async def match(request: Request) -> Response:
 
     def query(source: DataSource) -> dict[str, Any]:
         row = match_row(source, number)
-        shown: dict[str, Any] = {"match": row, "named": False, "frame": "", "why_not": ""}
+        shown: dict[str, Any] = {"match": row, "named": False, "frame": "", "why_not": "", "played_on": {}}
         if row.state is not MatchState.FINISHED or row.pruned:
             return shown
         try:
@@ -57,7 +57,7 @@ async def step(request: Request) -> Response:
 
 def board(ready: ReadyReplay, row: MatchRow, index: int, seat: int | None, review: Review | None) -> dict[str, Any]:
     """Return the values of a page that shows a step. Raises: ShowError."""
-    course, costly = ready.course, _costly(ready, review, seat)
+    course, costly = ready.course, _costly(review, seat)
     return {
         "match": row,
         "named": True,
@@ -72,6 +72,7 @@ def board(ready: ReadyReplay, row: MatchRow, index: int, seat: int | None, revie
         "ways": ready.ways.at(index, sorted(costly)),
         "line": score_line(course, ready.ways.forced, sorted(costly)),
         "review": review,
+        "played_on": {(row.match_id, row.seats[seat].bot): first for seat, first in ready.played_on.items()},
     }
 
 
@@ -83,7 +84,7 @@ async def round_frames(request: Request) -> Response:
 
     def query(source: DataSource) -> bytes:
         ready: ReadyReplay = request.app.state.replays.ready(source, number)
-        costly = _costly(ready, review, seat)
+        costly = _costly(review, seat)
         return ready.drawn((wanted, seat, *sorted(costly)), lambda: _drawn_round(ready, wanted, seat, costly))
 
     content: bytes = await request.app.state.reader.read(named(query))
@@ -145,13 +146,10 @@ def named(query: Any) -> Any:
     return asking
 
 
-def _costly(ready: ReadyReplay, review: Review | None, seat: int | None) -> dict[int, Mapping[str, Any]]:
+def _costly(review: Review | None, seat: int | None) -> dict[int, Mapping[str, Any]]:
     """Return the costly choices by step, for one seat or for all."""
-    if review is None or review.found is None:
-        return {}
-    of_seats = [each for each in review.found["seats"] if seat is None or each["seat"] == seat]
-    choices = [choice for each in of_seats for choice in each["costly"] or ()]
-    return {place: each for each in choices if (place := ready.step_of(each["decision"])) is not None}
+    seats = [] if review is None or review.found is None else review.found["seats"]
+    return {each["step"]: each for of in seats if seat in (None, of["seat"]) for each in of["costly"] or ()}
 
 
 async def check(request: Request) -> Response:
@@ -184,10 +182,8 @@ async def analysis(request: Request) -> Response:
     review = request.app.state.reviews.of(number)
 
     def query(source: DataSource) -> dict[str, Any]:
-        ready = request.app.state.replays.ready(source, number)
-        found = None if review is None else review.found
-        decisions = [each["decision"] for seat in (found or {"seats": []})["seats"] for each in seat["costly"] or ()]
-        return {"match": match_row(source, number), "steps": {each: ready.step_of(each) for each in decisions}}
+        request.app.state.replays.ready(source, number)  # which names what is wrong with it
+        return {"match": match_row(source, number)}
 
     shown = await request.app.state.reader.read(query)
     return page(request, "analysis.html", number=number, review=review, **shown)

@@ -1,4 +1,4 @@
-"""Points by round and bids in a bot's newest matches, read from the replays in the background.
+"""Points by round, bids and times in a bot's newest matches, read from the replays in the background.
 
 Reading a replay takes as long as several pages, so no page waits for it. A separate process reads each replay once, and
 a page says how many have been read.
@@ -6,8 +6,8 @@ a page says how many have been read.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from threading import Condition, Thread
 from typing import Final, NamedTuple
@@ -37,8 +37,26 @@ class RoundMean(NamedTuple):
     """Mean points."""
 
 
-class BidRecord(NamedTuple):
-    """The bids in the replays of a bot's newest matches."""
+class SeatPace(NamedTuple):
+    """Where the time of one seat went in one match."""
+
+    think: Mapping[int, int]
+    """A histogram of the think times of its bot's own decisions, see `arena.ladder.think_times`."""
+    bank: float | None
+    """The share of its bank that was left, from 0 to 1; None if its bot decided nothing."""
+    played_on: int | None
+    """Number of the round, from 1, in which a house bot first played it; None if none did."""
+
+
+class MatchRecord(NamedTuple):
+    """The content of one replay, as far as the page of a bot needs it."""
+
+    rounds: tuple[RoundResult, ...]
+    seats: tuple[SeatPace, ...]
+
+
+class BotRecord(NamedTuple):
+    """The figures of a bot in the replays of its newest matches."""
 
     known: int
     """Number of matches with replays that have been read."""
@@ -48,22 +66,31 @@ class BidRecord(NamedTuple):
     bids: int
     made: int
     """Number of fulfilled bids."""
+    think: Mapping[int, int]
+    """A histogram of its think times, see `arena.ladder.think_times`."""
+    banks: tuple[float, ...]
+    """The shares of the bank that were left, by match and seat."""
+    played_on: Mapping[tuple[int, str], int]
+    """The round from which a house bot played on, by number of the match and name of the seat's bot, for all seats."""
 
 
 class BotRecords:
-    """A cache of the rounds of matches, by match number; None for an unreadable replay. Safe for threads."""
+    """A cache of the records of matches, by number; None for an unreadable replay. Safe for threads."""
 
     def __init__(self, open_source: OpenSource) -> None:
         self._open = open_source
-        self._kept: LruCache[int, tuple[RoundResult, ...] | None] = LruCache(KEPT)
+        self._kept: LruCache[int, MatchRecord | None] = LruCache(KEPT)
         self._waiting: deque[int] = deque()
         self._reading = False
         self._lock = Condition()
 
-    def record(self, rows: Sequence[MatchRow], bot: str) -> BidRecord:
+    def record(self, rows: Sequence[MatchRow], bot: str) -> BotRecord:
         """Return a bot's record in those of the matches that have been read; the others are read in the background."""
         points: dict[int, list[int]] = {}
         bids: list[bool] = []
+        think: Counter[int] = Counter()
+        banks: list[float] = []
+        played_on: dict[tuple[int, str], int] = {}
         known = waiting = 0
         with self._lock:
             for row in rows:
@@ -71,14 +98,24 @@ class BotRecords:
                     waiting += 1
                     self._ask(row.match_id)
                     continue
-                rounds = self._kept[row.match_id]
-                known += rounds is not None
+                found = self._kept[row.match_id]
+                if found is None:
+                    continue
+                known += 1
                 own = row.seats_of(bot)
-                for number, each in enumerate(rounds or ()):
+                for number, each in enumerate(found.rounds):
                     points.setdefault(number, []).extend(each.points[seat] for seat in own)
-                bids += bids_kept(rounds or (), own)
+                bids += bids_kept(found.rounds, own)
+                for seat in own:
+                    think.update(found.seats[seat].think)
+                    banks += [share for share in [found.seats[seat].bank] if share is not None]
+                played_on |= {
+                    (row.match_id, seat.bot): pace.played_on
+                    for seat, pace in zip(row.seats, found.seats, strict=True)
+                    if pace.played_on is not None
+                }
         means = (RoundMean(number + 1, len(each), fmean(each)) for number, each in sorted(points.items()))
-        return BidRecord(known, waiting, tuple(means), len(bids), sum(bids))
+        return BotRecord(known, waiting, tuple(means), len(bids), sum(bids), think, tuple(banks), played_on)
 
     def _ask(self, number: int) -> None:
         if number in self._waiting or len(self._waiting) >= MOST_WAITING:
@@ -106,12 +143,15 @@ class BotRecords:
                     with self._open() as source:
                         replay = source.replay(number)
                 except (NoAnswer, Refused, StoreError):
-                    rounds = None
+                    record = None
                 else:
                     helper.send([replay])
-                    [rounds] = helper.receive()
+                    [found] = helper.receive()
+                    record = (
+                        None if found is None else MatchRecord(found[0], tuple(SeatPace(*each) for each in found[1]))
+                    )
                 with self._lock:
-                    self._keep(number, rounds)
+                    self._keep(number, record)
 
     def _next(self) -> int | None:
         """Return the match to read next. If none comes for `IDLE` seconds, end the reading and return None."""
@@ -119,6 +159,6 @@ class BotRecords:
             self._reading = bool(self._lock.wait_for(lambda: self._waiting, IDLE))
             return self._waiting[0] if self._reading else None
 
-    def _keep(self, number: int, rounds: tuple[RoundResult, ...] | None) -> None:
+    def _keep(self, number: int, record: MatchRecord | None) -> None:
         self._waiting.popleft()
-        self._kept[number] = rounds
+        self._kept[number] = record

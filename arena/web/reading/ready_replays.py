@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from threading import Lock
 from typing import Final
 
 from arena.analysis.verdict import Proofs, prove, verified
+from arena.match.effects import Cause
 from arena.queries.source import LARGEST_MATCH, DataSource
 from arena.replay.read import read
 from arena.replay.render.ways import Ways, pace
@@ -48,6 +49,15 @@ class ReadyReplay:
             return prove(self.course.replay, None, source), ""
         except Refused as error:  # the directory has no log
             return prove(self.course.replay, None, None), str(error)
+
+    @cached_property
+    def played_on(self) -> Mapping[int, int]:
+        """The round, from 1, from which a house bot played a seat on, for each such seat."""
+        found: dict[int, int] = {}
+        for step in self.course.steps:
+            if step.made is not None and step.made.forced is Cause.ABSENCE:
+                found.setdefault(step.made.seat, step.round + 1)
+        return found
 
     @cached_property
     def pace(self) -> Sequence[int]:

@@ -49,6 +49,7 @@ class PipeBot(Bot):
         super().__init__(name=_name(words), version=_version(words))
         self._words = words
         self._told: set[str] = set()
+        self._conduct: play_pb2.Conduct | None = None
         self._answers: dict[tuple[int, int], int] = {}
         self._asked: set[tuple[int, int]] = set()
         """Open decisions that were sent to the command and not yet answered."""
@@ -80,9 +81,13 @@ class PipeBot(Bot):
 
     def decide_many(self, decisions: Sequence[Decision]) -> Iterator[int | None]:
         """Send the decisions to the command. It may answer in any order and in any number of lines."""
+        conduct = self.welcome.conduct if self.welcome.HasField("conduct") else None
+        if conduct != self._conduct:  # the first connection, or one to a server with other limits
+            self._conduct = conduct
+            self._told.clear()
         for game in {each.game.name: each.game for each in decisions if each.game.name not in self._told}.values():
             self._told.add(game.name)
-            self._tell(PlayResponse(welcome=play_pb2.Welcome(bot=self.name, games=[game.message])))
+            self._tell(PlayResponse(welcome=play_pb2.Welcome(bot=self.name, games=[game.message], conduct=conduct)))
         self._asked.update((each.match_id, each.decision_id) for each in decisions)
         self._tell(PlayResponse(decisions=map(_message, decisions)))
         for decision in decisions:

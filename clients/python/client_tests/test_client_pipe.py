@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from arena_client.pipe import PipeBot
 from arena_client.v1 import play_pb2
-from client_tests.peer import Peer, Playing, Talk, asks, invites, reports, starts, welcome
+from client_tests.peer import Peer, Playing, Script, Talk, asks, invites, reports, starts, welcome
 from google.protobuf.json_format import ParseDict
 
 COMMAND = """
@@ -69,6 +69,16 @@ def test_a_command_learns_at_once_what_is_closed_and_may_answer_it_all_the_same(
     assert lines == [["starts"], ["welcome"], ["decisions"], ["closed"], ["decisions"], ["reports"]]
 
 
+ANSWERS = """
+import json, sys
+seen = open(sys.argv[1], "w")
+for line in sys.stdin:
+    seen.write(line)
+    seen.flush()
+    for each in json.loads(line).get("decisions", ()):
+        answer = {"matchId": each["matchId"], "decisionId": each["decisionId"], "action": 0}
+        print(json.dumps({"answers": [answer]}), flush=True)
+"""
 COPIES = "import sys; seen = open(sys.argv[1], 'w')\nfor line in sys.stdin: seen.write(line); seen.flush()"
 
 
@@ -102,3 +112,40 @@ def test_a_command_reads_a_value_that_the_sdk_does_not_know_as_its_number(token_
     [report] = next(line["reports"] for line in lines if "reports" in line)
     assert (notice["kind"], notice["text"], notice["lateMs"]) == (99, "new", 7)
     assert (report["kind"], report["interrupted"], report["interruption"]) == (77, "new", 78)
+
+
+@pytest.mark.process
+def test_a_command_reads_the_options_of_its_matches_and_the_limits_again_when_they_change(
+    token_file: Path, tmp_path: Path
+) -> None:
+    seen = tmp_path / "seen"
+
+    def script(soft_limit_ms: int, number: int) -> Script:
+        def plays(talk: Talk) -> Iterator[play_pb2.PlayResponse]:
+            talk.next()
+            first = welcome()
+            first.welcome.games[0].options.add(name="target", default_value="0")
+            first.welcome.conduct.soft_limit_ms = soft_limit_ms
+            yield first
+            if number == 1:
+                yield invites(1)
+                talk.next()
+            yield starts(1)
+            for decision in (1, 2):
+                yield asks((1, 2 * number + decision))
+                talk.next()
+            if number == 3:
+                yield reports(1)
+                talk.wait_for_goodbye()
+
+        return plays
+
+    bot = PipeBot([sys.executable, "-c", ANSWERS, str(seen)])
+    try:
+        with Peer([script(500, 1), script(500, 2), script(700, 3)]) as peer:
+            Playing(bot, peer.address, token_file, matches=1).result()
+    finally:
+        bot.end()
+    welcomes = [json.loads(line)["welcome"] for line in seen.read_text().splitlines() if '"welcome"' in line]
+    assert [each["conduct"]["softLimitMs"] for each in welcomes] == [500, 700]
+    assert [each["games"][0]["options"][0]["name"] for each in welcomes] == ["target", "target"]

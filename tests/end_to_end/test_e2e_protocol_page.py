@@ -159,6 +159,12 @@ def held_rounds(held: list[pb.PlayResponse]) -> int:
 
 ENHANCE_YOUR_CALM: Final = 11
 """HTTP/2's error code (RFC 9113, section 7)."""
+CONVERSATIONS: Final[dict[str, list[dict[str, Any]]]] = {
+    each["title"]: each["steps"]
+    for file in (ROOT / "clients/conformance/conversations").glob("*.json")
+    for each in json.loads(file.read_text())
+}
+"""The steps of the conversations that every SDK plays, by title."""
 COME_BACK: Final = {"UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"}
 """The statuses after which a client comes back."""
 
@@ -182,6 +188,39 @@ def test_the_table_of_ends_is_the_servers_and_the_clients() -> None:
         assert (status in COME_BACK) == (back == "yes"), "the status alone says so"
     named = set(re.findall(r"\b([A-Z]+_[A-Z_]+|STOPPING|FLOODING)\b", proto))
     assert named - {code.name for code in grpc.StatusCode} == table.keys()
+
+
+def test_without_a_reason_a_client_comes_back_after_any_status_but_those_of_the_page() -> None:
+    """The conversations have each of them for the other SDKs."""
+    text = PAGE.split("If a connection breaks without a status")[1].split("\n\n")[0]
+    final = {*re.findall(r"`([A-Z_]+)`", text)} - {"UNAVAILABLE", "INTERNAL", "CANCELLED", "UNKNOWN"}
+    for code in {*grpc.StatusCode} - {grpc.StatusCode.OK}:
+        comes_back = isinstance(channel.play_failure(code, "", ""), channel.DroppedError)
+        assert comes_back == (code.name not in final), code
+        ends = [steps for title, steps in CONVERSATIONS.items() if f"ends with {code.name} " in title]
+        bare = [steps for steps in ends if not any("reason" in step.get("breaks", ()) for step in steps)]
+        assert comes_back or any("ends" in steps[-1] for steps in bare), code
+
+
+def test_a_client_waits_as_long_as_the_page_says() -> None:
+    def waits(title: str) -> list[int]:
+        return [step["comes_back"]["after_ms"] for step in CONVERSATIONS[title] if "comes_back" in step]
+
+    growing = waits("The waits grow with the outage, to 5 s")[1:]
+    assert growing == [min(5000, 100 << number) for number in range(len(growing))]
+    assert growing[-1] == 5000
+    assert waits("After two minutes the waits grow to 30 s")[-1] == 30_000
+    assert waits("A connection that held for more than a second begins the waits anew") == [100, 100]
+    patient = CONVERSATIONS["A welcome that does not come in 20 s is waited for on another stream"]
+    assert sum(step["passes"]["ms"] for step in patient if "passes" in step) >= 20_000
+
+
+def test_a_welcome_without_a_log_leaves_the_number_of_the_last_report_as_it_is() -> None:
+    messages = json.loads((ROOT / "clients/conformance/messages.json").read_text())
+    assert "log" not in messages["welcome"]["welcome"]
+    steps = CONVERSATIONS["The waits grow with the outage, to 5 s"]
+    assert {"server": "welcome"} in steps
+    assert all("reportsAfter" not in step["opens"]["hello"] for step in steps if "opens" in step)
 
 
 def test_the_table_of_pauses_is_the_servers() -> None:
@@ -503,10 +542,8 @@ def breaks(tmp_path: Path, changes: Iterable[Sequence[str]]) -> str:
 
 
 def test_whatever_the_page_says_may_be_added_is_met_by_every_sdk_and_breaks_no_promise(tmp_path: Path) -> None:
-    files = (ROOT / "clients/conformance/conversations").glob("*.json")
-    titles = {each["title"] for file in files for each in json.loads(file.read_text())}
     assert [addition.strip("`") for addition in ADDITIONS] == [row[0] for row in rows("Later games and features")]
-    assert {*ADDITIONS.values()} - {None} <= titles
+    assert {*ADDITIONS.values()} - {None} <= CONVERSATIONS.keys()
     assert breaks(tmp_path, ADDED) == ""
 
 

@@ -132,6 +132,30 @@ def test_the_packed_file_has_what_is_imported_and_nothing_of_the_tests(sdk: Sdk)
     assert not [name for name in names if "/tests/" in name]
 
 
+@of_each("typescript")
+def test_a_bundle_needs_worker_js_beside_it_and_says_so(sdk: Sdk, tmp_path: Path) -> None:
+    """The modules copied into one folder, as a bundler leaves them, first without that file."""
+    assert "A bundle needs a second file, worker.js" in (sdk.source / "README.md").read_text(encoding="utf-8")
+    out = tmp_path / "out"
+    shutil.copytree(sdk.source / "dist" / "src", out, ignore=shutil.ignore_patterns("worker.js"))
+    (out / "node_modules").symlink_to(sdk.source / "node_modules")
+    (out / "package.json").write_text('{"type": "module"}')
+    (out / "mine.js").write_text(sdk.mine.replace('"arena-client"', '"./index.js"'))
+    command = ("node", str(out / "mine.js"))
+    with Peer([one_decision]) as peer:
+        env = {"ARENA_SERVER": peer.address, "MATCHES": "1"}
+        with started(command, tmp_path, **env) as lacking:
+            errors = lacking.communicate(timeout=PATIENCE)[1]
+        needed = f"there is no {out / 'worker.js'}: a bundle needs arena-client/worker beside it, as worker.js"
+        assert needed in errors
+        assert lacking.returncode == 2
+        worker = json.loads((sdk.source / "package.json").read_text(encoding="utf-8"))["exports"]["./worker"]["default"]
+        shutil.copy(sdk.source / worker, out)
+        with started(command, tmp_path, **env) as bundled:
+            errors = bundled.communicate(timeout=PATIENCE)[1]
+        assert bundled.returncode == 0, errors
+
+
 @of_each("java")
 def test_a_bot_can_be_a_module_and_the_sources_lie_beside_the_jar(sdk: Sdk, tmp_path: Path) -> None:
     (tmp_path / "module-info.java").write_text("module mine { requires arena.client; requires jdk.unsupported; }")

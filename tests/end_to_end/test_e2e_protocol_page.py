@@ -472,8 +472,8 @@ def test_the_page_says_when_a_peer_that_is_silent_is_lost() -> None:
     transport = TransportSettings()
     assert (DRAIN, DRAIN_TERMINATED) == (30.0, 8.0)
     text = " ".join(PAGE.split())
-    assert f"It pings a silent client after {transport.ping_after:g} s and counts it as lost after " in text
-    assert f"as lost after {transport.ping_timeout:g} s more" in text
+    assert f"It pings a silent client after {transport.ping_after:g} s, and counts it as lost after " in text
+    assert f"as lost after another {transport.ping_timeout:g} s" in text
     assert f"after {DRAIN:g} s at the latest, or {DRAIN_TERMINATED:g} s after SIGTERM" in text
     assert f"for three heartbeats ({3 * Config(()).heartbeat:g} s; `heartbeatMs`)" in text
 

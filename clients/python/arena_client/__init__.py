@@ -1,7 +1,7 @@
 """The Python SDK for bots: extend `Bot`, call `run`. The distribution's README.md is the introduction.
 
-The names below are imported on first use, because a server imports only the protocol's messages, `arena_client.v1`, and
-what reads further ones, `arena_client.descriptors`. They need neither gRPC nor asyncio.
+The names below are imported on first use. A server imports only the protocol's messages, `arena_client.v1`, and
+`arena_client.descriptors`, which need neither gRPC nor asyncio.
 """
 
 from importlib import import_module
@@ -85,7 +85,7 @@ if not TYPE_CHECKING:  # Hidden from type checkers, so that they reject unknown 
         "v1.play_pb2",
         "v1.sixth_sense_pb2",
     )
-    """Modules that contain these names."""
+    """Names of the modules that define the public names."""
 
     def __getattr__(name: str) -> object:
         if name in __all__:

@@ -1,4 +1,4 @@
-"""`connect`: the decisions of a bot as an iterator, for a program that asks for them itself."""
+"""`connect`, which offers a bot's decisions as an iterator to a program that makes them itself."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OpenDecision(Decision):
 
     @property
     def closed(self) -> bool:
-        """True if an answer is useless: it was decided for the bot, the match is over, or the connection was lost.
+        """True if an answer is useless, because the server has decided, the match is over, or the connection was lost.
 
         After a lost connection the server asks about the decision again, if it is still open.
         """
@@ -106,9 +106,9 @@ async def connect(bot: Bot, address: str | None = None, **options: Unpack[Option
             async for decision in decisions:
                 await decision.answer(decision.legal[0])
 
-    The options are those of `play`. The bot's `decide` is not called; its other methods are. Name a version, and change
-    it with your code, which no digest covers. A bot that leaves the block early leaves its matches in order; an
-    exception cuts its connection.
+    The options are those of `play`. The bot's `decide` is not called; its other methods are. Set a version, and change
+    it whenever you change your code, because no digest covers your loop. If the program leaves the block early, the bot
+    leaves its matches in order. An exception cuts the connection.
     """
     check_names(options, "connect")
     if bot.version is None:

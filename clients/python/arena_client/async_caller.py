@@ -55,12 +55,12 @@ class _Question:
 
     @property
     def closed(self) -> bool:
-        """True if no answer is wanted any more."""
+        """True if an answer would have no effect any more."""
         return self.session.over or self.decision.closed
 
 
 class AsyncCaller:
-    """The place where an `async def decide` is called, at most as often at once as the bot's capacity says.
+    """Caller of an `async def decide`, which runs at most as many calls at once as the bot's capacity.
 
     A call is cancelled when its decision is closed or its stream ends.
     """
@@ -73,7 +73,7 @@ class AsyncCaller:
         self._interrupted = False
         self._numbers = itertools.count()
         self._running: dict[int, _Question] = {}
-        """The questions about which the bot thinks, by the numbers of their tasks."""
+        """The questions that the bot is working on, by the numbers of their tasks."""
         self._waiting: deque[_Question] = deque()
         self._failure: BaseException | None = None
         self._over = False
@@ -89,7 +89,7 @@ class AsyncCaller:
         return self._interrupted or self._caller.interrupted
 
     def interrupt(self) -> None:
-        """End the bot's own code with `KeyboardInterrupt` if it computes now.
+        """End the bot's own code with `KeyboardInterrupt` if it is running.
 
         Call this from a signal handler, which runs in the thread of the event loop.
         """
@@ -99,7 +99,10 @@ class AsyncCaller:
         self._caller.interrupt()
 
     def long_thought(self, seconds: float) -> str:
-        """Describe the oldest decision that has taken longer than `seconds`; else return "". For any thread."""
+        """Describe the oldest decision that has taken longer than `seconds`; return "" if there is none.
+
+        For any thread.
+        """
         oldest = min([*self._running.values()], key=lambda question: question.since, default=None)
         if oldest is not None and (passed := time.monotonic() - oldest.since) >= seconds:
             return on_what(self._bot, oldest.decision, passed)
@@ -134,7 +137,7 @@ class AsyncCaller:
         self._ask()
 
     def _ask(self) -> None:
-        """Ask the bot about waiting decisions, as many as it may decide at once."""
+        """Ask the bot for waiting decisions: as many as it may make at once."""
         assert self._tasks is not None, "it answers"
         while self._waiting and len(self._running) < self._bot.capacity and not self._over:
             question = self._waiting.popleft()

@@ -16,7 +16,7 @@ from arena_client.v1.play_pb2 import MatchReport, MatchStart, Notice, NoticeKind
 _log = logging.getLogger("arena_client")
 
 KINDS = {number: name.removeprefix("NOTICE_KIND_").lower().replace("_", " ") for name, number in NoticeKind.items()}
-"""Descriptions of notices by kind; a newer server may have others."""
+"""Descriptions of notices by kind. A newer server may send other kinds."""
 FAULTS = frozenset(
     {
         NoticeKind.NOTICE_KIND_ILLEGAL,
@@ -29,7 +29,7 @@ FAULTS = frozenset(
 )
 """Kinds of notices about a fault of the bot."""
 QUIET = 60.0
-"""Number of seconds after a fault's log line during which faults of the same kind are counted, not logged."""
+"""Number of seconds after a fault's log line in which further faults of the same kind are only counted."""
 
 
 class Bot:
@@ -45,7 +45,7 @@ class Bot:
     owner: str = ""
     """Owner of the bot; by default the bot's own name. Bots of one owner never meet in a match."""
     games: Sequence[str] = GAMES[:1]
-    """The games it plays, by name; a string is one name."""
+    """Names of the games that the bot plays; a string is a single name."""
     capacity: int = 8
     """Number of matches that the bot plays at once."""
     files: Sequence[str] = ()
@@ -63,7 +63,7 @@ class Bot:
     """
 
     welcome: Welcome
-    """The server's first message on the latest connection, with its rules, its limits and the features that hold.
+    """The server's first message on the latest connection, with its rules, its limits and the features in use.
 
     It is empty before the first connection.
     """
@@ -105,7 +105,7 @@ class Bot:
         return bot
 
     def digest(self) -> str:
-        """Return a digest of everything that decides the bot's behaviour: code, `files` and constructor arguments.
+        """Return a digest of everything that determines the bot's behaviour: code, `files` and constructor arguments.
 
         The code is that of the bot's module and of the modules imported so far from its project folder, without
         comments and formatting. Numbers, strings and containers of them count by value, other arguments by class. Code
@@ -119,7 +119,7 @@ class Bot:
     def decide(self, decision: Decision) -> int | Awaitable[int]:
         """Choose one of `decision.legal`.
 
-        It may be an `async def`. Then it is called for several decisions at once, as many as `capacity`, and a call is
+        The method may be an `async def`. Then it is called for up to `capacity` decisions at once, and a call is
         cancelled when its decision is closed.
         """
         raise NotImplementedError(f"{type(self).__name__} has neither decide() nor decide_many()")
@@ -134,13 +134,13 @@ class Bot:
             yield None if decision.closed else self.decide(decision)  # type: ignore[misc]  # not called if it is async
 
     def on_match_start(self, start: MatchStart) -> None:
-        """Handle the beginning of a match; `start` has the seat and all names. Called again after a reconnect."""
+        """Handle the beginning of a match. `start` contains the seat and all names. Called again after a reconnect."""
 
     def on_round(self, report: RoundReport) -> None:
-        """Handle the end of a round; the report shows all cards, which `record` returns."""
+        """Handle the end of a round. The report shows all cards; `record` returns them."""
 
     def record(self, report: RoundReport) -> Any:
-        """Return what a round's report shows: a message of the game's own type, as a decision's view is.
+        """Return the content of a round's report as a message of the game's own type, like a decision's view.
 
         Raises `ProtocolMismatchError` if the catalogues do not describe it.
         """
@@ -168,9 +168,9 @@ class Bot:
         """Handle a notice from the server.
 
         The default logs one line, as a warning if the bot is at fault. A slow bot has a fault at every decision, so
-        each kind of fault is logged once a minute, with the number of further ones.
+        each kind of fault is logged once a minute, with the number of further faults.
         """
-        if notice.kind == NoticeKind.NOTICE_KIND_PARKED:  # The run ends with this error, which reports it.
+        if notice.kind == NoticeKind.NOTICE_KIND_PARKED:  # The error that ends the run reports the parking.
             return
         others = 0
         if notice.kind in FAULTS:
@@ -193,7 +193,7 @@ class Bot:
         )
 
     def _on_closed(self, match_id: int, decision_ids: Sequence[int]) -> None:
-        """Handle the closing of a match's decisions; called at once, in the network's thread."""
+        """Handle the closing of a match's decisions. Called immediately, in the network's thread."""
 
     def _match_in_words(self, number: int) -> str:
         """Describe a match and its game."""

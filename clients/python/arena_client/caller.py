@@ -1,6 +1,6 @@
-"""Call the bot's own code for each message and make replies of its answers.
+"""Call the bot's own code for each message, and turn its answers into replies.
 
-This never waits and does no input or output. Exceptions of the bot pass through.
+This module never waits and does no input or output. Exceptions of the bot propagate.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HOLD = 0.01
 
 
 class Caller:
-    """The one place where a bot's methods are called: one at a time, all in the thread that calls this."""
+    """Caller of all methods of a bot: one at a time, all in the thread that uses this object."""
 
     def __init__(self, bot: Bot, on_error: OnError = "raise", clock: Callable[[], float] = time.monotonic) -> None:
         if on_error not in get_args(OnError):
@@ -49,9 +49,9 @@ class Caller:
         self._out: PlayRequest | None = None
         """The message to send; None if there is none."""
         self._since = 0.0
-        """Time when the message was begun, or its last part was removed."""
+        """Time at which the message was begun, or at which its last part was removed."""
         self._now = 0.0
-        """Time of the last clock reading: the start of the bot's own code, while it runs."""
+        """Time of the last clock reading. While the bot's own code runs, the time at which it began."""
 
     def react(self, message: PlayResponse, session: Session, received: float) -> Iterator[PlayRequest]:
         """Yield the bot's replies to a message: no reply, one, or several if the bot takes long.
@@ -66,7 +66,7 @@ class Caller:
         """
         self._since = self._read_clock()
         decisions = [] if session.over else message.decisions[:]
-        # Checks for other fields than decisions, which is cheaper than looking for each kind.
+        # Check whether the message has any field besides decisions, which is cheaper than checking each field.
         if len(message.ListFields()) > bool(decisions):
             yield from self.news(message, session)
         if decisions:
@@ -85,7 +85,7 @@ class Caller:
             session.send(self._take())
 
     def stop(self) -> None:
-        """Call the bot no more: `KeyboardInterrupt` is raised instead."""
+        """Raise `KeyboardInterrupt` instead of calling the bot from now on."""
         self._may_think = False
 
     def interrupt(self) -> None:
@@ -98,7 +98,7 @@ class Caller:
             self._think(self._subject)
 
     def long_thought(self, seconds: float) -> str:
-        """Describe the current decision if it has taken longer than `seconds`; else return "". For any thread."""
+        """Describe the current decision if it has taken longer than `seconds`; otherwise return "". For any thread."""
         began, subject = self._now, self._subject
         passed = self.clock() - began
         if passed < seconds or not self.thinking or self._now != began:
@@ -106,7 +106,7 @@ class Caller:
         return on_what(self._bot, subject, passed)
 
     def _think(self, subject: Decision | str) -> None:
-        """Note that the bot's own code has been running since the last clock reading."""
+        """Record that the bot's own code has been running since the last clock reading."""
         self._subject = subject
         self.thinking = True
         if not self._may_think:
@@ -153,7 +153,7 @@ class Caller:
             self._reply().resumed.append(notice.match_id)  # A bot that receives this notice is back.
 
     def _answers(self, decisions: list[Decision], session: Session, received: float) -> Iterator[PlayRequest]:
-        """Fill the reply with answers; yield the parts to send before everything is answered."""
+        """Add answers to the reply; yield the parts that are sent before everything is answered."""
         decisions = [each for each in decisions if not each.closed]
         left = [(each.soft_ms, each.bank_ms) for each in decisions]  # As they were on arrival.
         while decisions:
@@ -220,9 +220,9 @@ def as_decision(
     open_ones: Collection[tuple[int, int]] | None = None,
     make: type[Decision] = Decision,
 ) -> Decision:
-    """Convert a message to a decision for the bot, of the class `make`.
+    """Convert a message to a decision for the bot. `make`: the class of the decision.
 
-    Raises `ProtocolMismatchError` if no catalogue is that of its game, or describes its view.
+    Raises `ProtocolMismatchError` if no catalogue belongs to its game or describes its view.
     """
     if (name := message.WhichOneof("view")) is not None:
         catalog, view, other = games.get(name), getattr(message, name), None
@@ -249,7 +249,7 @@ def as_decision(
 
 
 def on_what(bot: Bot, subject: Decision | str, passed: float) -> str:
-    """Describe a decision, or a method of the bot, on which it has been thinking for `passed` seconds."""
+    """Describe the decision or method on which the bot has been working for `passed` seconds."""
     who = f"{bot.name or type(bot).__name__} has been thinking for {passed:.0f} s"
     if isinstance(subject, str):
         return f"{who} in {subject}()"

@@ -38,13 +38,13 @@ _OPTIONS = (
 _COME_BACK = frozenset(
     {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.DEADLINE_EXCEEDED}
 )
-"""Statuses after which another try may succeed, whatever the reason. Any other status with a reason is final."""
+"""Statuses after which another try may succeed. Any other status with a reason is final."""
 _FINAL = frozenset(
     {grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.FAILED_PRECONDITION}
 )
 """Statuses that are final even without a reason, in addition to those with their own error classes."""
 LONGEST_PAUSE = 3600.0
-"""Maximum pause in seconds that a server may ask for; a longer one must be a mistake."""
+"""Maximum pause that a server may request, in seconds. A longer pause must be a mistake."""
 DEFAULT_PORT = 50051
 """The default port of a server."""
 _ADDRESS = re.compile(r"(\[[^\[\]\s]+\]|[^:/\[\]\s]+):(\d{1,5})")
@@ -64,7 +64,7 @@ class DroppedError(Exception):
 
 
 def checked_address(address: str) -> str:
-    """Return an address unchanged if it has a port; without one, gRPC would try port 443 for ever.
+    """Return an address unchanged if it has a port. Without a port, gRPC would try port 443 for ever.
 
     Raises:
         ArgumentError: It has no port.
@@ -96,7 +96,7 @@ def _one_line(details: str | None) -> str:
 
 
 def error_reason(trailers: Iterable[tuple[str, str | bytes]] | None) -> str:
-    """Return the reason in the `google.rpc.ErrorInfo` of an ended call; empty if it has none."""
+    """Return the reason in the `google.rpc.ErrorInfo` of an ended call; empty if the call has none."""
     for name, value in trailers or ():
         if name == "grpc-status-details-bin" and isinstance(value, bytes):
             with contextlib.suppress(DecodeError):
@@ -108,7 +108,9 @@ def error_reason(trailers: Iterable[tuple[str, str | bytes]] | None) -> str:
 
 
 def told_pause(trailers: Iterable[tuple[str, str | bytes]] | None) -> float:
-    """Return the seconds in the `google.rpc.RetryInfo` of an ended call, at most an hour; 0 if it has none."""
+    """Return the pause in the `google.rpc.RetryInfo` of an ended call, in seconds: at most an hour,
+    0 if it has none.
+    """
     for name, value in trailers or ():
         if name == "grpc-status-details-bin" and isinstance(value, bytes):
             with contextlib.suppress(DecodeError):

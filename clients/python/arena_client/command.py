@@ -73,7 +73,10 @@ def add_token_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run_with(bot: Bot, address: str | None, arguments: argparse.Namespace) -> None:
-    """Run a bot from its command line; an `ArenaError` ends the program with its status and one line of reason."""
+    """Run a bot from its command line.
+
+    An `ArenaError` ends the program with the error's status and a line of reason.
+    """
     for option in ("name", "owner", "capacity", "version"):
         if (value := getattr(arguments, option)) is not None:
             setattr(bot, option, value)

@@ -1,4 +1,4 @@
-"""A bot's connection to a server: register once, connect, and reconnect when the connection is lost.
+"""A bot's connection to a server. It registers the bot once, connects, and reconnects when the connection is lost.
 
 It runs in the network's thread, so the bot's computations do not delay it. It answers heartbeats and invitations
 itself and puts all other messages into the bot's inbox.
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     Call = grpc.aio.StreamStreamCall[PlayRequest, PlayResponse]
 
 _log = logging.getLogger("arena_client")
-_chance = random.SystemRandom()  # Leaves the bot's own random numbers alone.
+_chance = random.SystemRandom()  # Does not affect the bot's own random numbers.
 
 ANSWER_TIME = 20.0
 """Time limit of the server for a registration and for its welcome, in seconds."""
@@ -86,7 +86,7 @@ _REFUSALS = (
     grpc.StatusCode.OUT_OF_RANGE,
     grpc.StatusCode.UNIMPLEMENTED,
 )
-"""Statuses from a server that shows a log but refuses to prove it."""
+"""Statuses with which a server that has shown a log refuses to prove it."""
 _ENDS = (grpc.aio.AioRpcError, asyncio.InvalidStateError)
 """Exceptions from gRPC if the stream ends or has already ended."""
 
@@ -109,7 +109,7 @@ class _Call(TypedDict):
 
 
 class Connection:
-    """A bot's connection with the arguments of `play` and `run`; it has one stream at a time."""
+    """A bot's connection, with the arguments of `play` and `run`. It has at most one stream at a time."""
 
     def __init__(self, bot: Bot, address: str | None, **told: Unpack[Options]) -> None:
         """Read omitted arguments from the environment: ARENA_SERVER, ARENA_TOKEN_FILE, ARENA_OWNER."""
@@ -138,7 +138,7 @@ class Connection:
             address, token, token_file, tls = os.environ.get("ARENA_SERVER", address), started_for, None, None
         self._bot = bot
         self._version = bot.version
-        """The bot's version; None, until the first hello, for the digest of its code."""
+        """The bot's version; None until the first hello if it is the digest of the bot's code."""
         self._name = bot.name or type(bot).__name__
         self._address = checked_address(address)
         self._token = token
@@ -150,7 +150,7 @@ class Connection:
         self._progress = Progress(matches)
         self._casual = told.get("casual", False)
         self._challengers = None if isinstance(challenges, bool) else frozenset(each.lower() for each in challenges)
-        """Lower-case names of the bots whose challenges it accepts; None to accept all or none."""
+        """Lower-case names of the bots whose challenges the bot accepts; None if it accepts all challenges or none."""
         self._challenges = challenges if isinstance(challenges, bool) else bool(self._challengers)
         beside = None if token is not None and token_file is None else self._token_file
         kept = None if beside is None else beside.with_name(f"{beside.name}.receipts")
@@ -166,7 +166,7 @@ class Connection:
         self._calls: Calls | None = None
 
     def soon(self, call: Callable[[], object]) -> bool:
-        """Schedule a call in the connection's thread; return false if that has not started."""
+        """Schedule a call in the connection's thread. Return false if the thread has not started."""
         if self._calls is None:
             return False
         self._calls.soon(call)
@@ -195,7 +195,7 @@ class Connection:
         asyncio.get_running_loop().call_later(seconds, over)
 
     def leave(self) -> None:
-        """Send `leave` if the bot plays or is about to play; the server then ends the stream."""
+        """Send `leave` if the bot plays or is about to play. The server then ends the stream."""
         if self._stream is None or not (self._progress.playing or self._progress.accepted):
             self.end()
         elif not self._leaving:
@@ -213,7 +213,10 @@ class Connection:
             self._task.cancel()
 
     def begin(self, inbox: Inbox | ThreadInbox, calls: Calls) -> None:
-        """Connect and put messages into the inbox, finally the end. `calls` belongs to this thread's event loop."""
+        """Connect, put messages into the inbox, and close the inbox at the end.
+
+        `calls` belongs to this thread's event loop.
+        """
         self._inbox, self._calls = inbox, calls
         self._task = asyncio.get_running_loop().create_task(self.stay())
         self._task.add_done_callback(lambda task: inbox.end(None if task.cancelled() else task.exception()))
@@ -243,7 +246,7 @@ class Connection:
                         raise UnreachableError(why) from None
                 now = time.monotonic()
                 if self._session is not None:
-                    # The server is there, even if the stream ended at once, and may do so again.
+                    # The server can be reached, even if the stream ended at once and may do so again.
                     good, seen = now if now - begun > STEADY else max(good, now - LONGEST_WAIT), now
                     self._session = None
                 wait = waiting_time(now - good) + dropped.pause
@@ -258,7 +261,7 @@ class Connection:
             await bots.UnparkBot(UnparkBotRequest(name=self._name), **call)
 
     async def rotate(self) -> tuple[str, Path | None]:
-        """Replace the bot's token; return the new one, and the file that has it now.
+        """Replace the bot's token; return the new token, and the file that contains it.
 
         No file is written if the token was given as an argument. Raises `ArenaError`.
         """
@@ -275,7 +278,7 @@ class Connection:
 
     @contextlib.asynccontextmanager
     async def _managing(self) -> AsyncIterator[tuple[BotServiceAsyncStub, _Call]]:
-        """Enter a block with calls about the bot: the service, and the arguments of every call."""
+        """Enter a block for calls about the bot. Yields the service and the arguments of every call."""
         with _files():
             token = self._token or read_token(self._token_file)
             opened = open_channel(self._address, self._tls)
@@ -295,7 +298,7 @@ class Connection:
                 raise UnreachableError(f"no connection to {self._address}: {failure}") from None
 
     def _parked(self) -> str:
-        """Describe why the bot gets no seats, and which command changes that."""
+        """Describe why the bot gets no seats, and which command resumes it."""
         why = self._progress.parked.partition("; mend it")[0]
         file = f"{self._token_file}" if self._token is None else "FILE"
         words = ["arena-bot", "unpark", self._name, "--server", self._address, "--token-file", file]
@@ -334,7 +337,7 @@ class Connection:
                 finally:
                     checking.cancel()
             except TokenRefusedError as refused:
-                if self._token is None and refused.reason != "TOKEN_REVOKED":  # The text says what to do.
+                if self._token is None and refused.reason != "TOKEN_REVOKED":  # The error's text gives the remedy.
                     refused.args = (
                         f"{refused} (from {self._token_file}; remove it to register the bot anew, and under another "
                         "name if it was deleted here)",
@@ -349,7 +352,7 @@ class Connection:
                 stream.close()
 
     async def _check_log(self, channel: grpc.aio.Channel, welcome: Welcome) -> None:
-        """Ask the server to prove that its log has only grown; the bot plays meanwhile."""
+        """Ask the server to prove that its log has only grown. The bot continues to play in the meantime."""
         if self._log_checker is None:
             return
         stub = cast("LogServiceAsyncStub", LogServiceStub(channel))
@@ -424,7 +427,7 @@ class Connection:
                 await stream.finish()
 
     def _hear(self, stream: _Stream, session: Session, message: PlayResponse) -> None:
-        """Apply a message, reply at once where necessary, and pass on the bot's part of it."""
+        """Apply a message, reply at once if necessary, and pass the bot's part of the message on."""
         received = time.monotonic()
         if (reply := session.receive(message)) is not None:
             stream.send(reply)
@@ -448,7 +451,7 @@ def _files() -> Iterator[None]:
 
 
 class _Stream:
-    """A gRPC call on which messages can be sent at any time, although gRPC itself takes only one after the other."""
+    """A gRPC call on which messages can be sent at any time, although gRPC itself accepts only one at a time."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -473,7 +476,10 @@ class _Stream:
         return cast("PlayResponse", message)
 
     async def finish(self) -> None:
-        """Send the waiting messages and end the stream, then wait for the server to end it, which raises its error."""
+        """Send the waiting messages and end the stream.
+
+        Then wait until the server ends it, which raises the stream's error.
+        """
         self._finished = True
         self._more.set()
         while True:
@@ -485,7 +491,7 @@ class _Stream:
         self._call.cancel()
 
     async def _write(self) -> None:
-        with contextlib.suppress(*_ENDS):  # The reader gets the reason of the end.
+        with contextlib.suppress(*_ENDS):  # The reader gets the reason for the end.
             while True:
                 while self._unsent:
                     await self._call.write(self._unsent.popleft())

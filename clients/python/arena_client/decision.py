@@ -13,12 +13,12 @@ from arena_client.v1.nullern_pb2 import NullernView
 from arena_client.v1.sixth_sense_pb2 import SixthSenseView
 
 View: TypeAlias = SixthSenseView | NullernView | Any
-"""The game as one seat sees it: a message of the game's own type; of another game, one that its catalogue describes."""
+"""The game as one seat sees it: a message of the game's own type, which for later games its catalogue describes."""
 GAMES: Final = tuple(
     field.name
     for field in sorted(play_pb2.Decision.DESCRIPTOR.oneofs_by_name["view"].fields, key=lambda field: field.number)
 )
-"""Names, as used in requests, of the games whose messages this client has; the oldest game first.
+"""Names of the games whose messages this client contains, as used in requests. The oldest game comes first.
 
 A bot may also name other games: their catalogues describe their messages.
 """
@@ -45,7 +45,7 @@ class Action:
     kind: str
     """The kind of choice, in the game's own terms, such as "play", "bid" or "raise"."""
     card: int | None = None
-    """The played or chosen card, an index into `Catalog.cards`; None if no card applies or if it is hidden."""
+    """The played or chosen card, an index into `Catalog.cards`; None if there is no card or if it is hidden."""
     value: int | None = None
     """The value that a played card counts as, the number predicted or bid, or 1 for yes and 0 for no."""
     place: int | None = None
@@ -121,7 +121,9 @@ class Decision:
 
     @property
     def hand(self) -> list[Card]:
-        """The seat's own cards, in the order of `view.hand`; empty if it may not see them, or the view has no hand."""
+        """The seat's own cards, in the order of `view.hand`; empty if the seat may not see them, or if the view has no
+        hand.
+        """
         cards = self.game.cards
         return [cards[number] for number in getattr(self.view, "hand", ())]
 

@@ -1,4 +1,6 @@
-"""Messages of the games that have no field of their own in the protocol, read by what their catalogues describe."""
+"""Decoding of messages of later games, which have no separate field in the protocol, with their catalogues'
+descriptors.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,11 @@ from arena_client.errors import ProtocolMismatchError
 from arena_client.v1.game_pb2 import GameCatalog
 
 MOST_POOLS = 16
-"""Number of pools to keep, so that a bot that reconnects gets messages of the same classes."""
+"""Number of cached pools, so that a bot that reconnects gets messages of the same classes."""
 
 
 def pool_of(games: Iterable[GameCatalog]) -> DescriptorPool:
-    """Return a pool of the messages that these catalogues describe, and of no others.
+    """Return a pool of exactly the messages that the given catalogues describe.
 
     Raises `ProtocolMismatchError` if the catalogues contradict each other or themselves.
     """

@@ -1,6 +1,7 @@
-"""Verification of Ed25519 signatures (RFC 8032, 5.1.7), so that the package needs no library for it.
+"""Verification of Ed25519 signatures (RFC 8032, 5.1.7) without another library.
 
-It takes a few milliseconds. It would not be safe with secrets, but it only handles public keys and signatures.
+A verification takes a few milliseconds. The code would not be safe for secrets, but it only handles public keys and
+signatures.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def signed(key: bytes, signature: bytes, text: bytes) -> bool:
 
 
 def _point(encoded: bytes) -> _Point | None:
-    """Decode a point from 32 bytes; None if the bytes encode no point."""
+    """Decode a point from 32 bytes. Return None if the bytes do not encode a point."""
     number = int.from_bytes(encoded, "little")
     y, odd = number & ~(1 << 255), number >> 255
     if y >= _P:

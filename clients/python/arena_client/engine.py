@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _RENAMED = {"hand_size": "cards_each"}
-"""Fields of the engine's views that have another name in messages, with that name."""
+"""Fields of the engine's views that have a different name in messages, with this name."""
 
 
 MISSING = (
@@ -36,9 +36,9 @@ class EngineMissingError(ArenaError):
 def seat_view(message: View) -> SeatView:
     """Return a decision's view as the engine's `SeatView`.
 
-    Fields have the same names, except that `cards_each` is `hand_size` in the engine. Where the engine lists one value
-    per seat (the number plus one, or 0 for none), the message has a map from seats to numbers. Raises
-    `EngineMissingError` if the rules of this game are not installed.
+    Fields have the same names, except that `cards_each` is `hand_size` in the engine. If the engine lists one value per
+    seat (the number plus one, or 0 for none), the message has a map from seats to numbers. Raises `EngineMissingError`
+    if the rules of this game are not installed.
     """
     message_kind: Any = type(message)  # mypy believes that it is not hashable.
     kind, fields = _kind(message_kind)

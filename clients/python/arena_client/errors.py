@@ -1,10 +1,13 @@
-"""Permanent errors. Everything else (a lost network, a server that restarts) is retried and only logged."""
+"""Permanent errors.
+
+After any other error (a lost connection, a server that restarts) the client retries and only logs.
+"""
 
 from __future__ import annotations
 
 
 class ArenaError(Exception):
-    """Error after which the bot cannot continue. The message names cause and remedy."""
+    """Error after which the bot cannot continue. The message gives cause and remedy."""
 
     reason: str = ""
     """The server's machine-readable reason, such as "OWNER_BANNED"; empty without one."""
@@ -36,7 +39,7 @@ class NameNotAllowedError(ArenaError):
 
 
 class InvitationNeededError(ArenaError):
-    """The server registers new bots by invitation only, or does not accept this one."""
+    """The server registers new bots only by invitation, or does not accept this invitation."""
 
 
 class NoGameInCommonError(ArenaError):
@@ -60,7 +63,7 @@ class ParkedError(ArenaError):
 
 
 class UnreachableError(ArenaError):
-    """There was no connection for too long, or none is possible at this address."""
+    """There was no connection for too long, or no connection is possible at this address."""
 
     status = 4
 

@@ -31,9 +31,9 @@ class Inbox:
 
     def __init__(self) -> None:
         self.wants_all = False
-        """True to deliver also what concerns only a bot that decides several decisions at once.
+        """True to deliver also messages that concern only a bot that makes several decisions at once.
 
-        That is closed decisions, and the end of a stream as an empty message.
+        These are closed decisions, and the end of a stream as an empty message.
         """
         self._deliveries: deque[Delivery] = deque()
         self._ended = False
@@ -46,13 +46,13 @@ class Inbox:
         self._rouse()
 
     def end(self, error: BaseException | None) -> None:
-        """Close the inbox; `error` is the reason if the connection ended badly."""
+        """Close the inbox. `error`: the reason if the connection ended because of an error."""
         self._error = error
         self._ended = True
         self._rouse()
 
     async def get(self) -> Delivery | None:
-        """Return the next delivery; after the last, return None or raise the error given to `end`.
+        """Return the next delivery. After the last one, return None or raise the error given to `end`.
 
         Even if a delivery is waiting already, other tasks of the loop run first.
         """
@@ -73,7 +73,7 @@ class Inbox:
             await self._wait()
 
     def _attach(self) -> None:
-        """Note the loop of the current task."""
+        """Record the loop of the current task."""
         self._loop = asyncio.get_running_loop()
         self._calls = calls_here()
         self._waiter: asyncio.Future[None] | None = None
@@ -100,12 +100,12 @@ class Inbox:
 
 
 class ThreadInbox:
-    """Deliveries that a thread reads, which may wait for them; an event loop may wait for the end."""
+    """Inbox that a thread reads and waits for. An event loop may wait for its end."""
 
     wants_all = False
 
     def __init__(self, over: Inbox) -> None:
-        """`over`: inbox of the event loop. It gets no delivery, and ends with the connection."""
+        """`over`: an inbox of the event loop that gets no deliveries and ends with the connection."""
         self._deliveries: SimpleQueue[Delivery | None] = SimpleQueue()
         self._over = over
         self._error: BaseException | None = None
@@ -115,13 +115,13 @@ class ThreadInbox:
         self._deliveries.put(delivery)
 
     def end(self, error: BaseException | None) -> None:
-        """Close the inbox; `error` is the reason if the connection ended badly."""
+        """Close the inbox. `error`: the reason if the connection ended because of an error."""
         self._error = error
         self._deliveries.put(None)
         self._over.end(None)
 
     def get(self) -> Delivery | None:
-        """Wait for the next delivery; after the last, return None or raise the error given to `end`."""
+        """Wait for the next delivery. After the last one, return None or raise the error given to `end`."""
         delivery = self._deliveries.get()
         if delivery is None and self._error is not None:
             raise self._error

@@ -1,4 +1,4 @@
-"""Check at each welcome that the server's log of results has only grown since the last one."""
+"""Check at each welcome that the server's log of results has only grown since the last welcome."""
 
 from __future__ import annotations
 
@@ -14,18 +14,23 @@ from arena_client.v1.log_pb2 import LogHead, LogState
 _log = logging.getLogger("arena_client")
 
 Consistency: TypeAlias = Callable[[int, int], Awaitable[Sequence[bytes] | None]]
-"""Function that fetches the proof that the log of the first size begins the log of the second; None if refused."""
+"""Function that fetches the proof that the log of one size is the beginning of the log of a larger size; None if
+refused.
+"""
 
 
 class LogChecker:
-    """Checker that compares a server's log with the bot's record. It reports a fault once, and the bot plays on."""
+    """Checker that compares a server's log with the bot's record.
+
+    It reports a fault once, and the bot continues to play.
+    """
 
     def __init__(self, receipts: Receipts) -> None:
         self._receipts = receipts
         self._alarmed = False
 
     async def check(self, state: LogState | None, consistency: Consistency) -> None:
-        """Check the state of the log in a welcome; None if the server has no log."""
+        """Check the state of the log in a welcome. `state` is None if the server has no log."""
         receipts = self._receipts
         receipts.read()
         if state is None:
@@ -40,7 +45,7 @@ class LogChecker:
             await self._compare(state, consistency)
 
     async def _compare(self, state: LogState, consistency: Consistency) -> None:
-        """Compare a log with the record of it, and update the record unless something is wrong."""
+        """Compare a log with the bot's record. If they agree, update the record."""
         pin, known = self._receipts.pin, self._receipts.latest
         assert pin is not None, "the caller has checked"
         assert known is not None, "the pin has a head"

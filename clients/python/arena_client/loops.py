@@ -1,6 +1,7 @@
 """The event loops in which `play` runs: asyncio's, and trio's if the program uses it.
 
-Both have the same few operations, so that nothing else distinguishes them. Only a program of trio imports trio.
+Both have the same few operations, so that no other module distinguishes them. trio is imported only if the program uses
+it.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Tasks(Protocol):
-    """Tasks of a block. At the end of the block those that still run are cancelled and awaited."""
+    """Tasks of a block. Tasks that still run at the end of the block are cancelled and awaited."""
 
     def start(self, key: Hashable, call: Callable[[], Awaitable[None]], done: Callable[[], object]) -> None:
-        """Start a task, which raises nothing but its cancellation; `done` is called at its end, whatever that is."""
+        """Start a task, which may raise only its cancellation. `done` is called when it ends, for any reason."""
 
     def cancel(self, key: Hashable) -> None:
         """Cancel a task, unless it has ended."""
@@ -56,7 +57,7 @@ class Loop(Protocol):
 def loop_here() -> Loop:
     """Return the event loop of the current task."""
     if (trio := sys.modules.get("trio")) is not None:
-        with contextlib.suppress(RuntimeError):  # This is no task of trio.
+        with contextlib.suppress(RuntimeError):  # The current task does not belong to trio.
             trio.lowlevel.current_task()
             return TrioLoop()
     return AsyncioLoop()
@@ -72,7 +73,7 @@ class AsyncioLoop:
         return Inbox()
 
     def shield(self) -> AbstractContextManager[object]:
-        """Return an empty block, since a cancellation interrupts only one wait in asyncio."""
+        """Return a block without effect, because in asyncio a cancellation interrupts only one wait."""
         return contextlib.nullcontext()
 
     def soon(self, call: Callable[[], object]) -> None:

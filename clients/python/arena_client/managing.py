@@ -1,4 +1,4 @@
-"""`arena-bot unpark` and `arena-bot rotate`: what the author of a registered bot does with its token."""
+"""`arena-bot unpark` and `arena-bot rotate`, commands for the author of a registered bot, who has its token."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def consistent(first: LogHead, second: LogHead, proof: Sequence[bytes]) -> bool:
 
 
 class Keys:
-    """The successive public keys of a log; each signs the next."""
+    """The successive public keys of a log. Each key signs the next."""
 
     def __init__(self, leaves: Sequence[bytes]) -> None:
         """Read the leaves that name the keys.

@@ -1,6 +1,6 @@
 """The thread that talks to servers, one for all bots of a process, so that a bot may compute as long as it likes.
 
-No code of a bot runs in it. It has its own event loop and ends with the last bot.
+The thread runs no code of a bot. It has its own event loop and ends with the last bot.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _Thread:
         self._thread.join()
 
     def _run(self) -> None:
-        # The default loop of some platforms cannot watch the socket with which gRPC wakes it; this one can.
+        # The default loop of some platforms cannot watch the socket through which gRPC wakes it. A selector loop can.
         with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
             runner.run(self._serve())
 

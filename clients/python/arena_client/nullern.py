@@ -1,6 +1,6 @@
 """A summary of a view of Nullern: card strengths, the trick on the table, seats that want tricks, unseen cards.
 
-It is computed from one decision; nothing is stored. The better samples use it.
+The summary is computed from a single decision. The better samples use it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def wanted_tricks(view: NullernView, seat: int) -> int:
 
 
 def eager(view: NullernView, seat: int) -> bool:
-    """True if a seat wants a trick: for its bid or, if the bid is lost, for the point."""
+    """Return true if a seat wants a trick: for its bid or, if the bid is lost, for the point."""
     return wanted_tricks(view, seat) != 0
 
 

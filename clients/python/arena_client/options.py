@@ -1,4 +1,4 @@
-"""The options of `run` and `play` besides the bot and the address, in one place for both."""
+"""The options of `run`, `play` and `connect` besides the bot and the address."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Options(TypedDict, total=False):
     invitation: str | None
     """The invitation to a server that registers bots by invitation only."""
     owner: str | None
-    """Owner that overrides the bot's own; by default ARENA_OWNER."""
+    """Owner of the bot, which overrides `Bot.owner`; by default ARENA_OWNER."""
     tls: Tls
     matches: int | None
     """Number of matches with a result after which to stop; None for no limit."""
@@ -61,7 +61,7 @@ def set_in_environment(name: str) -> str | None:
 
 
 def drain_seconds() -> float:
-    """Return the seconds for finishing matches after Ctrl-C.
+    """Return the maximum number of seconds for finishing matches after Ctrl-C.
 
     Raises:
         ArgumentError: ARENA_DRAIN is invalid.

@@ -54,9 +54,11 @@ class PipeBot(Bot):
         self._asked: set[tuple[int, int]] = set()
         """Open decisions that were sent to the command and not yet answered."""
         self._closed: deque[tuple[int, int]] = deque(maxlen=MOST_CLOSED)
-        """Decisions that were closed before the command answered; it may still answer."""
+        """Decisions that were closed before the command answered. The command may still answer."""
         self._lines: SimpleQueue[bytes | None] = SimpleQueue()
-        """Lines from the command, then an empty line; None wakes the reader after a decision was closed."""
+        """Lines from the command, followed by an empty line at its end. None wakes the reader after a decision was
+        closed.
+        """
         self._writing = Lock()
         try:
             self._command = subprocess.Popen(  # noqa: S603 - it is what the user wants run
@@ -91,7 +93,7 @@ class PipeBot(Bot):
         self._asked.update((each.match_id, each.decision_id) for each in decisions)
         self._tell(PlayResponse(decisions=map(_message, decisions)))
         for decision in decisions:
-            if decision.closed:  # before it was asked, so the command has not been told
+            if decision.closed:  # closed before it was asked, so the command has not got it
                 self._on_closed(decision.match_id, [decision.decision_id])
         for decision in decisions:
             key = decision.match_id, decision.decision_id
@@ -104,7 +106,7 @@ class PipeBot(Bot):
 
     def on_round(self, report: RoundReport) -> None:
         if report.other.TypeName() not in {"", *(game.record_type for game in self.welcome.games)}:
-            report.ClearField("other")  # nothing describes it
+            report.ClearField("other")  # no catalogue describes it
         self._tell(PlayResponse(rounds=[report]))
 
     def on_match_end(self, report: MatchReport) -> None:
@@ -209,7 +211,8 @@ def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 def _mapped(value: Any, described: DescriptorPool) -> object:
     """Convert a message or a list of them to JSON.
 
-    Zero and empty fields are included; absent optional fields are left out. `described`: the messages of an `Any`.
+    Zero and empty fields are included; absent optional fields are omitted. `described`: the decoded messages of `Any`
+    fields.
     """
     if isinstance(value, Message):
         return MessageToDict(value, always_print_fields_with_no_presence=True, descriptor_pool=described)

@@ -1,9 +1,9 @@
 """The first import of gRPC, configured to poll its sockets in the thread that waits for completed operations.
 
-Otherwise other threads poll, and each message must wake the waiting thread, too. The setting is made only on systems
-where it was measured. It never overrides the environment and is removed afterwards, since a server started from here
-may need another one. gRPC reads it on import; if gRPC was imported earlier, nothing changes. `new_connection` imports
-this module, so that the import of the SDK alone sets nothing for the rest of the program.
+By default other threads poll, and each message must also wake the waiting thread. The setting is used only on systems
+where it was measured. It never overrides the environment, and is removed afterwards, because a server started from here
+may need another setting. gRPC reads it on import, so it has no effect if gRPC was imported earlier. `new_connection`
+imports this module, so that importing the SDK alone has no effect on the rest of the program.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from arena_client.options import Tls
 PATIENCE = 3.0
 """Time limit in seconds for the other side to show its protocol."""
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
-"""The beginning of HTTP/2 and an empty settings frame; a server without TLS answers with its own."""
+"""The beginning of HTTP/2 and an empty settings frame. A server without TLS answers with its own settings."""
 _SETTINGS = 4
 
 

@@ -24,7 +24,7 @@ from arena_client.v1.play_pb2 import MatchReport
 _log = logging.getLogger("arena_client")
 
 KEPT = 1000
-"""Number of newest receipts that a file keeps; it may grow to twice as many before it is shortened."""
+"""Number of receipts, the newest, in a shortened file. The file may grow to twice as many before it is shortened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ class Receipts:
     matches: list[tuple[int, int]] = field(default_factory=list)
     """Leaf number and match of each receipt."""
     reports_after: int | None = None
-    """The number of the leaf of the last report, or the size of the log before the first; None if neither is known."""
+    """The number of the last report's leaf, or the log's size before the first report; None if neither is known."""
     _lines: int = 0
     _read: bool = False
     _troubled: bool = False
 
     def read(self) -> None:
-        """Read the file once; ignore an unreadable one, with a warning."""
+        """Read the file once. Ignore an unreadable file, with a warning."""
         if self._read or self.file is None:
             return
         self._read = True
@@ -82,7 +82,7 @@ class Receipts:
             self._warn(error)
 
     def _whole_lines(self, content: bytes) -> bytes:
-        """Return the content of a file without an unfinished last line, which is also cut off the file."""
+        """Return the content of a file without an unfinished last line, and remove this line from the file."""
         assert self.file is not None, "the caller has read it"
         whole = content[: content.rfind(b"\n") + 1]
         if len(whole) < len(content):
@@ -104,7 +104,7 @@ class Receipts:
     def pin_to(self, state: LogState, cut: int | None = None) -> None:
         """Store a server's keys, restorations and head.
 
-        `cut`: the number of known leaves that a restoration has left; None without a restoration.
+        `cut`: the number of known leaves that remained after a restoration; None without a restoration.
         """
         if cut is not None:
             self._forget(cut)
@@ -160,7 +160,7 @@ class Receipts:
             self.reports_after = size
 
     def _forget(self, cut: int) -> None:
-        """Ignore entries beyond a cut from now on; the file keeps them."""
+        """Ignore entries beyond a cut from now on. They stay in the file."""
         self.heads = [head for head in self.heads if head.size <= cut]
         self.matches = [(number, match) for number, match in self.matches if number <= cut]
 
@@ -208,7 +208,7 @@ def _head(head: LogHead) -> dict[str, Any]:
 
 
 def _write_whole(file: FileIO, line: bytes) -> None:
-    """Append a line to the file; on failure leave the file unchanged, since half a line would spoil the next."""
+    """Append a line to the file. On failure leave the file unchanged, because half a line would spoil the next line."""
     before = file.seek(0, os.SEEK_END)
     try:
         if file.write(line) < len(line):

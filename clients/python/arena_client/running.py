@@ -1,7 +1,7 @@
 """`run` for a separate program, and `play` for a program with an event loop.
 
-The connection has its own thread. The bot's code runs in the thread that calls `run`. For `play` it runs in a thread of
-its own, or in the event loop if `decide` is an async function.
+The connection has its own thread. With `run`, the bot's code runs in the calling thread. With `play`, it runs in a
+separate thread, or in the event loop if `decide` is an async function.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ GLANCE = 0.5
 
 
 async def play(bot: Bot, address: str | None = None, **options: Unpack[Options]) -> None:
-    """Play like `run`, but beside the other tasks of the caller's event loop, that of asyncio or of trio.
+    """Play like `run`, but as a task of the caller's event loop, which may be asyncio's or trio's.
 
-    An `async def decide` is called in the loop. All methods of any other bot are called in one thread of their own, so
-    that they do not stop the loop.
+    An `async def decide` is called in the loop. All methods of any other bot are called in one separate thread, so that
+    they do not block the loop.
 
-    Cancel it to stop: the bot properly leaves its running matches. In asyncio, a second cancellation does not wait for
-    that. A thread that computes is not waited for, but calls the bot no more.
+    Cancel the task to stop: the bot then leaves its running matches in order. In asyncio, a second cancellation does
+    not wait for that. `play` does not wait for a thread in which the bot computes, but its answer is not sent.
     """
     check_names(options, "play")
     caller, connection = _made(bot, address, options)
@@ -62,7 +62,7 @@ def _made(bot: Bot, address: str | None, options: Options) -> tuple[Caller | Asy
 
 
 def new_connection(bot: Bot, address: str | None, options: Options) -> Connection:
-    """Return a new connection. The first one of a process imports gRPC, with its setting."""
+    """Return a new connection. The first connection of a process imports gRPC, with the setting of `polling`."""
     from arena_client import polling  # noqa: F401 - before anything else imports gRPC
     from arena_client.connection import Connection
 
@@ -73,8 +73,8 @@ def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options
     """Connect a bot to the server at "host:port" and play until Ctrl-C or until enough matches are finished.
 
     The default address is ARENA_SERVER, or localhost:50051. At Ctrl-C it begins no more matches and finishes the
-    current ones, for at most 30 s (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it properly
-    leaves the rest, and house bots take its seats.
+    current ones, for at most 30 s (ARENA_DRAIN); after SIGTERM for 8 s. Then, or at the second Ctrl-C, it leaves the
+    remaining matches in order, and house bots take its seats.
 
     At the first run the bot is registered (`owner` overrides the bot's own; `invitation` is for servers that require
     one). Its token is stored in `token_file`, by default a separate file in `~/.arena/tokens`; a `token` given here is
@@ -120,7 +120,7 @@ def run(bot: Bot, address: str | None = None, *, verbose: bool = True, **options
 
 
 def _end_with_sentence(bot: Bot, error: ArenaError) -> None:
-    """Make the program end with the error's message and status if it does not catch the error."""
+    """Make the program end with the error's message and status if the program does not catch the error."""
     before = sys.excepthook
     if before is not sys.__excepthook__:
         return  # The program handles its end itself.
@@ -239,7 +239,7 @@ async def _glance() -> None:
 
 
 class _Stopping:
-    """Ending by Ctrl-C or SIGTERM: orderly at the first signal, at once at the second."""
+    """Handler of Ctrl-C and SIGTERM. The first signal ends the bot in order, the second at once."""
 
     def __init__(self, caller: Caller | AsyncCaller, connection: Connection, drain: float) -> None:
         """Set up the ending; `drain`: the number of seconds for finishing current matches."""
@@ -264,7 +264,7 @@ class _Stopping:
             task.get_loop().call_soon_threadsafe(end_wait)
 
         def end_wait() -> None:
-            """End the wait for a message, unless the next message came first and was interrupted."""
+            """End the wait for a message, unless the next message has already arrived and was interrupted."""
             if not self._caller.interrupted:
                 task.cancel()
 

@@ -1,7 +1,7 @@
-"""The part of a stream's conversation that does not need the bot: heartbeats, invitations, running matches.
+"""The part of a stream's conversation that does not involve the bot: heartbeats, invitations, running matches.
 
-So it continues while the bot thinks. It never waits, does no input or output (`connection` does that) and calls no
-methods of the bot (`caller` does that).
+It continues while the bot thinks. This module never waits, does no input or output (`connection` does) and calls no
+methods of the bot (`caller` does).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from arena_client.v1.play_pb2 import (
 _log = logging.getLogger("arena_client")
 
 MOST_ENDED = 1000
-"""Maximum number of ended matches to remember, since their messages may still wait for the bot."""
+"""Maximum number of ended matches to remember, because their messages may still wait for the bot."""
 _NO_MATCH = (NoticeKind.NOTICE_KIND_WITHDRAWN, NoticeKind.NOTICE_KIND_TAKEN)
 """Notices after which an accepted invitation leads to no match."""
 
 
 @dataclass(slots=True)
 class Progress:
-    """The state that outlives a stream: the number of matches to play, and those in progress."""
+    """The state that outlives a stream: the number of matches to play, and the matches in progress."""
 
     wanted: int | None = None
     """Number of matches still to play; None for no limit."""
@@ -52,13 +52,13 @@ class Progress:
     seats: dict[int, Seat] = field(default_factory=dict)
     """The known facts about the matches that have begun."""
     ending: bool = False
-    """True if no more matches are to begin, whatever `wanted` says."""
+    """True if no more matches may begin, regardless of `wanted`."""
     parked: str = ""
-    """The server's reason for giving the bot no seats; empty if it gives seats."""
+    """The server's reason for parking the bot; empty if the bot is not parked."""
     reports_after: int | None = None
-    """The number of the leaf of the last report from the server; None if it has no log, or is not known yet."""
+    """The number of the leaf of the server's last report; None if the server has no log or is not known yet."""
     past: int | None = None
-    """The size of the log at the first welcome: matches with these leaves were over before this run began."""
+    """The size of the log at the first welcome. Matches with leaves up to it were over before this run began."""
 
     @property
     def more(self) -> bool:
@@ -75,13 +75,13 @@ class Progress:
 
     @property
     def done(self) -> bool:
-        """True if nothing is left to play."""
+        """True if no more matches are to be played."""
         return not (self.more or self.playing or self.accepted)
 
     def reconnect(self) -> None:
         """Forget the state that the server sends again on a new connection: invitations and running matches.
 
-        While the last matches are being finished they are kept: each gets its report or begins again.
+        While the last matches are being finished, they stay: each gets its report or begins again.
         """
         if not self.ending:
             self.playing.clear()
@@ -89,7 +89,7 @@ class Progress:
         self.nonces.clear()
 
     def welcomed(self, size: int) -> None:
-        """Note the size of the server's log. Numbers beyond it are of another log."""
+        """Record the size of the server's log. Numbers beyond it belong to another log."""
         self.reports_after = size if self.reports_after is None else min(self.reports_after, size)
         self.past = size if self.past is None else min(self.past, size)
 
@@ -116,11 +116,11 @@ class Session:
         """
         self.send = send
         self.over = False
-        """True if the stream has ended; the next one repeats its open decisions."""
+        """True if the stream has ended. The next stream repeats its open decisions."""
         self.games = {game.name: Catalog.of(game) for game in welcome.games}
         """The games that both the server and the bot play, by name."""
         self.open: set[tuple[int, int]] = set()
-        """Open decisions, as pairs of match and decision. The bot's thread only reads it."""
+        """Open decisions, as pairs of match and decision. The bot's thread only reads this set."""
         self._ended: deque[int] = deque(maxlen=MOST_ENDED)
         """The latest matches that ended."""
         bot.welcome = welcome
@@ -143,14 +143,14 @@ class Session:
         return match_id not in self._ended and not self.over
 
     def receive(self, message: PlayResponse) -> PlayRequest | None:
-        """Apply a message; return an immediate reply, if any."""
+        """Apply a message; return an immediate reply, or None."""
         progress = self._progress
         decisions = message.decisions
         for decision in decisions:
             progress.playing.add(decision.match_id)
             self.open.add((decision.match_id, decision.decision_id))
         reply = None
-        # Checks for other fields than decisions, which is cheaper than looking for each kind.
+        # Check whether the message has any field besides decisions, which is cheaper than checking each field.
         if len(message.ListFields()) > bool(decisions):
             reply = self._news(message)
         if (room := progress.room(self._capacity)) > self._room:
@@ -228,10 +228,10 @@ class Session:
 def _opens(start: MatchStart, promised: bytes) -> bool:
     """Return true if the start of a match fits the commitment in its invitation."""
     made = hashlib.sha256(start.salt + start.commitment)
-    # With other sizes all the bytes could be salt, which would commit to no deal.
+    # With other sizes, all the bytes could be salt and commit to no deal.
     return len(start.salt) == len(start.commitment) == made.digest_size and made.digest() == promised
 
 
 def concerns_bot(message: PlayResponse) -> bool:
-    """Return true if a message has anything for the bot itself."""
+    """Return true if a message contains a part for the bot itself."""
     return bool(message.decisions or message.starts or message.rounds or message.reports or message.notices)

@@ -1,6 +1,6 @@
 """A summary of a view of 6th Sense: the trick on the table, its taker, the unseen cards, the seats void of a colour.
 
-It is computed from one decision; nothing is stored. The better samples use it.
+The summary is computed from a single decision. The better samples use it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Table(NamedTuple):
     """A seat's knowledge when it chooses, apart from its own hand."""
 
     trump: int | None
-    """The trump colour; None if there is none (yet)."""
+    """The trump colour; None if there is no trump, or not yet."""
     trick: list[Laid]
     """The cards of the current trick that count, in the order in which they were played."""
     to_come: list[int]
@@ -67,7 +67,10 @@ def read(game: Catalog, view: SixthSenseView) -> Table:
 
 
 def after(trick: list[Laid], game: Catalog, action: Action, seat: int, place: int) -> list[Laid]:
-    """Return a trick's counting cards after one more action; a block removes its victim and does not count itself."""
+    """Return the cards of a trick that count after one more action.
+
+    A block removes its victim and does not count itself.
+    """
     if action.kind == "block":
         return [laid for laid in trick if laid.place != action.place]
     assert action.card is not None
@@ -84,7 +87,8 @@ def taker(trick: Sequence[Laid], trump: int | None) -> int | None:
 
     def rank(laid: Laid) -> tuple[int, int, int]:
         standing = 2 if laid.colour == trump else 1 if laid.colour == led else 0
-        return standing, laid.value, -laid.place  # Of equally high cards the first wins, of equally low ones the last.
+        # Of equally high cards the first wins, and of equally low cards the last.
+        return standing, laid.value, -laid.place
 
     return (min if odd_fours else max)(trick, key=rank).seat
 

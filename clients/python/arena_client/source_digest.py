@@ -1,7 +1,8 @@
 """The default version of a bot: a digest of everything that affects its decisions.
 
 It covers the bot's module, the modules imported so far from its project folder, the files named in `Bot.files`, and the
-arguments of its constructor. Comments and formatting do not count, and it is the same in every Python from 3.11 on.
+arguments of its constructor. Comments and formatting do not count. The digest is the same in every version of Python
+from 3.11 on.
 """
 
 from __future__ import annotations
@@ -78,8 +79,8 @@ def canonical(source: str) -> str:
 def _parsed(source: str | bytes) -> ast.AST:
     """Parse one source at a time: before Python 3.11.8, parsing in two threads raises SystemError (gh-106905).
 
-    A traceback that is created meanwhile, by a finalizer or in another thread, has the same effect and takes no lock.
-    So failures are retried. Raises: SyntaxError, SystemError.
+    A traceback that is created at the same time, by a finalizer or in another thread, has the same effect without the
+    lock. So failures are retried. Raises: SyntaxError, SystemError.
     """
     with _parsing:
         for _ in range(ATTEMPTS - 1):
@@ -147,7 +148,7 @@ def _tree(node: object) -> str:
 
 
 def _is_no_text(node: object) -> bool:
-    """True for an empty piece of an f-string, which Python 3.12 creates."""
+    """Return true for an empty piece of an f-string, which only Python 3.12 creates."""
     return isinstance(node, ast.Constant) and node.value == ""
 
 

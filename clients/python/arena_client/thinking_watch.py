@@ -1,4 +1,7 @@
-"""A watch that reports a bot that thinks too long; it runs in the network's thread, since the bot's own is busy."""
+"""A watch that reports a bot that thinks too long.
+
+It runs in the network's thread, because the bot's thread is busy.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("arena_client")
 
 LONG = 10.0
-"""Number of seconds of thinking before a bot is reported; the pause before each further report doubles."""
+"""Number of seconds of thinking after which a bot is reported. The pause before each further report doubles."""
 LONGEST_PAUSE = 60.0
 """Maximum pause before a further report, in seconds."""
 LOOK = 1.0

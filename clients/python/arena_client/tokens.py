@@ -10,7 +10,10 @@ from pathlib import Path
 
 
 def default_token_file(address: str, name: str) -> Path:
-    """Return the file for one bot on one server, in the user's home. As on the server, case does not matter."""
+    """Return the token file for one bot on one server, in the user's home.
+
+    As on the server, the name's case does not matter.
+    """
     safe_address, safe_name = (re.sub(r"[^a-z0-9._-]", "_", text.lower()) for text in (address, name))
     return Path.home() / ".arena" / "tokens" / f"{safe_address}-{safe_name}.token"
 
@@ -39,9 +42,9 @@ def write_token(file: Path, token: str) -> None:
 
 
 class NewToken:
-    """A token for a bot that is about to register. Until the server answers it is stored beside its final place.
+    """A token for a bot that is about to register. Until the server answers, it is in a file beside its final place.
 
-    So a full disk or a lost answer does no harm: the next try offers the same token.
+    So a full disk or a lost answer does no harm, because the next try sends the same token.
     """
 
     def __init__(self, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""Plays the conversations of clients/conformance with the whole package on a virtual clock, its connection included.
+"""Plays the conversations of clients/conformance with the whole package, including its connection, on a virtual clock.
 
 Only gRPC is replaced: the script provides the streams and calls.
 """
@@ -50,7 +50,7 @@ A_DAY: Final = 86400.0
 
 
 def conversations() -> dict[str, dict[str, Any]]:
-    """All conversations, by topic and title."""
+    """Return all conversations, by topic and title."""
     found = {}
     for file in sorted((CONFORMANCE / "conversations").glob("*.json")):
         for each in json.loads(file.read_text("utf-8")):
@@ -59,7 +59,7 @@ def conversations() -> dict[str, dict[str, Any]]:
 
 
 def check(conversation: Mapping[str, Any], token_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Play a conversation; AssertionError if the package deviates from it."""
+    """Play a conversation. Raise AssertionError if the package deviates from it."""
     loop = VirtualLoop()
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         runner.run(_Play(conversation, token_file, loop, monkeypatch).play())
@@ -96,7 +96,7 @@ class _Scripted(Bot):
     def __init__(
         self, spec: Mapping[str, Any], loop: VirtualLoop, told: list[str], meanwhile: Callable[[], object]
     ) -> None:
-        """`meanwhile`: a function that lets the script's messages arrive, called while the bot thinks."""
+        """`meanwhile`: function that delivers the script's messages. It is called while the bot thinks."""
         super().__init__(games=spec["games"], capacity=spec["capacity"], version=spec["version"])
         self._spec, self._loop, self._told, self._meanwhile = spec, loop, told, meanwhile
 
@@ -200,17 +200,17 @@ class _Play:
         self._lines: list[str] = []
         """Calls of the bot's code since the last `told` step."""
         self._tries: list[_Call | _Registration] = []
-        """Tries that no step has handled yet."""
+        """Connection attempts that no step has handled yet."""
         self._call: _Call | None = None
         self._registration: _Registration | None = None
         self._tokens: dict[str, str] = {}
         """Tokens by their names in the conversation."""
         self._nonces: set[bytes] = set()
         self._meanwhile: list[play_pb2.PlayResponse] = []
-        """Messages that arrive while the bot thinks the next time."""
+        """Messages that will arrive while the bot thinks about its next decision."""
         self._stopped = False
         self._tried: asyncio.Future[None] = loop.create_future()
-        """Done at the next try."""
+        """Done at the next connection attempt."""
         monkeypatch.setattr(connection, "time", SimpleNamespace(monotonic=loop.time))
         monkeypatch.setattr(connection, "_chance", SimpleNamespace(uniform=lambda _, longest: longest))
         monkeypatch.setattr(connection, "open_channel", lambda *_: _Channel())
@@ -272,7 +272,7 @@ class _Play:
             await inbox.ended()
 
     async def _settle(self) -> None:
-        """Run everything that needs no time."""
+        """Run everything that can happen without time passing."""
         for _ in range(60):
             await asyncio.sleep(0)
 
@@ -333,7 +333,7 @@ class _Play:
         self._meanwhile += map(_message, said)
 
     def _arrive(self) -> None:
-        """Let the messages for a thinking bot arrive: in a program, the network's thread takes them."""
+        """Deliver the messages for a thinking bot. In a real program, the network's thread does this."""
         arriving, self._meanwhile[:] = self._meanwhile[:], []
         stream, session = self._connection._stream, self._connection._session
         for message in arriving:
@@ -412,7 +412,7 @@ def _message(said: str | Mapping[str, Any]) -> play_pb2.PlayResponse:
 
 
 def word(error: ArenaError | None) -> str | None:
-    """Return the corpus's word for an error: its class's name in capitals, without "Error"."""
+    """Return the word for an error in the conversations: the name of its class in capitals, without "Error"."""
     if error is None:
         return None
     name = type(error).__name__.removesuffix("Error")

@@ -1,4 +1,7 @@
-"""Stories about a log of results, for the vectors that all clients share: what a bot sees, stores and logs."""
+"""Stories about a log of results: the messages that a bot gets, and the lines that it stores and logs.
+
+All clients share them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from arena.log.keys import Signer, first_key_leaf
 
 
 class Story:
-    """One bot, its file and its log lines: the package plays each step, and the result is recorded."""
+    """One bot with its file and its log lines. The package plays each step, and the result is recorded."""
 
     def __init__(self, folder: Path) -> None:
         self.log = Log()
@@ -57,7 +60,7 @@ class Story:
         self._note("reports", MessageToDict(report))
 
     def tear(self, size: int) -> None:
-        """Cut `size` bytes off the end of its file, as a crash in the middle of a line would."""
+        """Remove the last `size` bytes of the bot's file, like a crash in the middle of a line."""
         os.truncate(self._file, self._file.stat().st_size - size)
         self._note("tears", size)
 
@@ -222,7 +225,7 @@ CHECKS_DECIDE: frozenset[str] = frozenset(
         "The log was restored, and changed before that",
     }
 )
-"""Stories in which a client that verifies nothing writes different lines, because it lacks the checks."""
+"""Stories in which a client without verification writes different lines."""
 
 STORIES: dict[str, Callable[[Story], None]] = {
     "A log that grows, under a key that names the next": _grows,

@@ -1,6 +1,6 @@
-"""A small real gRPC server for the tests: registration as the protocol says, and streams that follow a script.
+"""A small real gRPC server for the tests, with registration according to the protocol and streams that follow a script.
 
-A script is a generator: it yields what the server sends and takes what the bot sends from its `Talk`.
+A script is a generator. It yields the server's messages and gets the bot's messages from its `Talk`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from arena_client.v1 import bots_pb2, bots_pb2_grpc, game_pb2, play_pb2, play_pb
 from google.rpc import error_details_pb2, status_pb2
 
 PATIENCE = 20.0
-"""Seconds after which a test stops waiting for something that should have happened."""
+"""Maximum number of seconds for which a test waits for an event."""
 
 CATALOG = game_pb2.GameCatalog(
     name="sixth_sense",
@@ -55,7 +55,7 @@ VIEW = sixth_sense_pb2.SixthSenseView(
 
 RATED = play_pb2.MatchKind.MATCH_KIND_RATED
 PROMISED = sha256(bytes(64)).digest()
-"""The commitment of every invitation, made from a salt and a match's commitment that are all zeros."""
+"""The commitment of every invitation, computed from a salt and a match's commitment of zeros."""
 
 
 def welcome(*games: game_pb2.GameCatalog) -> play_pb2.PlayResponse:
@@ -63,7 +63,7 @@ def welcome(*games: game_pb2.GameCatalog) -> play_pb2.PlayResponse:
 
 
 def asks(*decisions: tuple[int, int], legal: tuple[int, ...] = (0, 1, 2), heartbeat: int | None = None) -> Any:
-    """A message with decisions, given as pairs of match and number."""
+    """Return a message with decisions, given as pairs of match and decision number."""
     return play_pb2.PlayResponse(
         heartbeat=heartbeat,
         decisions=[
@@ -90,7 +90,7 @@ def invites(*matches: int, commitment: bytes = PROMISED) -> play_pb2.PlayRespons
 
 
 def starts(*matches: int, commitment: bytes = bytes(32), salt: bytes = bytes(32)) -> play_pb2.PlayResponse:
-    """The beginnings of matches whose invitations had the same numbers."""
+    """Return the beginnings of matches with the same numbers as their invitations."""
     return play_pb2.PlayResponse(
         starts=[
             play_pb2.MatchStart(
@@ -147,7 +147,7 @@ class Talk:
     token: str
 
     def next(self) -> play_pb2.PlayRequest:
-        """Return the bot's next message; StopIteration if it has closed its side."""
+        """Return the bot's next message. Raise StopIteration if the bot has closed its side."""
         return next(self.requests)
 
     def wait_for_goodbye(self) -> None:
@@ -172,7 +172,7 @@ Script = Callable[[Talk], Iterator[play_pb2.PlayResponse]]
 
 @dataclass
 class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
-    """The server. The first stream follows the first script, and so on; the last serves all that come after."""
+    """The server. The first stream follows the first script, and so on. The last script serves all later streams."""
 
     scripts: list[Script]
     port: int = 0
@@ -180,14 +180,14 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
     """Names by token."""
     invitation: str = ""
     chosen: bool = True
-    """True if bots choose their tokens; an older server creates them."""
+    """True if bots choose their tokens. An older server creates the tokens itself."""
     options: tuple[tuple[str, int], ...] = ()
     credentials: grpc.ServerCredentials | None = None
     registrations: list[bots_pb2.RegisterBotRequest] = field(default_factory=list)
     unparked: list[str] = field(default_factory=list)
     """Names of the bots that were un-parked."""
     unanswered: int = 0
-    """Number of coming registrations whose answers get lost."""
+    """Number of future registrations whose answers get lost."""
     most: int = 100
     """Maximum number of bots."""
     failures: queue.SimpleQueue[BaseException] = field(default_factory=queue.SimpleQueue)
@@ -243,7 +243,7 @@ class Peer(bots_pb2_grpc.BotServiceServicer, play_pb2_grpc.PlayServiceServicer):
         raise NotImplementedError
 
     def _known(self, name: str, context: Any) -> str:
-        """Return the token of a call about a bot, which must be the bot's own."""
+        """Return the token of a call about a bot. It must be the bot's own token."""
         token = str(dict(context.invocation_metadata()).get("authorization", "")).removeprefix("Bearer ")
         if self.tokens.get(token) != name:
             context.abort(grpc.StatusCode.PERMISSION_DENIED, f"this token is not that of {name}")

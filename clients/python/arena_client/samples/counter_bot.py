@@ -17,7 +17,9 @@ class CounterBot(Bot):
     games = GAMES
 
     def decide(self, decision: Decision) -> int:
-        """Choose the action with the highest expected score; a random one in a game whose cards it cannot count."""
+        """Choose the action with the highest expected score, or a random action in a game whose
+        cards it cannot count.
+        """
         outlook = outlook_of(decision.game, decision.view)
         if outlook is None:
             return random.choice(decision.legal)  # noqa: S311  # a game, no secret

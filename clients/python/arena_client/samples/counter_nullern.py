@@ -1,8 +1,8 @@
 """The expected value of a round of Nullern, by counting cards: bid and play for the most points.
 
-Every card left in hand will be played to take a trick or to avoid one, whichever is better at that point. Its chance of
-taking one depends on the unseen stronger cards and on the tricks that the others want, since all bids are open. The
-constants were tuned by playing.
+Every card left in hand will be played either to take a trick or to avoid one, whichever is better at that point. Its
+chance of taking a trick depends on the unseen stronger cards and on the tricks that the others want, because all bids
+are open. The constants were tuned by playing.
 """
 
 from collections.abc import Sequence
@@ -12,12 +12,16 @@ from arena_client import Action, Catalog, NullernView
 from arena_client.nullern import PLAIN, eager, points, read, wanted_tricks
 
 WANTED = (0.95, 0.45)
-"""Weight of each opponent against a wanted trick: the minimum, and the increase with the tricks that others want."""
+"""Reduction of the chance of a wanted trick by each opponent: the minimum, and the increase with the tricks that others
+want.
+"""
 UNWANTED = (0.6, 1.5)
-"""Weight of each opponent in avoiding an unwanted trick: the minimum, and the increase with the tricks others want."""
+"""Reduction of the chance of an unwanted trick by each opponent: the minimum, and the increase with the tricks that
+others want.
+"""
 TRUMP_WANTED = 0.35
 TRUMP_UNWANTED = 1.65
-"""Different factors for a trump: it takes a wanted trick more surely and an unwanted one more rarely."""
+"""Different factors for a trump: it takes a wanted trick more often, and an unwanted trick more rarely."""
 OVERTAKES = 0.62
 """Frequency with which an opponent that wants the trick plays a card that takes it, if it holds one."""
 LOST = 0.4
@@ -31,11 +35,12 @@ class Outlook:
         self.view = view
         self.table = read(game, view)
         self.chances = {card: self.chance(self.table.strengths[card]) for card in view.hand}
-        """For each card in hand, its chances of taking a trick: if that is unwanted, and if it is wanted."""
+        """For each card in hand, two chances of taking a trick: if the trick is unwanted, and if it is wanted."""
 
     def worth_of(self, action: Action) -> float:
         """Return the expected score after an action."""
-        if not self.view.hand:  # Blind: only a card that takes the trick 5 times in 8 is worth a bid of 1.
+        # In the blind round, a bid of 1 is only worth while if the card takes the trick 5 times in 8.
+        if not self.view.hand:
             return -(action.value or 0)
         if action.kind == "bid":
             assert action.value is not None
@@ -53,8 +58,8 @@ class Outlook:
     def worth(self, bid: int, tricks: int, rest: Sequence[tuple[float, float]]) -> float:
         """Return the expected score with a bid, the tricks taken, and cards with these chances still to play.
 
-        It is computed backwards: with no card left the score is certain. Each further card adds a choice: the better
-        of wanting it to take a trick and not wanting it.
+        The score is computed backwards. With no card left it is certain. Each further card adds a choice: to take a
+        trick with it or not, whichever is better.
         """
         worths = [self.outcome(bid, tricks + more) for more in range(len(rest) + 1)]
         for unwanted, wanted in sorted(rest, key=lambda chance: chance[1] - chance[0]):
@@ -69,7 +74,9 @@ class Outlook:
         return own
 
     def chance(self, strength: int) -> tuple[float, float]:
-        """Return a card's chances of taking a later trick in the round: if that is unwanted, and if it is wanted."""
+        """Return a card's two chances of taking a later trick in the round: if the trick is unwanted, and if it is
+        wanted.
+        """
         out = self.table.unseen
         beaten = sum((other > strength) + (other == strength) / 2 for other in out) / len(out)
         demand = self.demand()
@@ -90,13 +97,14 @@ class Outlook:
             if seat == self.view.seat:
                 continue
             if seat not in self.view.bids:
-                total += left / self.view.seats  # An opponent that has yet to bid counts with an equal share.
+                # An opponent that has not bid yet counts with an equal share of the tricks.
+                total += left / self.view.seats
             else:
                 total += missing if 0 <= missing <= left else LOST * left
         return total / left
 
     def keeps(self, strength: int) -> float:
-        """Return the chance that the card that takes the trick so far keeps it against the seats still to play."""
+        """Return the chance that the card that takes the trick so far is not overtaken by the seats still to play."""
         out, cards = self.table.unseen, len(self.view.hand)
         trumps = sum(other > PLAIN for other in out)
         stronger = sum(other > strength for other in out)

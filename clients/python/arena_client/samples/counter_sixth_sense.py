@@ -1,8 +1,8 @@
 """The expected value of a round of 6th Sense, by counting cards: the chance of this trick, and the rest of the round.
 
-It is a small computation over the cards left in hand. Each will be played to take a trick or to avoid one, whichever is
-better at that point, and its chance of taking it depends on the unseen cards. Predicting is the same question: the
-value of the round with this card as the prediction. The constants were tuned by playing.
+Every card left in hand will be played either to take a trick or to avoid one, whichever is better at that point. Its
+chance of taking a trick depends on the unseen cards. A prediction is chosen by the same computation: the value of the
+round with each card as the prediction. The constants were tuned by playing.
 """
 
 import math
@@ -14,7 +14,7 @@ from arena_client.sixth_sense import Laid, after, points, read, taker, targets
 OVERTAKES = 0.55
 """Frequency with which an opponent that can overtake does so."""
 HIGHER = 0.37
-"""Weight of an opponent with a higher card of the same colour against a card, over the rest of a round."""
+"""Reduction of a card's chance by an opponent with a higher card of the same colour, over the rest of a round."""
 SHED = 0.93
 """Additional factor for a card that is not a trump, since it can be thrown away on another colour."""
 CONTENT = 0.3
@@ -24,7 +24,7 @@ RUFFS = 0.53
 RUFFED_IN = 0.55
 """Frequency with which a trump takes a trick of another colour that it could not take by leading."""
 WAITING = 1.3
-"""Exponent that allows for the fact that more can happen to a card over a whole round than in a single trick."""
+"""Exponent by which a card's chance over a whole round is lower than in a single trick."""
 UNWILLING = 5.5
 """Exponent that makes a card take a trick more rarely if its player avoids it."""
 
@@ -43,7 +43,7 @@ class Outlook:
         for card in table.unseen:
             self.out[game.cards[card].colour].append(card)
         self.chances = {card: self.chance(card) for card in view.hand}
-        """For each card in hand, its chances of taking a trick: if that is unwanted, and if it is wanted."""
+        """For each card in hand, two chances of taking a trick: if the trick is unwanted, and if it is wanted."""
 
     def worth_of(self, action: Action) -> float:
         """Return the expected score after an action."""
@@ -55,7 +55,7 @@ class Outlook:
         if action.kind == "double":
             return self.worth(self.view.prediction, taken + (action.value or 0), rest)
         if action.kind == "peek":
-            return action.value or 0  # Knowing more is never worse.
+            return action.value or 0  # More knowledge is never worse.
         place = self.view.seats - 1 - len(self.table.to_come)
         trick = after(self.table.trick, self.game, action, self.view.seat, place)
         without = self.worth(self.view.prediction, taken, rest)
@@ -70,8 +70,8 @@ class Outlook:
     def worth(self, prediction: int, tricks: int, rest: dict[int, tuple[float, float]]) -> float:
         """Return the expected score with a prediction, the tricks taken, and the rest of the hand still to play.
 
-        It is computed backwards: with no card left the score is certain. Each further card adds a choice: the better
-        of wanting it to take a trick and not wanting it.
+        The score is computed backwards. With no card left it is certain. Each further card adds a choice: to take a
+        trick with it or not, whichever is better.
         """
         aims, novice = targets(self.game, prediction), self.view.novice
         worths: list[float] = [points(aims, tricks + more, novice=novice) for more in range(len(rest) + 1)]
@@ -80,7 +80,9 @@ class Outlook:
         return worths[0]
 
     def chance(self, card: int) -> tuple[float, float]:
-        """Return a card's chances of taking a later trick in the round: if that is unwanted, and if it is wanted."""
+        """Return a card's two chances of taking a later trick in the round: if the trick is unwanted, and if it is
+        wanted.
+        """
         colour, trump = self.game.cards[card].colour, self.table.trump
         values = self.game.cards[card].values
         rivals = [self.game.cards[other].values[-1] for other in self.out[colour]]
@@ -103,7 +105,7 @@ class Outlook:
         return 1 - (1 - self.share) ** cards
 
     def keeps(self, trick: list[Laid]) -> float:
-        """Return the chance that the seat that takes the trick so far keeps it against the seats still to play."""
+        """Return the chance that the seat that takes the trick so far is not overtaken by the seats still to play."""
         trump, led = self.table.trump, trick[0].colour
         follow = other = 0
         for card in self.table.unseen:
@@ -121,9 +123,9 @@ class Outlook:
         return kept
 
     def overtakes(self, trick: list[Laid], card: int) -> bool:
-        """True if an unseen card would take the trick away."""
+        """Return true if an unseen card would overtake the trick."""
         colour, values = self.game.cards[card].colour, self.game.cards[card].values
-        later = self.view.seats  # A place after all others.
+        later = self.view.seats  # A place later than that of any card in the trick.
         return taker([*trick, Laid(-1, later, colour, values[-1])], self.table.trump) == -1
 
     def eagerness(self, seat: int) -> float:

@@ -2,7 +2,7 @@
 
 A seat that bid five tricks probably holds better cards than a seat that bid 0. So several games are sampled, and the
 game whose hands fit the announcements best is used. In that game every seat plays by one plain rule. The value of
-points depends on the match: a leader need not win the last round, if it does not lose by much.
+points depends on the match: a leader need not win the last round if it does not lose it by much.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ class Playouts(ABC):
     """The rest of a round from one seat's view."""
 
     tried = 1
-    """Number of games to sample; the one that fits best is used. Larger if announcements reveal much about hands."""
+    """Number of games to sample, of which the best-fitting one is used. Larger if announcements reveal much about
+    hands.
+    """
     word = 0
-    """Weight of the counter's estimates: the number of sampled games, per card in hand, that they count as."""
+    """Weight of the counter's estimates: they count as this many sampled games per card in hand."""
     spread: float
     """Standard deviation of the difference between two seats' points in a round."""
 
@@ -71,7 +73,9 @@ class Playouts(ABC):
         """Return the points of the round by seat, including all later costs."""
 
     def ahead(self, more: float) -> float:
-        """Return the chance of ending the match ahead of another seat, with `more` points than each in this round."""
+        """Return the chance of ending the match ahead of another seat, with `more` points than that
+        seat in this round.
+        """
         return self.worth([more * (seat == self.view.seat) for seat in range(self.view.seats)])
 
     def worth(self, points: Sequence[float]) -> float:

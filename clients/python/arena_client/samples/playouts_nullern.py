@@ -89,7 +89,7 @@ def looks_of(seats: int) -> list[float]:
 
 @cache
 def of_use(bid: int, rival: int, size: int, taken: int, seats: int, left: int) -> bool:
-    """True if a seat is better off with this trick, whoever takes the later ones.
+    """Return true if a seat gains by this trick, regardless of who takes the later tricks.
 
     `rival`: the other seat's bid with two seats, where each seat gains the other's loss; −1 with more seats.
     """

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+import time
 import tomllib
 import zipfile
 from collections.abc import Mapping, Sequence
+from html import unescape
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Final
@@ -19,11 +22,14 @@ from arena_client.version import __version__ as version_of_client
 from arena.version import __version__ as version
 from arena.wheels import engine_wheel
 from engine.version import __version__ as version_of_engine
+from tests.cli.test_cli_serve_web import Server, serving
 from trio_grpc.version import __version__ as version_of_transport
 
 pytestmark = pytest.mark.process
 
 ROOT: Final = Path(__file__).parents[1]
+PIP: Final = (sys.executable, "-m", "pip", "--quiet", "--python")
+"""What stands before the Python of an environment and what its pip is asked for."""
 GAME_OF_EACH: Final = """
 import sys
 before = {*sys.modules}
@@ -92,8 +98,7 @@ def environment(folder: Path, *, pip: bool = False) -> Path:
 
 def install(programs: Path, *words: str | Path) -> None:
     """Have this environment's pip install into another."""
-    pip = [sys.executable, "-m", "pip", "--python", str(programs / "python"), "--quiet"]
-    run([*pip, *map(str, words)], programs.parent.parent)
+    run([*PIP, str(programs / "python"), *map(str, words)], programs.parent.parent)
 
 
 def built(folder: Path, places: Sequence[str], settings: Mapping[str, str]) -> dict[str, Path]:
@@ -138,6 +143,8 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, bu
     """Asks a registry for the libraries that they need."""
     settings = {"HATCH_BUILD_NO_HOOKS": "true"} if build == "sources" else {"CI": "true"}
     wheels = built(tmp_path, (".", "engine", "clients/python", "trio_grpc"), settings)
+    starters = {path.name for path in (ROOT / "clients" / "starters").iterdir()}
+    assert {f"arena/web/starters/{name}" for name in starters} <= names(wheels["arena"])
     server, engine = wheels["arena"], wheels["arena_engine"]
     client, transport = wheels["arena_client"], wheels["trio_grpc"]
     tops = {"arena", f"arena-{version}.dist-info"}
@@ -170,6 +177,37 @@ def test_the_wheels_of_a_release_play_in_an_empty_environment(tmp_path: Path, bu
     for verb in ("demo", "games", "rules"):
         told = run([arena, verb], tmp_path, 1)
         assert re.fullmatch(r"Error: the engine is not installed: run .*arena_engine-\*\.whl.*\n", told)
+
+
+@pytest.mark.long
+def test_the_pages_lead_from_an_empty_environment_to_a_match(tmp_path: Path) -> None:
+    """Does what the page for authors says. Asks a registry for the libraries of the client."""
+    with serving(tmp_path / "data", "--seats", "2") as server:
+        page = server.get("/write-a-bot")[1]
+        installs, bot, *_ = [unescape(each) for each in re.findall(r"<code>([^<]*)</code></pre>", page)]
+        found = re.search(r"pip install (http://\S+\.whl#sha256=[0-9a-f]{64})$", installs)
+        assert found
+        assert f'"{server.address}"' in bot
+        programs = environment(tmp_path)
+        wrong = re.sub(r"[0-9a-f]{64}$", 64 * "0", found[1])
+        assert "hash" in run([*PIP, str(programs / "python"), "install", wrong], tmp_path, status=1).lower()
+        install(programs, "install", found[1])
+        (tmp_path / "my_bot.py").write_text(bot)
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "ARENA_"))}
+        with subprocess.Popen(
+            [programs / "python", "my_bot.py"], cwd=tmp_path, env=clean, stderr=subprocess.PIPE
+        ) as plays:
+            until = time.monotonic() + 120
+            while not finished(server) and time.monotonic() < until:
+                time.sleep(0.5)
+            plays.terminate()
+            assert finished(server), plays.communicate()[1]
+
+
+def finished(server: Server) -> bool:
+    """Whether the bot of the page has played a match to its end."""
+    played = json.loads(server.get("/api/v1/matches?bot=my-bot")[1])["matches"]
+    return any(match["state"] == "finished" for match in played)
 
 
 @pytest.mark.long

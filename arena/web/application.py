@@ -25,6 +25,7 @@ from arena.web.pages import bots, elsewhere, ladders, match_list, match_tabs, ma
 from arena.web.pages import live as live_pages
 from arena.web.pages import rules as rules_pages
 from arena.web.pages.documentation import Documentation, documentation
+from arena.web.pages.downloads import download, download_list
 from arena.web.pages.health import SourceHealth, healthz, metrics
 from arena.web.playing.play_socket import NoServer, PlaySocket
 from arena.web.reading.bot_records import BotRecords
@@ -72,6 +73,8 @@ ROUTES: Final = (
     Route("/write-a-bot", rules_pages.write_a_bot),
     Route("/write-a-bot/browser", rules_pages.browser_bot),
     Route("/duels", rules_pages.duels),
+    Route("/download", download_list),
+    Route("/download/{name}", download),
     Route("/docs", documentation),
     Route("/docs/{path:path}", documentation),
     Route("/api", api_page),

@@ -35,6 +35,7 @@ class WebAnswer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     text: str
+    content: bytes
 
 
 class WebPages:
@@ -73,4 +74,4 @@ class WebPages:
         content = b"".join(message.get("body", b"") for message in sent[1:])
         if answered.get("content-encoding") == "gzip":
             content = gzip.decompress(content)
-        return WebAnswer(sent[0]["status"], answered, content.decode(errors="replace"))
+        return WebAnswer(sent[0]["status"], answered, content.decode(errors="replace"), content)

@@ -97,7 +97,7 @@ def test_authors_see_where_bots_connect_if_they_can(listens: str, local: str, se
 
 def test_the_bots_of_a_server_with_tls_use_tls() -> None:
     page = shown(Addresses(listens=BotAddress("127.0.0.1:50051", tls=True)))
-    codes = re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)
+    codes = re.findall(r'<pre[^>]*"A whole bot in [^>]*><code>(.*?)</code></pre>', page, re.DOTALL)
     [run] = [
         each for each in ast.walk(ast.parse(codes[0])) if isinstance(each, ast.Call) and "run" in ast.dump(each.func)
     ]

@@ -17,6 +17,7 @@ from arena.rules import LANGUAGES, rules_of
 from arena.web.answers.addresses import BotAddress, own_addresses
 from arena.web.answers.responses import page
 from arena.web.pages.asked import game_asked
+from arena.web.pages.downloads import installation
 from arena.web.reading.reader import Missing
 from engine.registry import GAMES
 
@@ -75,7 +76,7 @@ async def write_a_bot(request: Request) -> Response:
     """Show the shortest bot in each language, with the address of the server."""
     bots = own_addresses(request).bots
     shown = _first_bots() if bots is None else [each.at(bots) for each in _first_bots()]
-    return page(request, "write_a_bot.html", bots=shown, server=bots)
+    return page(request, "write_a_bot.html", bots=shown, server=bots, install=await installation(request))
 
 
 async def browser_bot(request: Request) -> Response:

@@ -7,17 +7,54 @@ from __future__ import annotations
 
 import linecache
 import logging
+import shutil
 import sys
 import traceback
 from collections.abc import MutableMapping
 from types import TracebackType
-from typing import Any
+from typing import Any, Final, TextIO, cast
 
 import structlog
 
+ERASE: Final = "\x1b[K"
+"""Erases a terminal's line from the cursor on."""
 
-def log_to_stderr(log_json: bool = False, level: int = logging.INFO) -> None:
-    """Log to standard error, as JSON lines if requested or if it is no terminal."""
+
+class StatusLine:
+    """A line at the bottom of a terminal that changes in place, below the text that is written to this object."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+        self._shown = ""
+        self._begun = False
+        """True while a line above it is being written."""
+
+    def show(self, status: str) -> None:
+        """Replace the line; an empty one removes it."""
+        status = status[: shutil.get_terminal_size().columns - 1]  # a wrapped line could not be replaced
+        if status != self._shown:
+            self._terminal.write(f"\r{ERASE}{status}")
+            self._terminal.flush()
+            self._shown = status
+
+    def write(self, text: str) -> int:
+        """Write to the lines above it."""
+        before = f"\r{ERASE}" if self._shown and not self._begun else ""
+        self._begun = not text.endswith("\n")
+        return self._terminal.write(before + text + ("" if self._begun else self._shown))
+
+    def flush(self) -> None:
+        """Show what was written."""
+        self._terminal.flush()
+
+
+def decisions_log() -> Any:
+    """Return a logger for an operator's decisions, which a quiet server logs, too."""
+    return structlog.wrap_logger(None, wrapper_class=structlog.make_filtering_bound_logger(logging.INFO))
+
+
+def log_to_stderr(log_json: bool = False, level: int = logging.INFO, status: StatusLine | None = None) -> None:
+    """Log to standard error, as JSON lines if requested or if it is no terminal. `status`: a line below the log."""
     as_json = log_json or not sys.stderr.isatty()
     # Rich tracebacks would show local variables, which may hold secrets.
     console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
@@ -31,7 +68,7 @@ def log_to_stderr(log_json: bool = False, level: int = logging.INFO) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", status or sys.stderr)),
         cache_logger_on_first_use=True,
     )
 

@@ -37,6 +37,7 @@ from arena.server.sessions.players import Players
 from arena.server.sessions.session import Session
 from arena.server.workers.baselines import Baselines
 from arena.server.workers.pool import WorkerPool
+from arena.stderr import decisions_log
 from arena.store.ladder import pair_days
 from arena.store.matches import matches
 
@@ -62,6 +63,7 @@ VOIDS_AT_ONCE: Final = 100
 """Number of results annulled in one transaction."""
 DRAINING: Final = Notice(NoticeKind.DRAINING, "the server is stopping and forms no more matches")
 log = structlog.get_logger(__name__)
+decided = decisions_log()
 
 
 @asynccontextmanager
@@ -312,7 +314,7 @@ class Arena:
         """Annul the result of a match. Raises what `matches.void` raises."""
         game = await self.store.write(partial(matches.void, match_id=match_id, reason=reason, at=now_us()))
         self.publisher.voided(game)
-        log.info("result void", match_id=match_id, game=game, reason=reason)
+        decided.info("result void", match_id=match_id, game=game, reason=reason)
 
     async def void_results(self, bot: str, since: int, reason: str, after: int) -> tuple[int, ...]:
         """Annul the results of a bot in its next matches after match `after`; return the numbers of these matches.
@@ -324,12 +326,12 @@ class Arena:
         voided = await self.store.write(partial(job, limit=VOIDS_AT_ONCE))
         for game in {*voided.values()}:
             self.publisher.voided(game)
-        log.info("results void", bot=bot, matches=[*voided], reason=reason)
+        decided.info("results void", bot=bot, matches=[*voided], reason=reason)
         return tuple(voided)
 
     def begin_drain(self, limit: float) -> None:
         """Start `drain` in the background; a later call with a lower limit shortens it."""
-        log.info("draining", matches=self.playing, limit=limit)
+        decided.info("draining", matches=self.playing, limit=limit)
         self._nursery.start_soon(self.drain, limit)
 
     @property

@@ -229,7 +229,7 @@ class Config:
     log_json: bool = field(
         default=False, metadata={"help": "Log as JSON lines; the default if standard error is no terminal."}
     )
-    quiet: bool = field(default=False, metadata={"help": "Log only warnings and errors."})
+    quiet: bool = field(default=False, metadata={"help": "Log only warnings, errors and an operator's decisions."})
     debug: bool = field(default=False, metadata={"help": "Log each match, connection and fit, too; no secrets."})
     limits: Limits = field(
         default_factory=Limits, metadata={"help": "Limits for one bot, or for all bots of one owner."}

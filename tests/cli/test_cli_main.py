@@ -81,6 +81,16 @@ def test_help_lists_every_verb_and_the_exit_statuses() -> None:
     assert "2" in text
 
 
+def test_the_help_of_a_server_begins_with_the_ten_options_that_most_need() -> None:
+    sections = re.split(r"^(?=\S.*:$)", shown("serve", "--help"), flags=re.MULTILINE)
+    assert sections[1].startswith("Options that most servers need:\n")
+    flags = [re.findall(r"^  (--[a-z-]+)", section, re.MULTILINE) for section in sections[1:]]
+    assert {"--data", "--address", "--web"} < {*flags[0]}
+    assert len(flags[0]) == 10
+    every = [flag for section in flags for flag in section]
+    assert len(every) == len({*every}) >= 80, "each is in one section"
+
+
 def test_help_imports_nothing_heavy() -> None:
     program = (
         "import sys; from arena.cli.main import main; main(['--help'], standalone_mode=False);"

@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import ssl
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -25,14 +26,14 @@ import trio
 
 from arena import STALE_BUILD, build
 from arena.api.server import serve_arena
-from arena.cli.operate.systemd import keep_informed, long_work
+from arena.cli.operate.systemd import keep_informed, long_work, state_of
 from arena.cli.operate.web_process import show_pages
 from arena.processes.memory import collect_rarely, keep_in_huge_pages
 from arena.server.arena import open_arena
 from arena.server.config import on_loopback, quota_in_force
 from arena.server.ratings.fit_client import open_fit_client
 from arena.server.runtime.wall_clock import now_us
-from arena.stderr import log_to_stderr
+from arena.stderr import StatusLine, log_to_stderr
 from arena.store.base.errors import DiskFull, StoreError, StoreReplaced
 from arena.store.store import Store, open_store
 from arena.store.writer.process import WriterProcess, fork_writer_process
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 SOCKET: Final = "arena.socket"
 SAYS_EVERY: Final = 3.0
 """Seconds between two log lines about long work."""
+STATUS_EVERY: Final = 1.0
+"""Seconds between two changes of the line about a running server at the bottom of a terminal."""
 SUMMARY_EVERY: Final = 60.0
 """Seconds between two log lines about a running server."""
 NOTHING_LOST: Final = (
@@ -100,11 +103,13 @@ def run_server(config: Config) -> None:
         click.ClickException: It cannot start, or it fails.
     """
     level = logging.WARNING if config.quiet else logging.DEBUG if config.debug else logging.INFO
-    log_to_stderr(config.log_json, level)
+    on_terminal = sys.stdout.isatty() and sys.stderr.isatty() and not (config.log_json or config.quiet)
+    status = StatusLine(sys.stderr) if on_terminal else None
+    log_to_stderr(config.log_json, level, status)
     try:
         credentials = _credentials(config)
         with with_socket(config) as config, fork_writer_process() as writer_process:
-            serve = partial(_serve, config, credentials, writer_process)
+            serve = partial(_serve, config, credentials, writer_process, status)
             trio.run(serve, restrict_keyboard_interrupt_to_checkpoints=True)
     except (StoreError, RuntimeError, OSError, ExceptionGroup) as error:
         cause: Exception = error
@@ -129,7 +134,12 @@ class _Upgrading:
             long_work(f"{what}: {done} of {whole}")
 
 
-async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_process: WriterProcess | None) -> None:
+async def _serve(
+    config: Config,
+    credentials: ssl.SSLContext | None,
+    writer_process: WriterProcess | None,
+    status: StatusLine | None,
+) -> None:
     data = config.data
     with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with (
@@ -185,7 +195,10 @@ async def _serve(config: Config, credentials: ssl.SSLContext | None, writer_proc
             nursery.start_soon(_watch, store)
             nursery.start_soon(keep_in_huge_pages)
             nursery.start_soon(keep_informed, arena)
-            nursery.start_soon(_summarize, arena)
+            if status is None:
+                nursery.start_soon(_summarize, arena)
+            else:
+                nursery.start_soon(_show_status, arena, status, pages)
             if credentials is not None and config.tls_cert is not None and config.tls_key is not None:
                 nursery.start_soon(renew, credentials, config.tls_cert, config.tls_key, _log_renewal)
             await arena.drained.wait()
@@ -211,6 +224,17 @@ async def _summarize(arena: Arena) -> None:
         await trio.sleep(SUMMARY_EVERY)
         ended = sum(arena.live.ended(game.name) for game in arena.config.games)
         log.info("running", bots=len(arena.players.sessions()), matches=arena.playing, ended_in_a_minute=ended)
+
+
+async def _show_status(arena: Arena, status: StatusLine, pages: str) -> None:
+    """Show the same numbers in a line at the bottom of a terminal, with the address of the pages, until cancelled."""
+    try:
+        while True:
+            ended = sum(arena.figures.matches.values())
+            status.show(f"{state_of(arena)}, {ended:,} finished{pages and f'. Pages at {pages}'}")
+            await trio.sleep(STATUS_EVERY)
+    finally:
+        status.show("")
 
 
 async def _watch(store: Store) -> None:

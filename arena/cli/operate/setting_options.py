@@ -17,6 +17,21 @@ METAVARS: Final = {"s": "SECONDS", "us": "SECONDS", "B": "BYTES", "B/s": "BYTES"
 """Placeholder of a flag's value in the help, by unit."""
 
 
+COMMON: Final = (
+    "data",
+    "games",
+    "seats",
+    "address",
+    "web",
+    "public_url",
+    "registration",
+    "tls_cert",
+    "tls_key",
+    "file",
+)
+"""The options that most servers need, in the order of the help."""
+
+
 class SettingOption(click.Option):
     """The flag of a setting. Its default is None, so that the file and then the field's default apply."""
 
@@ -42,11 +57,13 @@ class SettingOption(click.Option):
 
 
 class SettingsCommand(click.Command):
-    """A command whose help groups the flags of settings by table."""
+    """A command whose help begins with the common options and groups the other flags of settings by table."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, beginning with those that belong to no table."""
-        for title, params in groupby(self.get_params(ctx), _title):
+        """Write the options: the common ones, those that belong to no table, and the tables."""
+        options = {str(param.name): param for param in self.get_params(ctx)}
+        common = [options.pop(name) for name in COMMON]
+        for title, params in groupby([*common, *options.values()], _title):
             records = [record for param in params if (record := param.get_help_record(ctx)) is not None]
             with formatter.section(title):
                 formatter.write_dl(records)
@@ -60,11 +77,10 @@ def setting_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _title(param: click.Parameter) -> str:
-    return (
-        TITLES[param.setting.table].rstrip(".")
-        if isinstance(param, SettingOption) and param.setting.table
-        else "Options"
-    )
+    if param.name in COMMON:
+        return "Options that most servers need"
+    table = param.setting.table if isinstance(param, SettingOption) else ""
+    return TITLES[table].rstrip(".") if table else "Further options"
 
 
 def _metavar(setting: ServerSetting) -> str:

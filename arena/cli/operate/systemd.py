@@ -35,6 +35,11 @@ def long_work(status: str) -> None:
     notify(STATUS=status, EXTEND_TIMEOUT_USEC=round(MORE_TIME * 1e6))
 
 
+def state_of(arena: Arena) -> str:
+    """Return the numbers of bots and matches as a phrase."""
+    return f"{len(arena.players.sessions())} bots connected, {arena.playing} matches running"
+
+
 async def keep_informed(arena: Arena) -> None:
     """Declare the server ready, then answer the watchdog and show the server's state until cancelled.
 
@@ -48,7 +53,7 @@ async def keep_informed(arena: Arena) -> None:
     try:
         while True:
             stopping = arena.stopping.is_set()
-            state = f"{len(arena.players.sessions())} bots connected, {arena.playing} matches running"
+            state = state_of(arena)
             if stopping:
                 long_work(f"stops after its matches: {state}")
             else:

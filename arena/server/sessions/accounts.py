@@ -11,6 +11,7 @@ import trio
 from arena.server.runtime.wall_clock import now_us
 from arena.server.sessions.hourly import Registrations
 from arena.server.sessions.messages import Notice, NoticeKind, Reason
+from arena.stderr import decisions_log
 from arena.store.base.errors import UnknownToken
 from arena.store.bots import bots
 from arena.store.moderation import moderation, parking
@@ -26,6 +27,7 @@ REMEMBERED: Final = 10_000
 """Maximum number of bots in the token cache."""
 
 log = structlog.get_logger(__name__)
+decided = decisions_log()
 
 
 class Accounts:
@@ -85,21 +87,21 @@ class Accounts:
     async def invite(self, owner: str) -> str:
         """Create an invitation to register; return its code. Raises what `bots.invite` raises."""
         code = await self._store.write(partial(bots.invite, owner=owner, at=now_us()))
-        log.info("invitation made", owner=owner)
+        decided.info("invitation made", owner=owner)
         return code
 
     async def rotate(self, name: str) -> bots.Registered:
         """Replace a bot's token and close the stream of the old one. Raises what `bots.rotate` raises."""
         renewed = await self._store.write(partial(bots.rotate, name=name))
         self._shut_out(renewed.bot, "the bot's token was replaced; use the new one")
-        log.info("token replaced", bot=renewed.bot.name)
+        decided.info("token replaced", bot=renewed.bot.name)
         return renewed
 
     async def revoke(self, name: str) -> bots.Bot:
         """Revoke a bot's token and close its stream. Raises what `bots.revoke` raises."""
         bot = await self._store.write(partial(bots.revoke, name=name))
         self._shut_out(bot, "the bot's token was revoked; ask the server's operator for a new one")
-        log.info("token revoked", bot=bot.name)
+        decided.info("token revoked", bot=bot.name)
         return bot
 
     async def ban(self, owner: str, reason: str) -> None:
@@ -111,23 +113,23 @@ class Accounts:
         for bot_player in list(self._players):
             if bot_player.owner.lower() == owner.lower():
                 bot_player.expel(trio.current_time(), Reason.OWNER_BANNED, why)
-        log.info("owner banned", owner=owner, reason=reason)
+        decided.info("owner banned", owner=owner, reason=reason)
 
     async def unban(self, owner: str, reason: str) -> None:
         """Lift the ban of an owner. Raises what `moderation.unban` raises."""
         await self._store.write(partial(moderation.unban, owner=owner, reason=reason, at=now_us()))
         self._changed()
-        log.info("owner un-banned", owner=owner, reason=reason)
+        decided.info("owner un-banned", owner=owner, reason=reason)
 
     async def hide(self, name: str, reason: str) -> None:
         """Remove a bot from the list of bots. Raises what `moderation.hide` raises."""
         bot = await self._store.write(partial(moderation.hide, name=name, reason=reason, at=now_us()))
-        log.info("bot hidden", bot=bot.name, reason=reason)
+        decided.info("bot hidden", bot=bot.name, reason=reason)
 
     async def show(self, name: str, reason: str) -> None:
         """List a hidden bot again. Raises what `moderation.show` raises."""
         bot = await self._store.write(partial(moderation.show, name=name, reason=reason, at=now_us()))
-        log.info("bot shown", bot=bot.name, reason=reason)
+        decided.info("bot shown", bot=bot.name, reason=reason)
 
     async def delete(self, name: str, reason: str) -> None:
         """Delete a bot and close its stream; house bots continue its matches. Raises what `moderation.delete` does."""
@@ -139,7 +141,7 @@ class Accounts:
                 "another bot, under another name"
             )
             bot_player.expel(trio.current_time(), Reason.TOKEN_REVOKED, why)
-        log.info("bot deleted", bot=bot.name, reason=reason)
+        decided.info("bot deleted", bot=bot.name, reason=reason)
 
     async def rename(self, name: str, new_name: str, reason: str) -> None:
         """Give a bot another name; its running matches keep the old one. Raises what `moderation.rename` raises."""
@@ -148,7 +150,7 @@ class Accounts:
         self._changed()
         if (bot_player := self._players.get(bot.id)) is not None:
             bot_player.name = bot.name
-        log.info("bot renamed", bot=name, new_name=bot.name, reason=reason)
+        decided.info("bot renamed", bot=name, new_name=bot.name, reason=reason)
 
     async def unpark(self, name: str) -> bots.Bot:
         """Give a parked bot seats again. Raises what `parking.unpark` raises."""
@@ -158,7 +160,7 @@ class Accounts:
             bot_player.parked = False
             bot_player.offers.wait_from(trio.current_time())
             self._players.changed(bot_player)
-        log.info("bot un-parked", bot=bot.name)
+        decided.info("bot un-parked", bot=bot.name)
         return bot
 
     def park(self, parked: Iterable[bots.Bot]) -> None:
